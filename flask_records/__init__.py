@@ -1,0 +1,32 @@
+"""Record services for Flask, over HTTP, in the manner of FeathersJS."""
+
+from .adapter import SQLAlchemyService as SQLAlchemyService
+from .context import HookContext as HookContext
+from .context import NO_RESULT as NO_RESULT
+from .context import Params as Params
+from .errors import BadGateway as BadGateway
+from .errors import BadRequest as BadRequest
+from .errors import Conflict as Conflict
+from .errors import Forbidden as Forbidden
+from .errors import GeneralError as GeneralError
+from .errors import Gone as Gone
+from .errors import LengthRequired as LengthRequired
+from .errors import MethodNotAllowed as MethodNotAllowed
+from .errors import NotAcceptable as NotAcceptable
+from .errors import NotAuthenticated as NotAuthenticated
+from .errors import NotFound as NotFound
+from .errors import NotImplementedError_ as NotImplementedError_
+from .errors import PaymentError as PaymentError
+from .errors import RecordsError as RecordsError
+from .errors import Timeout as Timeout
+from .errors import TooManyRequests as TooManyRequests
+from .errors import Unavailable as Unavailable
+from .errors import Unprocessable as Unprocessable
+from .extension import FlaskRecords as FlaskRecords
+from .globals import current_call as current_call
+from .globals import current_records as current_records
+from .pagination import Page as Page
+from .pagination import Pagination as Pagination
+from .query import Operator as Operator
+from .service import Service as Service
+from .transaction import Transaction as Transaction

@@ -1,0 +1,107 @@
+"""One call, as data."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from dataclasses import dataclass
+from dataclasses import field
+
+from werkzeug.datastructures import Headers
+
+if t.TYPE_CHECKING:
+    from .service import Service
+    from .typing import Id
+
+
+class Missing(enum.Enum):
+    """The type of :data:`NO_RESULT`."""
+
+    NO_RESULT = "no result"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NO_RESULT: t.Final = Missing.NO_RESULT
+"""What a context holds as long as there is no result. ``None`` is a result."""
+
+
+@dataclass
+class Params:
+    """What accompanies a call. Only :attr:`query` comes from a client's hand: see
+    section 4.3.8 of the specification.
+    """
+
+    query: dict[str, t.Any] = field(default_factory=dict)
+    """The query: text, nested, over HTTP; values of any type in Python."""
+
+    provider: str | None = None
+    """The transport of the call, ``"rest"`` over HTTP, or ``None`` in Python."""
+
+    route: dict[str, str] = field(default_factory=dict)
+    """The values of the placeholders in the path of the service."""
+
+    headers: Headers = field(default_factory=Headers)
+    """The headers of the request, by names in any case."""
+
+    authentication: dict[str, t.Any] | None = None
+    """What the request says of who makes it, not yet checked."""
+
+    authenticated: bool = False
+    """Whether a strategy has accepted :attr:`authentication`."""
+
+    user: t.Any = None
+    """The record of the user that is logged in."""
+
+    paginate: bool = True
+    """Whether find gives a page where the service has pages. ``False`` gives a list
+    of all that match.
+    """
+
+    extra: dict[str, t.Any] = field(default_factory=dict)
+    """What hooks want to hand on to other hooks and to the method."""
+
+
+@dataclass
+class HookContext:
+    """One call. Hooks read and change it."""
+
+    service: Service
+    """The service that is called."""
+
+    method: str
+    """The name of the method."""
+
+    params: Params
+    """What accompanies the call."""
+
+    id: Id = None
+    """The identifier of the record, or ``None`` for calls on many and on none."""
+
+    data: t.Any = None
+    """The data of create, update and patch."""
+
+    result: t.Any = NO_RESULT
+    """What the call gives. Set in a before hook, it skips the method."""
+
+    dispatch: t.Any = NO_RESULT
+    """What the client sees, if that differs from :attr:`result`."""
+
+    status_code: int | None = None
+    """The HTTP status, if it is not the usual one."""
+
+    error: Exception | None = None
+    """What went wrong. An error hook may replace it, or set it to ``None`` and give
+    a result.
+    """
+
+    @property
+    def path(self) -> str:
+        """The path of the service."""
+        return self.service.path
+
+    @property
+    def sent(self) -> t.Any:
+        """What the client is sent: the dispatch if there is one, else the result."""
+        return self.result if self.dispatch is NO_RESULT else self.dispatch

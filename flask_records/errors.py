@@ -1,0 +1,270 @@
+"""The errors that a client can see.
+
+.. code-block:: text
+
+    werkzeug.exceptions.HTTPException
+    └── RecordsError
+        ├── BadRequest            400
+        ├── NotAuthenticated      401
+        ├── PaymentError          402
+        ├── Forbidden             403
+        ├── NotFound              404
+        ├── MethodNotAllowed      405
+        ├── NotAcceptable         406
+        ├── Timeout               408
+        ├── Conflict              409
+        ├── Gone                  410
+        ├── LengthRequired        411
+        ├── Unprocessable         422
+        ├── TooManyRequests       429
+        ├── GeneralError          500
+        ├── NotImplementedError_  501, named ``NotImplemented`` on the wire
+        ├── BadGateway            502
+        └── Unavailable           503
+
+None of them derives from Werkzeug's exception of the same status, so that the error
+pages of the host application stay its own.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from werkzeug.exceptions import HTTPException
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class RecordsError(HTTPException):
+    """An error of a call, as a client sees it. Raise one of its subclasses to refuse
+    a call. See sections 7.5 to 7.9 of the specification.
+
+    :param message: What is wrong, for people. ``"Error"`` by default.
+    :param data: More about the error, as JSON. Left out of the answer by default.
+    :param errors: What is wrong field by field. Empty by default.
+    """
+
+    code: int | None = 500
+
+    def __init__(
+        self,
+        message: str | None = None,
+        data: t.Any = None,
+        errors: Mapping[str, t.Any] | Iterable[t.Any] | None = None,
+    ) -> None:
+        self.message = "Error" if message is None else message
+        """What is wrong, for people."""
+        self.data = data
+        """More about the error, or ``None``."""
+        self.errors = {} if errors is None else errors
+        """What is wrong, by the name of the field."""
+        self.headers: dict[str, str] = {}
+        """HTTP headers of the answer, for example ``Retry-After``."""
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def name(self) -> str:
+        """The name of the class on the wire, for example ``"BadRequest"``."""
+        return type(self).__name__
+
+    @property
+    def class_name(self) -> str:
+        """The name in kebab case, for example ``"bad-request"``."""
+        return WORD_START.sub("-", self.name).lower()
+
+    def to_dict(self) -> dict[str, t.Any]:
+        """Return the body of the answer: ``name``, ``message``, ``code``,
+        ``className``, ``errors``, and ``data`` if there is any. Never a traceback.
+        """
+        body = {
+            "name": self.name,
+            "message": self.message,
+            "code": self.code,
+            "className": self.class_name,
+            "errors": self.errors,
+        }
+
+        if self.data is not None:
+            body["data"] = self.data
+
+        return body
+
+
+class BadRequest(RecordsError):
+    """The query or the data of the call is wrong."""
+
+    code = 400
+
+
+class NotAuthenticated(RecordsError):
+    """The call needs a login."""
+
+    code = 401
+
+
+class PaymentError(RecordsError):
+    """The call needs a payment."""
+
+    code = 402
+
+
+class Forbidden(RecordsError):
+    """The caller may not make this call."""
+
+    code = 403
+
+
+class NotFound(RecordsError):
+    """There is no such record, or no such page."""
+
+    code = 404
+
+
+class MethodNotAllowed(RecordsError):
+    """The service does not have the method, or not for many records."""
+
+    code = 405
+
+
+class NotAcceptable(RecordsError):
+    """The answer can't be given in the form asked for."""
+
+    code = 406
+
+
+class Timeout(RecordsError):
+    """The call took too long."""
+
+    code = 408
+
+
+class Conflict(RecordsError):
+    """The call contradicts what is stored, such as a value that has to be unique."""
+
+    code = 409
+
+
+class Gone(RecordsError):
+    """The record was there once."""
+
+    code = 410
+
+
+class LengthRequired(RecordsError):
+    """The length of the body has to be given."""
+
+    code = 411
+
+
+class Unprocessable(RecordsError):
+    """The data is well formed but makes no sense."""
+
+    code = 422
+
+
+class TooManyRequests(RecordsError):
+    """The caller has to slow down."""
+
+    code = 429
+
+
+class GeneralError(RecordsError):
+    """Something went wrong inside the server."""
+
+    code = 500
+
+
+class NotImplementedError_(RecordsError):
+    """The server can't do this."""
+
+    code = 501
+
+    @property
+    def name(self) -> str:
+        """``"NotImplemented"``, which Python has a constant of."""
+        return "NotImplemented"
+
+
+class BadGateway(RecordsError):
+    """A server behind this one gave a wrong answer."""
+
+    code = 502
+
+
+class Unavailable(RecordsError):
+    """The server can't answer at the moment."""
+
+    code = 503
+
+
+ERRORS: dict[int, type[RecordsError]] = {
+    error.code: error
+    for error in RecordsError.__subclasses__()
+    if error.code is not None
+}
+"""The class of each status."""
+
+
+class ForeignError(RecordsError):
+    """An HTTP error of a status that has no class of its own here, such as 413.
+
+    :param error: The error, which keeps its status and its name.
+    """
+
+    def __init__(self, error: HTTPException) -> None:
+        super().__init__(error.description)
+        self.code = error.code
+        self._name = type(error).__name__
+
+    @property
+    def name(self) -> str:
+        """The name of the class that Werkzeug has for the status."""
+        return self._name
+
+
+def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
+    """Return what a client sees of any error.
+
+    An error of Werkzeug keeps its status and message. Everything else becomes a
+    :class:`GeneralError` whose message tells nothing of the server.
+
+    :param error: The error that was raised.
+    :param debug: Show the message of any error, as an application in debug mode does.
+    """
+    if isinstance(error, RecordsError):
+        return error
+
+    if isinstance(error, HTTPException):
+        return _from_http_exception(error)
+
+    return GeneralError(str(error) if debug else "Internal server error")
+
+
+def is_answer(error: Exception) -> bool:
+    """Whether an exception is an answer of its own, like a redirect or
+    ``abort(response)``, rather than an error.
+    """
+    return (
+        isinstance(error, HTTPException)
+        and not isinstance(error, RecordsError)
+        and (error.response is not None or error.code is None or error.code < 400)
+    )
+
+
+def _from_http_exception(error: HTTPException) -> RecordsError:
+    known = ERRORS.get(error.code or 500)
+    result = known(error.description) if known else ForeignError(error)
+    result.headers = {
+        name: value
+        for name, value in error.get_headers()
+        if name not in ("Content-Type", "Allow")
+    }
+    return result

@@ -1,0 +1,59 @@
+"""Proxies for the extension and the call in progress."""
+
+from __future__ import annotations
+
+import typing as t
+from contextvars import ContextVar
+
+from flask import current_app
+from flask import g
+from flask import has_app_context
+from werkzeug.local import LocalProxy
+
+if t.TYPE_CHECKING:
+    from .context import HookContext
+    from .extension import FlaskRecords
+
+NO_CALL = """\
+No call of a service is in progress, and this request has not made one. Use \
+'current_call' in hooks, in services and in the 'after_request' functions of a service.\
+"""
+
+call_stack: ContextVar[HookContext | None] = ContextVar("records_call", default=None)
+"""The context of the innermost call in progress."""
+
+
+def remember_call(context: HookContext) -> None:
+    """Keep the context of the call that this request makes for what comes after it:
+    the formatter and the ``after_request`` functions.
+    """
+    g._records_call = context
+
+
+def _current_records() -> FlaskRecords:
+    try:
+        return t.cast("FlaskRecords", current_app.extensions["records"])
+    except KeyError:
+        raise RuntimeError(
+            "The current Flask app has no FlaskRecords. Did you forget to call"
+            " 'init_app'?"
+        ) from None
+
+
+def _current_call() -> HookContext:
+    context = call_stack.get()
+
+    if context is None and has_app_context():
+        context = g.get("_records_call")
+
+    if context is None:
+        raise RuntimeError(NO_CALL)
+
+    return context
+
+
+current_records: FlaskRecords = LocalProxy(_current_records)  # type: ignore[assignment]
+"""The extension of the current application."""
+
+current_call: HookContext = LocalProxy(_current_call)  # type: ignore[assignment]
+"""The context of the call in progress, or of the call that this request has made."""

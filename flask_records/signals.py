@@ -1,0 +1,143 @@
+"""The signals that hooks connect to."""
+
+from __future__ import annotations
+
+import typing as t
+from inspect import iscoroutinefunction
+
+from blinker import ANY
+from blinker import Signal
+from flask import current_app
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+
+F = t.TypeVar("F", bound="Callable[..., t.Any]")
+
+METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
+"""The six methods of a service."""
+
+EVENTS: t.Final = {
+    "create": "created",
+    "update": "updated",
+    "patch": "patched",
+    "remove": "removed",
+}
+"""The event that each method sends. See section 6.1 of the specification."""
+
+
+class OrderedSet(dict[t.Any, None]):
+    """A set that keeps the order in which its members were added.
+
+    Blinker iterates a merge of two such sets. The merge of two dicts is atomic, so
+    that connecting while another thread sends is safe.
+    """
+
+    def add(self, member: t.Any) -> None:
+        """Add a member at the end, or leave it where it is."""
+        self[member] = None
+
+    def discard(self, member: t.Any) -> None:
+        """Remove a member if it is there."""
+        self.pop(member, None)
+
+
+class OrderedSignal(Signal):
+    """A signal whose receivers are called in the order in which they were connected,
+    those of every sender first, and are kept alive.
+
+    The sender is a name: of a method, or of an event.
+
+    :param doc: What the signal is for.
+    :param senders: The names that may be connected to. Any by default.
+    """
+
+    set_class = OrderedSet  # type: ignore[assignment]  # the part of a set in use
+
+    def __init__(
+        self, doc: str | None = None, senders: Collection[str] | None = None
+    ) -> None:
+        super().__init__(doc)
+        self.senders = senders
+
+    def __call__(self, *senders: str) -> Callable[[F], F]:
+        """Connect the decorated function.
+
+        :param senders: The names to connect it to. Every name by default.
+        :raises ValueError: There is no such name.
+        """
+
+        def decorator(receiver: F) -> F:
+            for sender in senders or (ANY,):
+                self.connect(receiver, sender)
+
+            return receiver
+
+        # A misspelt name shall raise where it is written.
+        for sender in senders:
+            self._check(sender)
+
+        return decorator
+
+    def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
+        """Connect a receiver, which is kept alive unless ``weak`` is true.
+
+        :param receiver: The function to call.
+        :param sender: The name to connect it to. Every name by default.
+        :param weak: Forget the receiver when nothing else refers to it.
+        :raises ValueError: There is no such name.
+        """
+        if sender is not ANY:
+            self._check(sender)
+
+        return super().connect(receiver, sender, weak)
+
+    def run(self, sender: str, *args: t.Any) -> None:
+        """Call the receivers of a name with the name and the arguments, in order.
+        What they return is ignored, what they raise is raised.
+
+        :param sender: The name.
+        :param args: What each receiver gets besides.
+        """
+        if self.is_muted:
+            return
+
+        for receiver in self.receivers_for(sender):
+            call(receiver, sender, *args)
+
+    def _check(self, sender: str) -> None:
+        if self.senders is not None and sender not in self.senders:
+            names = ", ".join(self.senders) or "none"
+            raise ValueError(
+                f"There is no '{sender}' to connect to. There is: {names}."
+            )
+
+
+class CallSignals:
+    """The four signals of a service, or of all services of an extension.
+
+    :param methods: The methods that hooks can be connected to.
+    :param events: The events that receivers can be connected to. Any by default.
+    """
+
+    def __init__(
+        self, methods: Collection[str] = METHODS, events: Collection[str] | None = None
+    ) -> None:
+        self.before = OrderedSignal("Runs before the method.", methods)
+        self.after = OrderedSignal("Runs after the method.", methods)
+        self.error = OrderedSignal("Runs when something went wrong.", methods)
+        self.events = OrderedSignal("Runs after the commit, once a record.", events)
+
+
+def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
+    """Call a function, and wait for it if it is ``async def``.
+
+    :param function: A plain function, or a coroutine function, for which Flask needs
+        its ``async`` extra.
+    :param args: What it is called with.
+    """
+    if iscoroutinefunction(function):
+        return current_app.ensure_sync(function)(*args)
+
+    return function(*args)

@@ -1,0 +1,44 @@
+"""The aliases that several modules share."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Awaitable
+from collections.abc import Callable
+from collections.abc import Mapping
+
+if t.TYPE_CHECKING:
+    from flask import Request
+    from flask.typing import ResponseReturnValue
+
+    from .context import HookContext
+    from .errors import RecordsError
+
+Record: t.TypeAlias = dict[str, t.Any]
+"""One item of a service: its fields by name."""
+
+Id: t.TypeAlias = t.Any
+"""The value of a record's identifier field: text as it came in a URL, or typed."""
+
+Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
+"""A function of the method's name and the context of the call."""
+
+EventReceiver: t.TypeAlias = (
+    "Callable[[str, Record, HookContext | None], Awaitable[None] | None]"
+)
+"""A function of the event's name, the record and the context of the call."""
+
+Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
+"""Makes the response of a call. See section 4.3.11 of the specification."""
+
+QueryParser: t.TypeAlias = Callable[[str], dict[str, t.Any]]
+"""Makes a nested mapping of the text of a query string. See section 4.3.9."""
+
+BodyParser: t.TypeAlias = "Callable[[Request], t.Any]"
+"""Makes the data of a call of a request of one media type."""
+
+ErrorPage: t.TypeAlias = "Callable[[RecordsError], ResponseReturnValue]"
+"""Makes the HTML page of an error. See section 7.4 of the specification."""
+
+ErrorPages: t.TypeAlias = "ErrorPage | Mapping[int, str] | t.Literal[False] | None"
+"""A function, paths of HTML files by status, ``False`` for none, or the default."""
