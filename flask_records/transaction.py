@@ -1,0 +1,189 @@
+"""The unit of work of the outermost call."""
+
+from __future__ import annotations
+
+import typing as t
+from contextvars import ContextVar
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Hashable
+    from contextvars import Token
+    from types import TracebackType
+
+_current: ContextVar[Transaction | None] = ContextVar(
+    "records_transaction", default=None
+)
+
+NO_TRANSACTION = """\
+This needs a call of a service around it. Use the service that 'FlaskRecords.add' \
+returned, or open a 'Transaction'.\
+"""
+
+
+class Savepoint(t.Protocol):
+    """A point that a part of a transaction goes back to."""
+
+    def commit(self) -> None:
+        """Keep what was written since."""
+
+    def rollback(self) -> None:
+        """Undo what was written since."""
+
+
+class Participant(t.Protocol):
+    """Something that commits with the transaction, such as a database session."""
+
+    def savepoint(self) -> Savepoint:
+        """Return a point to go back to."""
+
+    def commit(self) -> None:
+        """Make all that was written durable."""
+
+    def rollback(self) -> None:
+        """Undo all that was written."""
+
+    def close(self) -> None:
+        """Give back what is held. Always called last."""
+
+
+P = t.TypeVar("P", bound=Participant)
+
+
+class Transaction:
+    """What is written inside of the ``with`` block is committed at its end, or undone
+    if the block raises, and events leave after the commit and only then.
+
+    Each call of a service has one. A transaction inside of another one is a part of
+    it: it can be undone alone, and is committed with the outermost one.
+
+    .. code-block:: python
+
+        with Transaction():
+            room = rooms.create({"name": "Lobby"})
+            messages.create({"text": "Welcome", "roomId": room["id"]})
+    """
+
+    def __init__(self) -> None:
+        self._parent: Transaction | None = None
+        self._token: Token[Transaction | None] | None = None
+        self._participants: dict[Hashable, Participant] = {}
+        self._savepoints: dict[Hashable, Savepoint] = {}
+        self._after_commit: list[Callable[[], None]] = []
+
+    def __enter__(self) -> t.Self:
+        self._parent = _current.get()
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _current.reset(t.cast("Token[Transaction | None]", self._token))
+        end = self._end_outermost if self._parent is None else self._end_part
+        end(committing=error_type is None)
+
+    @classmethod
+    def current(cls) -> Transaction:
+        """Return the innermost transaction.
+
+        :raises RuntimeError: There is none.
+        """
+        transaction = _current.get()
+
+        if transaction is None:
+            raise RuntimeError(NO_TRANSACTION)
+
+        return transaction
+
+    def after_commit(self, function: Callable[[], None]) -> None:
+        """Call a function once the outermost transaction has been committed.
+
+        :param function: It must not raise.
+        """
+        self._after_commit.append(function)
+
+    def join(self, key: Hashable, make: Callable[[], P]) -> P:
+        """Return the participant of a key, made on the first use in the outermost
+        transaction.
+
+        :param key: What the participant is known by.
+        :param make: Makes the participant.
+        """
+        participants = self._outermost._participants
+
+        if key not in participants:
+            participants[key] = make()
+
+        return t.cast(P, participants[key])
+
+    def protect(self, key: Hashable) -> None:
+        """Make sure that what a participant writes from here on can be undone alone.
+
+        :param key: What the participant is known by.
+        """
+        if self._parent is None:
+            return
+
+        self._parent.protect(key)
+
+        if key not in self._savepoints:
+            participant = self._outermost._participants[key]
+            self._savepoints[key] = participant.savepoint()
+
+    @property
+    def _outermost(self) -> Transaction:
+        return self if self._parent is None else self._parent._outermost
+
+    def _end_part(self, committing: bool) -> None:
+        for savepoint in reversed(self._savepoints.values()):
+            if committing:
+                savepoint.commit()
+            else:
+                savepoint.rollback()
+
+        if committing and self._parent is not None:
+            self._parent._after_commit += self._after_commit
+
+    def _end_outermost(self, committing: bool) -> None:
+        try:
+            if committing:
+                self._commit()
+            else:
+                self._rollback()
+        finally:
+            for participant in self._participants.values():
+                participant.close()
+
+        if committing:
+            for function in self._after_commit:
+                function()
+
+    def _commit(self) -> None:
+        try:
+            for participant in self._participants.values():
+                participant.commit()
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _rollback(self) -> None:
+        for participant in self._participants.values():
+            participant.rollback()
+
+
+def after_commit(function: Callable[[], None]) -> None:
+    """Call a function after the commit of the transaction in progress, or at once if
+    there is none.
+
+    :param function: It must not raise.
+    """
+    transaction = _current.get()
+
+    if transaction is None:
+        function()
+    else:
+        transaction.after_commit(function)
