@@ -1,0 +1,8 @@
+"""From a query to an SQL expression: data in, expression out."""
+
+from .fields import Field as Field
+from .fields import Fields as Fields
+from .operators import Operator as Operator
+from .syntax import Query as Query
+from .syntax import Syntax as Syntax
+from .translator import Translator as Translator

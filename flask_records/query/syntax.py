@@ -1,0 +1,251 @@
+"""The query of a call, parsed."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import BadRequest
+
+MAX_DEPTH: t.Final = 20
+"""How deep a query may nest."""
+
+MAX_INTEGER: t.Final = 2**63 - 1
+"""The largest number that every database takes as a limit."""
+
+COUNT = re.compile(r"\+?[0-9]{1,100}")
+INDEX = re.compile(r"[0-9]{1,18}")
+DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
+PAGING = ("$limit", "$skip", "$sort", "$select")
+
+_Raw: t.TypeAlias = Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A field compared with a value, which is as it came: not yet cast."""
+
+    field: str
+    operator: str
+    value: t.Any
+
+
+@dataclass(frozen=True)
+class Group:
+    """Conditions joined by ``$and``, ``$or``, ``$nor`` or ``$not``."""
+
+    operator: str
+    terms: tuple[Condition, ...]
+
+
+Condition: t.TypeAlias = Comparison | Group
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """The names that a service understands."""
+
+    operators: Collection[str]
+    """What may stand below a field, such as ``$gt``."""
+
+    groups: Collection[str]
+    """What may join conditions, such as ``$or``."""
+
+    populates: bool = False
+    """Whether ``$populate`` is understood."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a query says. The names of operators are known and numbers are numbers. The
+    names of fields and the values are as they came: the translator looks at them.
+    """
+
+    where: tuple[Condition, ...] = ()
+    """The conditions, all of which have to hold."""
+
+    sort: tuple[tuple[str, bool], ...] = ()
+    """Fields, and whether each is sorted descending."""
+
+    limit: int | None = None
+    """How many records at most, or ``None`` where the query does not say."""
+
+    skip: int = 0
+    """How many records to leave out first."""
+
+    select: tuple[str, ...] | None = None
+    """The fields to return, or ``None`` for all."""
+
+    populate: tuple[str, ...] = ()
+    """The relationships to load."""
+
+    @classmethod
+    def parse(cls, query: _Raw, syntax: Syntax) -> Query:
+        """Return what a query says.
+
+        :param query: The nested mapping of ``params.query``.
+        :param syntax: The names that the service understands.
+        :raises BadRequest: Any part of the query is not understood.
+        """
+        return cls(
+            where=_Conditions(syntax).all_of(query, PAGING, 0),
+            sort=_sort(query.get("$sort")),
+            limit=_count("$limit", query.get("$limit")),
+            skip=_count("$skip", query.get("$skip")) or 0,
+            select=_select(query.get("$select")),
+            populate=_names("$populate", query.get("$populate", ())),
+        )
+
+
+def items_of(value: t.Any) -> list[t.Any] | None:
+    """Return the items of a list, or of a mapping whose keys are indices, which is
+    what a query string parser makes of a long list. ``None`` for anything else.
+
+    :param value: What stands where a list is expected.
+    """
+    if isinstance(value, (list, tuple)):
+        return list(value)
+
+    if isinstance(value, Mapping) and value and all(map(_is_index, value)):
+        return [value[key] for key in sorted(value, key=int)]
+
+    return None
+
+
+def unknown(name: str, place: t.Any) -> BadRequest:
+    """Return the error for a name with a dollar sign that is not understood.
+
+    :param name: The name.
+    :param place: The object that it stands in.
+    """
+    return BadRequest(f"Invalid query parameter {name}", data=place)
+
+
+class _Conditions:
+    """Reads conditions at any depth."""
+
+    def __init__(self, syntax: Syntax) -> None:
+        self._syntax = syntax
+
+    def all_of(
+        self, query: _Raw, paging: Collection[str], depth: int
+    ) -> tuple[Condition, ...]:
+        if depth > MAX_DEPTH:
+            raise BadRequest(f"The query nests deeper than {MAX_DEPTH} levels.")
+
+        found: list[Condition] = []
+
+        for name, value in query.items():
+            if not name.startswith("$"):
+                found += self._of_field(name, value)
+            elif name in self._syntax.groups:
+                found.append(self._group(name, value, depth + 1))
+            elif name not in paging and not self._is_populate(name, paging):
+                raise unknown(name, query)
+
+        return tuple(found)
+
+    def _is_populate(self, name: str, paging: Collection[str]) -> bool:
+        return name == "$populate" and self._syntax.populates and bool(paging)
+
+    def _group(self, name: str, value: t.Any, depth: int) -> Group:
+        items = [value] if name == "$not" else items_of(value)
+
+        if items is None or not all(isinstance(item, Mapping) for item in items):
+            raise BadRequest(f"{name} takes a list of queries, such as {name}[0][a]=1.")
+
+        terms = [self.all_of(item, (), depth) for item in items]
+        return Group(name, tuple(Group("$and", term) for term in terms))
+
+    def _of_field(self, name: str, value: t.Any) -> list[Condition]:
+        items = items_of(value)
+
+        if items is not None:
+            return [Comparison(name, "$in", items)]
+
+        if not isinstance(value, Mapping):
+            return [Comparison(name, "$eq", value)]
+
+        return [self._compare(name, *item, value) for item in value.items()]
+
+    def _compare(
+        self, name: str, operator: str, value: t.Any, place: _Raw
+    ) -> Condition:
+        if not operator.startswith("$"):
+            raise _below_field(name, operator, value)
+
+        if operator not in self._syntax.operators:
+            raise unknown(operator, place)
+
+        if operator == "$not":
+            return Group("$not", (Group("$and", tuple(self._of_field(name, value))),))
+
+        return Comparison(name, operator, value)
+
+
+def _below_field(name: str, key: str, value: t.Any) -> BadRequest:
+    if isinstance(value, Mapping):
+        for operator in value:
+            if operator.startswith("$"):
+                return unknown(operator, value)
+
+    return BadRequest(
+        f"'{name}' is compared with an object: '{key}' is not an operator.",
+        errors={name: "is compared with an object"},
+    )
+
+
+def _is_index(key: t.Any) -> bool:
+    return isinstance(key, str) and INDEX.fullmatch(key) is not None
+
+
+def _count(name: str, value: t.Any) -> int | None:
+    if value is None or value == "":
+        return None
+
+    if isinstance(value, str) and COUNT.fullmatch(value):
+        return min(int(value), MAX_INTEGER)
+
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return min(value, MAX_INTEGER)
+
+    raise BadRequest(f"{name} takes a whole number from 0.", data={name: value})
+
+
+def _sort(value: t.Any) -> tuple[tuple[str, bool], ...]:
+    if value is None:
+        return ()
+
+    if not isinstance(value, Mapping):
+        raise BadRequest("$sort takes fields, such as $sort[name]=1.")
+
+    return tuple((name, _is_descending(name, way)) for name, way in value.items())
+
+
+def _is_descending(name: str, way: t.Any) -> bool:
+    if isinstance(way, bool) or not isinstance(way, (str, int)):
+        way = None
+
+    if way not in DIRECTIONS:
+        raise BadRequest(
+            f"$sort[{name}] takes 1 for ascending or -1 for descending.",
+            errors={name: "is sorted by neither 1 nor -1"},
+        )
+
+    return DIRECTIONS[way]
+
+
+def _select(value: t.Any) -> tuple[str, ...] | None:
+    return None if value is None else _names("$select", value)
+
+
+def _names(name: str, value: t.Any) -> tuple[str, ...]:
+    items = [value] if isinstance(value, str) else items_of(value)
+
+    if items is None or not all(isinstance(item, str) for item in items):
+        raise BadRequest(f"{name} takes names, such as {name}[]=name.")
+
+    return tuple(items)
