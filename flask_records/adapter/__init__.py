@@ -1,0 +1,3 @@
+"""The six methods over one SQLAlchemy model."""
+
+from .service import SQLAlchemyService as SQLAlchemyService

@@ -1,0 +1,218 @@
+"""Relationships, shown as the services of their models show them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.sql import operators
+
+from ..context import HookContext
+from ..errors import BadRequest
+from ..globals import current_records
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from ..context import Params
+    from ..query import Fields
+    from ..service import Service
+    from ..typing import Record
+
+CHUNK: t.Final = 500
+"""How many keys one call names."""
+
+
+class Populate:
+    """The relationships of a model that ``$populate`` can name: those whose keys a
+    client may read, and whose model has a service.
+
+    :param fields: The fields that a client knows of.
+    :param paths: The path of the service that shows a relationship, by its name.
+    :raises ValueError: A name is not a relationship of the model.
+    """
+
+    def __init__(self, fields: Fields, paths: Mapping[str, str]) -> None:
+        self._fields = fields
+        self._paths = paths
+        self._relationships = {
+            relationship.key: relationship
+            for relationship in fields.mapper.relationships
+            if _is_plain(relationship) and _local_name(relationship) in fields.names
+        }
+
+        for name in paths:
+            if name not in fields.mapper.relationships:
+                raise ValueError(
+                    f"'populate' names '{name}', which is not a relationship of"
+                    f" '{fields.model.__name__}'."
+                )
+
+    def links(self, names: Iterable[str], params: Params) -> list[Link]:
+        """Return how to load the relationships of a query.
+
+        :param names: What ``$populate`` names.
+        :param params: The params of the call that asks.
+        :raises BadRequest: A name is not a relationship that can be shown.
+        """
+        return [self._link(name, params) for name in dict.fromkeys(names)]
+
+    def _link(self, name: str, params: Params) -> Link:
+        relationship = self._relationships.get(name)
+        service = None if relationship is None else self._service(relationship)
+
+        if relationship is not None and service is not None:
+            known = service.target.fields_for(params)
+            link = Link(relationship, service)
+
+            if link.remote_name in known.names:
+                return link
+
+        raise BadRequest(
+            f"'{name}' is not a relationship that can be populated.",
+            errors={name: "is not a relationship that can be populated"},
+        )
+
+    def _service(self, relationship: orm.RelationshipProperty[t.Any]) -> Service | None:
+        services = current_records.services
+        path = self._paths.get(relationship.key)
+
+        if path is not None:
+            return services[path]
+
+        model = relationship.mapper.class_
+
+        for service in services.values():
+            if getattr(service.target, "model", None) is model:
+                return service
+
+        return None
+
+
+class Link:
+    """A relationship, and the service that shows its records.
+
+    :param relationship: The relationship of the model.
+    :param service: The service over the model at its other end.
+    """
+
+    def __init__(
+        self, relationship: orm.RelationshipProperty[t.Any], service: Service
+    ) -> None:
+        self._relationship = relationship
+        self._service = service
+        self.column = _attribute(relationship.parent, _local_column(relationship))
+        """What the records of this end are known by. A read selects it besides."""
+        self.remote_name = _name(relationship.mapper, _remote_column(relationship))
+        """The field that the records of the other end are known by."""
+
+    def fill(
+        self,
+        session: orm.Session,
+        records: Sequence[Record],
+        keys: Sequence[t.Any],
+        params: Params,
+    ) -> None:
+        """Set the relationship in every record.
+
+        :param session: The session that the records came from.
+        :param records: The records.
+        :param keys: The value of :attr:`column` for each record.
+        :param params: The params of the call that asks.
+        """
+        wanted = [key for key in dict.fromkeys(keys) if key is not None]
+        found = self._found(session, wanted, params)
+        name, is_list = self._relationship.key, self._relationship.uselist
+
+        for record, key in zip(records, keys, strict=True):
+            others = found.get(key, [])
+            record[name] = others if is_list else next(iter(others), None)
+
+    def _found(
+        self, session: orm.Session, keys: Sequence[t.Any], params: Params
+    ) -> dict[t.Any, list[Record]]:
+        """Return the records of the other end by the key of this end."""
+        found: dict[t.Any, list[Record]] = defaultdict(list)
+
+        if self._relationship.secondary is None:
+            for other in self._others(keys, params):
+                found[other[self.remote_name]].append(other)
+
+            return found
+
+        pairs = self._pairs(session, keys)
+        others = self._others(list({pair[1] for pair in pairs}), params)
+        by_key = {other[self.remote_name]: other for other in others}
+
+        for key, other_key in pairs:
+            if other_key in by_key:
+                found[key].append(by_key[other_key])
+
+        return found
+
+    def _pairs(
+        self, session: orm.Session, keys: Sequence[t.Any]
+    ) -> list[tuple[t.Any, t.Any]]:
+        left = self._relationship.synchronize_pairs[0][1]
+        right = t.cast("t.Any", self._relationship.secondary_synchronize_pairs)[0][1]
+        statement = sa.select(left, right).where(left.in_(keys)).order_by(left, right)
+        return [(row[0], row[1]) for row in session.execute(statement)]
+
+    def _others(self, keys: Sequence[t.Any], params: Params) -> list[Record]:
+        """Return records of the other end, as the caller would see them there."""
+        records: list[Record] = []
+
+        for start in range(0, len(keys), CHUNK):
+            query = {self.remote_name: {"$in": keys[start : start + CHUNK]}}
+            context = HookContext(
+                self._service,
+                "find",
+                replace(params, query=query, route={}, extra={}, paginate=False),
+            )
+            self._service.check_access(context)
+            records += self._service.call(context).sent
+
+        return records
+
+
+def _is_plain(relationship: orm.RelationshipProperty[t.Any]) -> bool:
+    """Whether nothing but one key on each side joins the two."""
+    joins = [relationship.primaryjoin]
+    pairs = [relationship.synchronize_pairs]
+
+    if relationship.secondary is not None:
+        joins.append(t.cast("t.Any", relationship.secondaryjoin))
+        pairs.append(t.cast("t.Any", relationship.secondary_synchronize_pairs))
+
+    return all(
+        getattr(join, "operator", None) is operators.eq for join in joins
+    ) and all(len(each) == 1 for each in pairs)
+
+
+def _local_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
+    return next(iter(relationship.local_columns))
+
+
+def _remote_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
+    if relationship.secondary is not None:
+        pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
+        return pairs[0][0]
+
+    return next(iter(relationship.remote_side))
+
+
+def _local_name(relationship: orm.RelationshipProperty[t.Any]) -> str:
+    return _name(relationship.parent, _local_column(relationship))
+
+
+def _name(mapper: orm.Mapper[t.Any], column: t.Any) -> str:
+    return mapper.get_property_by_column(column).key
+
+
+def _attribute(mapper: orm.Mapper[t.Any], column: t.Any) -> t.Any:
+    return mapper.get_property_by_column(column).class_attribute

@@ -1,0 +1,145 @@
+"""The database session of a transaction."""
+
+from __future__ import annotations
+
+import typing as t
+
+import sqlalchemy as sa
+from flask import current_app
+from sqlalchemy import orm
+
+from ..transaction import Transaction
+from .database_errors import translated
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    SessionSource: t.TypeAlias = (
+        "Callable[[], orm.Session] | orm.sessionmaker[orm.Session]"
+    )
+
+BUSY_TIMEOUT: t.Final = 20_000
+"""How many milliseconds a write waits on SQLite until others have written."""
+
+NO_EXTENSION = """\
+This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
+'session': a sessionmaker, a scoped_session, or a function that returns a session.\
+"""
+
+
+def session_of_app() -> orm.Session:
+    """Return the session that Flask-SQLAlchemy or Flask-SQLAlchemy-Lite has for the
+    current application.
+
+    :raises RuntimeError: The application has neither.
+    """
+    extension = current_app.extensions.get("sqlalchemy")
+
+    if extension is None:
+        raise RuntimeError(NO_EXTENSION)
+
+    session = extension.session
+    return t.cast(
+        orm.Session, session if isinstance(session, orm.Session) else session()
+    )
+
+
+def joined_session(source: SessionSource) -> SessionScope:
+    """Return the session of a source in the transaction in progress.
+
+    A session that a ``sessionmaker`` makes is closed at the end of the transaction. Any
+    other session belongs to the application, as one of a web request does.
+
+    :param source: Where sessions come from.
+    """
+    transaction = Transaction.current()
+
+    if isinstance(source, orm.sessionmaker):
+        return transaction.join(
+            source, lambda: SessionScope(source, source(), is_own=True)
+        )
+
+    session = source()
+    return transaction.join(session, lambda: SessionScope(session, session))
+
+
+class SessionScope:
+    """A database session that commits with a transaction.
+
+    A transaction that the session was in before, begun by the application, is left to
+    the application unless a service writes.
+
+    :param key: What the transaction knows the session by.
+    :param session: The session.
+    :param is_own: Close the session at the end.
+    """
+
+    def __init__(
+        self, key: t.Any, session: orm.Session, *, is_own: bool = False
+    ) -> None:
+        self.session = session
+        self._key = key
+        self._is_own = is_own
+        self._ends_transaction = not session.in_transaction()
+
+    def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
+        """Make the session ready to write: SQLite's write lock is taken now, while the
+        call has seen nothing that somebody else could change before it writes.
+
+        :param mapper: What is written, which tells the database.
+        """
+        self._ends_transaction = True
+        connection = self.session.connection(bind_arguments={"mapper": mapper})
+
+        if connection.dialect.name == "sqlite":
+            _begin_immediate(connection)
+
+        Transaction.current().protect(self._key)
+
+    def savepoint(self) -> orm.SessionTransaction:
+        """Return a savepoint of the database."""
+        return self.session.begin_nested()
+
+    def commit(self) -> None:
+        """Commit, if the transaction is ours to end."""
+        if self._ends_transaction:
+            with translated():
+                self.session.commit()
+
+    def rollback(self) -> None:
+        """Roll back, if the transaction is ours to end."""
+        if self._ends_transaction:
+            self.session.rollback()
+
+    def close(self) -> None:
+        """Close the session, if it was made for the transaction."""
+        if self._is_own:
+            self.session.close()
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    driver = t.cast("t.Any", connection.connection.dbapi_connection)
+
+    if getattr(driver, "in_transaction", True):
+        return
+
+    if not connection.info.get("records_prepared"):
+        _prepare(connection)
+
+    with translated():
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _prepare(connection: sa.Connection) -> None:
+    """Let the connection wait for others, and readers not wait for writers."""
+    waits = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {max(waits, BUSY_TIMEOUT)}")
+
+    try:
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    except sa.exc.OperationalError:
+        # Somebody else uses the file. Writing works as it is, and the next call tries
+        # again.
+        return
+
+    connection.info["records_prepared"] = True

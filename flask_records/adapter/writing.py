@@ -1,0 +1,190 @@
+"""From the body of a call to an instance of the model."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+from collections.abc import Collection
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from ..errors import BadRequest
+
+if t.TYPE_CHECKING:
+    from ..query import Field
+    from ..query import Fields
+    from ..typing import Record
+
+SHOWN_PROBLEMS: t.Final = 5
+"""How many problems the message of an error tells. Its ``errors`` has all."""
+
+KEEP: t.Final = object()
+"""What stands for the default of a field that only the database knows."""
+
+
+class Writer:
+    """Checks bodies, and writes them to instances.
+
+    :param fields: The fields that the caller knows of.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self._model = fields.model
+        self._init_names = _init_names(fields.model)
+        # The application fills in by itself what a body leaves out.
+        self._fills_in = bool(
+            fields.mapper.dispatch.before_insert or "__init__" in vars(fields.model)
+        )
+
+    def created(self, bodies: Collection[t.Any]) -> list[Record]:
+        """Return the values of new records.
+
+        :raises BadRequest: Any of the bodies is wrong. All problems are told together.
+        """
+        every = []
+        problems: dict[str, str] = {}
+
+        for place, body in enumerate(bodies):
+            values, errors = self._fields.values(_mapping("create", body), new=True)
+
+            if not self._fills_in:
+                required = self._fields.missing({*body, *values})
+                errors.update(dict.fromkeys(required, "is required"))
+
+            prefix = "" if len(bodies) == 1 else f"{place}."
+            problems.update({prefix + name: why for name, why in errors.items()})
+            every.append(values)
+
+        _refuse(problems)
+        return every
+
+    def replaced(self, body: t.Any) -> Record:
+        """Return the values of an update: those of the body, and null or the default
+        for the fields that it leaves out.
+
+        :raises BadRequest: The body is wrong. All problems are told together.
+        """
+        values, errors = self._fields.values(
+            _mapping("update", body), skip=self._fields.fixed, new=True
+        )
+
+        for field in self._fields.replaceable():
+            if field.name in values or field.name in errors:
+                continue
+
+            value = _default_of(field)
+
+            if value is None and not field.is_nullable:
+                errors[field.name] = "is required"
+            elif value is not KEEP:
+                values[field.name] = value
+
+        _refuse(errors)
+        return values
+
+    def merged(self, body: t.Any) -> Record:
+        """Return the values of a patch.
+
+        :raises BadRequest: The body is wrong. All problems are told together.
+        """
+        values, errors = self._fields.values(
+            _mapping("patch", body), skip=self._fields.fixed, new=False
+        )
+        _refuse(errors)
+        return values
+
+    def instance(self, values: Record) -> t.Any:
+        """Return a new instance of the model.
+
+        :raises BadRequest: A validator of the model refuses a value.
+        """
+        if self._init_names is None:
+            given, rest = _with_json_null(self._fields, values), {}
+        else:
+            given = {name: values.get(name) for name in self._init_names}
+            rest = {k: v for k, v in values.items() if k not in self._init_names}
+
+        try:
+            instance = self._model(**given)
+        except ValueError as error:
+            raise BadRequest(f"The data is not valid: {error}") from error
+
+        self.assign(instance, rest)
+        return instance
+
+    def assign(self, instance: t.Any, values: Record) -> None:
+        """Set the attributes of an instance.
+
+        :raises BadRequest: A validator of the model refuses a value.
+        """
+        for name, value in _with_json_null(self._fields, values).items():
+            try:
+                setattr(instance, name, value)
+            except ValueError as error:
+                raise BadRequest(
+                    f"'{name}' is not valid: {error}", errors={name: str(error)}
+                ) from error
+
+
+def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
+    if not isinstance(body, Mapping):
+        raise BadRequest(f"First parameter for '{method}' must be an object")
+
+    return body
+
+
+def _refuse(problems: Mapping[str, str]) -> None:
+    if not problems:
+        return
+
+    told = [f"'{name}' {why}" for name, why in problems.items()]
+    more = len(told) - SHOWN_PROBLEMS
+    text = ", ".join(told[:SHOWN_PROBLEMS]) + (f" and {more} more" if more > 0 else "")
+    raise BadRequest(f"The data is not valid: {text}.", errors=problems)
+
+
+def _init_names(model: type[t.Any]) -> list[str] | None:
+    """Return the names that the model is made with, or ``None`` if it takes any."""
+    parameters = inspect.signature(model).parameters.values()
+
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+
+    return [parameter.name for parameter in parameters]
+
+
+def _with_json_null(fields: Fields, values: Record) -> Record:
+    # SQLAlchemy stores None in a JSON column as the JSON value null.
+    nulls = {
+        name: sa.null()
+        for name, value in values.items()
+        if value is None and isinstance(fields.mapper.columns[name].type, sa.JSON)
+    }
+    return {**values, **nulls} if nulls else values
+
+
+def _default_of(field: Field) -> t.Any:
+    """Return the value that an update gives a field that the body leaves out."""
+    column = field.column.property.columns[0]
+    default, server_default = column.default, column.server_default
+
+    if default is None and server_default is None:
+        return None
+
+    if default is not None and default.is_scalar:
+        return default.arg
+
+    if default is not None and default.is_callable:
+        # SQLAlchemy wraps a function that takes no context.
+        return default.arg(None) if hasattr(default.arg, "__wrapped__") else KEEP
+
+    expression = getattr(
+        default if default is not None else server_default, "arg", None
+    )
+
+    if isinstance(expression, str):
+        return sa.text("'{}'".format(expression.replace("'", "''").replace(":", r"\:")))
+
+    return KEEP if expression is None else expression
