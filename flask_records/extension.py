@@ -1,0 +1,208 @@
+"""The extension: services onto an application."""
+
+from __future__ import annotations
+
+import typing as t
+from weakref import WeakSet
+
+from flask import Blueprint
+from werkzeug.exceptions import HTTPException
+
+from .errors import RecordsError
+from .http.blueprint import ServiceBlueprint
+from .http.body import BODY_PARSERS
+from .http.error_handler import ErrorHandler
+from .http.formatter import format_json
+from .http.qs import parse
+from .service import Service
+from .signals import CallSignals
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+    from collections.abc import Mapping
+
+    from flask import Flask
+
+    from .http.error_handler import Logger
+    from .typing import BodyParser
+    from .typing import ErrorPages
+    from .typing import Formatter
+    from .typing import QueryParser
+
+NOT_PUBLIC = """\
+The service '{path}' needs a token for its calls, but this app has no \
+authentication. Configure RECORDS_AUTHENTICATION, or add the service with \
+'public=True' to let everybody in.\
+"""
+
+
+class FlaskRecords:
+    """Adds record services to Flask applications.
+
+    It keeps no application: one object serves several, and works with application
+    factories. Hooks for all services connect to :attr:`before`, :attr:`after` and
+    :attr:`error`, receivers of all events to :attr:`events`.
+
+    :param app: The application to set up. Call :meth:`init_app` later if it is not made
+        yet.
+    :param html: How errors look as HTML: a function of the error, paths of HTML files
+        by status, or ``False`` for JSON only. See section 7.4 of the specification.
+    :param logger: What errors of the server are told to, or ``False``. The logger of
+        the application by default.
+    :param app_errors: Answer the application's own HTTP errors too, such as an unknown
+        URL. Its own error handlers come first. See section 7.3.
+    :param verbose: Name the URL in the message for an unknown URL.
+    :param formatter: Makes the responses of calls. JSON by default.
+    :param query_parser: Reads query strings. See section 4.3.9.
+    :param body_parsers: Reads bodies, by media type. JSON and forms by default.
+    """
+
+    def __init__(
+        self,
+        app: Flask | None = None,
+        *,
+        html: ErrorPages = None,
+        logger: Logger | t.Literal[False] | None = None,
+        app_errors: bool = False,
+        verbose: bool = False,
+        formatter: Formatter = format_json,
+        query_parser: QueryParser = parse,
+        body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
+    ) -> None:
+        self.services: dict[str, Service] = {}
+        """The services by path."""
+        signals = CallSignals()
+        self.before = signals.before
+        """Runs hooks before the method of every service."""
+        self.after = signals.after
+        """Runs hooks after the method of every service."""
+        self.error = signals.error
+        """Runs hooks when something went wrong in a call of any service."""
+        self.events = signals.events
+        """Runs receivers of the events of all services."""
+        self._signals = signals
+        self._errors = ErrorHandler(html, logger, verbose)
+        self._app_errors = app_errors
+        self._formatter = formatter
+        self._query_parser = query_parser
+        self._body_parsers = body_parsers
+        self._blueprints: dict[str, Blueprint] = {}
+        self._apps: WeakSet[Flask] = WeakSet()
+
+        if app is not None:
+            self.init_app(app)
+
+    def __getitem__(self, path: str) -> Service:
+        """Return the service at a path."""
+        return self.services[path.strip("/")]
+
+    def add(
+        self,
+        path: str,
+        service: t.Any,
+        *,
+        public: bool | Collection[str] = False,
+        events: Collection[str] | None = None,
+        formatter: Formatter | None = None,
+        query_parser: QueryParser | None = None,
+        body_parsers: Mapping[str, BodyParser] | None = None,
+        before_request: Collection[Callable[[], t.Any]] = (),
+        after_request: Collection[Callable[[t.Any], t.Any]] = (),
+    ) -> Service:
+        """Add a service, and return it with its hooks.
+
+        :param path: Where it is found, with placeholders like ``users/<user_id>/posts``
+            or ``users/:user_id/posts``, which become ``params.route``.
+        :param service: An object with one or more of the six methods.
+        :param public: Which methods need no token: ``True`` for all, or those named.
+            None by default.
+        :param events: The names of custom events. Those of the object by default.
+        :param formatter: Makes the responses of this service.
+        :param query_parser: Reads the query strings of this service.
+        :param body_parsers: Reads the bodies of this service.
+        :param before_request: HTTP middleware in front of this service: functions as of
+            :meth:`flask.Blueprint.before_request`. See section 4.3.10.
+        :param after_request: HTTP middleware behind this service: functions as of
+            :meth:`flask.Blueprint.after_request`. They see the call in
+            :data:`.current_call`.
+        :raises ValueError: There is a service at the path.
+        :raises TypeError: The object has none of the six methods.
+        :raises RuntimeError: The service is not public, and an application has no
+            authentication.
+        """
+        path = path.strip("/")
+
+        if path in self.services:
+            raise ValueError(f"There is a service at '{path}' already.")
+
+        custom_events = getattr(service, "events", ()) if events is None else events
+        added = Service(
+            path, service, self._signals, public=public, events=custom_events
+        )
+        blueprint = ServiceBlueprint(
+            added,
+            errors=self._errors,
+            formatter=formatter or self._formatter,
+            query_parser=query_parser or self._query_parser,
+            body_parsers=self._body_parsers if body_parsers is None else body_parsers,
+        ).make()
+
+        for before in before_request:
+            blueprint.before_request(before)
+
+        for after in after_request:
+            blueprint.after_request(after)
+
+        self.services[path] = added
+        self._blueprints[path] = blueprint
+
+        for app in self._apps:
+            self._register(app, path)
+
+        return added
+
+    def blueprint(self, service: Service) -> Blueprint:
+        """Return the blueprint of a service, for HTTP middleware of all kinds. It has
+        to be set up before an application is.
+
+        :param service: A service of this extension.
+        """
+        return self._blueprints[service.path]
+
+    def init_app(self, app: Flask) -> None:
+        """Set up an application: its URLs and its error handlers.
+
+        :param app: The application.
+        :raises RuntimeError: It has a FlaskRecords already, or a service needs tokens
+            and the application has no authentication.
+        """
+        if "records" in app.extensions:
+            raise RuntimeError(
+                "This app has a FlaskRecords already. Import and use that one."
+            )
+
+        app.extensions["records"] = self
+        self._apps.add(app)
+        app.register_blueprint(
+            Blueprint("records", __package__, template_folder="http/templates")
+        )
+        app.register_error_handler(RecordsError, self._errors.handle)
+
+        if self._app_errors:
+            app.register_error_handler(HTTPException, self._errors.handle_http_error)
+
+        for path in self.services:
+            self._register(app, path)
+
+    def _register(self, app: Flask, path: str) -> None:
+        service = self.services[path]
+
+        if len(service.public) < len(service.methods) and not _has_authentication(app):
+            raise RuntimeError(NOT_PUBLIC.format(path=path))
+
+        app.register_blueprint(self._blueprints[path])
+
+
+def _has_authentication(app: Flask) -> bool:
+    return bool(app.config.get("RECORDS_AUTHENTICATION"))

@@ -1,0 +1,154 @@
+"""One blueprint for each service."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from flask import Blueprint
+from flask import request
+from flask import Response
+
+from ..context import HookContext
+from ..context import Params
+from ..errors import MethodNotAllowed
+from ..globals import remember_call
+from .body import read_body
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flask.typing import ResponseReturnValue
+
+    from ..service import Service
+    from ..typing import BodyParser
+    from ..typing import Formatter
+    from ..typing import QueryParser
+    from .error_handler import ErrorHandler
+
+PROVIDER: t.Final = "rest"
+
+ID: t.Final = "record_id_"
+"""The placeholder of the identifier in URL rules."""
+
+COLON_PLACEHOLDER = re.compile(r":(\w+)")
+
+METHODS: t.Final = {
+    ("GET", False): "find",
+    ("GET", True): "get",
+    ("POST", False): "create",
+    ("PUT", False): "update",
+    ("PUT", True): "update",
+    ("PATCH", False): "patch",
+    ("PATCH", True): "patch",
+    ("DELETE", False): "remove",
+    ("DELETE", True): "remove",
+}
+"""The method of each HTTP verb, without and with an identifier. See section 4.1."""
+
+VERBS: t.Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+HAS_BODY: t.Final = frozenset({"create", "update", "patch"})
+
+
+class ServiceBlueprint:
+    """The HTTP side of one service.
+
+    :param service: The service.
+    :param errors: Answers errors.
+    :param formatter: Makes responses.
+    :param query_parser: Reads query strings.
+    :param body_parsers: Reads bodies, by media type.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        errors: ErrorHandler,
+        formatter: Formatter,
+        query_parser: QueryParser,
+        body_parsers: Mapping[str, BodyParser],
+    ) -> None:
+        self._service = service
+        self._errors = errors
+        self._formatter = formatter
+        self._query_parser = query_parser
+        self._body_parsers = body_parsers
+        self._allow = ",".join(
+            verb
+            for verb in VERBS
+            if any(METHODS.get((verb, one)) in service.methods for one in (False, True))
+        )
+
+    def make(self) -> Blueprint:
+        """Return the blueprint, whose name is ``records:`` and the path."""
+        blueprint = Blueprint(blueprint_name(self._service.path), __package__)
+        # Functions run last to first, so that this one sees what others have changed.
+        blueprint.after_request(self._finish)
+        blueprint.register_error_handler(Exception, self._errors.handle)
+        path = COLON_PLACEHOLDER.sub(r"<\1>", self._service.path)
+
+        for rule, name in ((f"/{path}", "many"), (f"/{path}/<{ID}>", "one")):
+            blueprint.add_url_rule(
+                rule,
+                name,
+                self._view,
+                methods=[*VERBS, "HEAD", "OPTIONS"],
+                strict_slashes=False,
+                merge_slashes=False,
+                provide_automatic_options=False,
+            )
+
+        return blueprint
+
+    def _view(self, **route: str) -> ResponseReturnValue:
+        id = route.pop(ID, None)
+
+        if request.method == "OPTIONS":
+            return Response(status=204)
+
+        context = self._context(id, route)
+        remember_call(context)
+        self._service.check_access(context)
+        context.params.query = self._query()
+
+        if context.method in HAS_BODY and context.method in self._service.methods:
+            context.data = read_body(request, self._body_parsers)
+
+        self._service.call(context)
+        return self._formatter(context)
+
+    def _context(self, id: str | None, route: dict[str, str]) -> HookContext:
+        verb = "GET" if request.method == "HEAD" else request.method
+        params = Params(provider=PROVIDER, route=route, headers=request.headers)
+        method = METHODS.get((verb, id is not None))
+
+        if method is None:
+            self._service.check_access(HookContext(self._service, "create", params))
+            raise MethodNotAllowed(
+                f"{verb} is not allowed on a record. Use /{self._service.path}."
+            )
+
+        return HookContext(self._service, method, params, id)
+
+    def _query(self) -> dict[str, t.Any]:
+        text = request.query_string
+        return self._query_parser(text.decode("utf-8", "replace")) if text else {}
+
+    def _finish(self, response: Response) -> Response:
+        response.headers["Allow"] = self._allow
+
+        if request.method in ("GET", "HEAD") and response.status_code == 200:
+            response.add_etag(weak=True)
+            response.make_conditional(request)
+
+        return response
+
+
+def blueprint_name(path: str) -> str:
+    """Return the name of the blueprint of a service.
+
+    :param path: The path of the service.
+    """
+    return "records:" + re.sub(r"[^\w/-]", "", path)

@@ -1,0 +1,158 @@
+"""From an error to a response, as JSON or HTML."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+from flask import current_app
+from flask import make_response
+from flask import render_template
+from flask import request
+from flask import Response
+from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import NotFound as UnknownURL
+
+from ..errors import is_answer
+from ..errors import NotFound
+from ..errors import RecordsError
+from ..errors import to_records_error
+from .formatter import dumps
+from .formatter import JSON
+
+if t.TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+    from ..typing import ErrorPages
+
+TITLES: t.Final = {401: "Not Authorized", 404: "Page Not Found"}
+"""The titles of the pages that have one of their own."""
+
+TEMPLATES: t.Final = {
+    401: "flask_records/401.html",
+    404: "flask_records/404.html",
+}
+"""The pages of their own. An application overrides them by templates of these names."""
+
+OTHER_TEMPLATE: t.Final = "flask_records/error.html"
+
+
+class Logger(t.Protocol):
+    """What errors are told to: for example a logger of the standard library."""
+
+    def error(self, message: str, *args: t.Any, **options: t.Any) -> None:
+        """Tell an error, with its traceback in ``exc_info``."""
+
+
+class ErrorHandler:
+    """Answers errors. See section 7 of the specification.
+
+    :param html: A function that returns the page of an error, the paths of HTML files
+        by status, or ``False`` to answer all in JSON. Pages of our own by default.
+    :param logger: What errors of the server are told to, or ``False``. The logger of
+        the application by default.
+    :param verbose: Name the URL in the message for an unknown URL.
+    """
+
+    def __init__(
+        self,
+        html: ErrorPages = None,
+        logger: Logger | t.Literal[False] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._html = html
+        self._logger = logger
+        self._verbose = verbose
+
+    def handle(self, error: Exception) -> ResponseReturnValue:
+        """Return the answer to any error. What is not the client's business is logged
+        with its traceback.
+
+        :param error: What was raised.
+        """
+        if is_answer(error):
+            return t.cast(HTTPException, error)
+
+        known = to_records_error(error, debug=current_app.debug)
+
+        if known.code is None or known.code >= 500:
+            self._log(error)
+
+        return self.answer(known)
+
+    def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
+        """Return the answer to an HTTP error of the application itself. An unknown URL
+        tells which it was.
+
+        :param error: What was raised.
+        """
+        if isinstance(error, UnknownURL):
+            return self.answer(self._not_found())
+
+        return self.handle(error)
+
+    def answer(self, error: RecordsError) -> Response:
+        """Return the response to an error that the client can see.
+
+        :param error: The error.
+        """
+        response = self._page(error) if self._wants_html() else _json(error)
+        response.headers.update(error.headers)
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.add("Vary", "Accept")
+
+        if error.code == 401:
+            response.headers.setdefault("WWW-Authenticate", "Bearer")
+
+        return response
+
+    def _log(self, error: Exception) -> None:
+        if self._logger is False:
+            return
+
+        logger = current_app.logger if self._logger is None else self._logger
+        logger.error(
+            "%s %s failed.", request.method, request.path, exc_info=_traceback(error)
+        )
+
+    def _not_found(self) -> NotFound:
+        url = request.full_path if request.query_string else request.path
+        message = f"Page not found: {url}" if self._verbose else "Page not found"
+        return NotFound(message, data={"url": url})
+
+    def _wants_html(self) -> bool:
+        asked = f"{request.content_type or ''} {request.headers.get('Accept', '')}"
+        return self._html is not False and "json" not in asked and "html" in asked
+
+    def _page(self, error: RecordsError) -> Response:
+        code = error.code or 500
+
+        if callable(self._html):
+            return make_response(self._html(error))
+
+        if isinstance(self._html, Mapping):
+            path = self._html.get(code)
+
+            if path is not None:
+                return Response(Path(path).read_text(), code, mimetype="text/html")
+
+        title = TITLES.get(code) or _words(error.name)
+        page = render_template(
+            TEMPLATES.get(code, OTHER_TEMPLATE), error=error, code=code, title=title
+        )
+        return Response(page, code, mimetype="text/html")
+
+
+def _json(error: RecordsError) -> Response:
+    return Response(dumps(error.to_dict()), error.code, mimetype=JSON)
+
+
+def _words(name: str) -> str:
+    return "".join(
+        f" {letter}" if letter.isupper() else letter for letter in name
+    ).strip()
+
+
+def _traceback(error: Exception) -> t.Any:
+    return (type(error), error, error.__traceback__)

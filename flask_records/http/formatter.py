@@ -1,0 +1,95 @@
+"""From the result of a call to a response."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+import typing as t
+from collections.abc import Callable
+
+import orjson
+from flask import Response
+
+from ..context import NO_RESULT
+from ..pagination import Page
+
+if t.TYPE_CHECKING:
+    from ..context import HookContext
+
+JSON: t.Final = "application/json"
+
+OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def format_json(context: HookContext) -> Response:
+    """Return what the client is sent as JSON: the default formatter. See sections 1 of
+    the wire format and 4.3.11 of the specification.
+
+    Nothing, that is ``None``, ``False``, ``0`` and the empty text, is a 204.
+
+    :param context: The call.
+    """
+    sent = context.sent
+
+    if sent is NO_RESULT or (not sent and not isinstance(sent, (list, dict, tuple))):
+        return Response(status=context.status_code or 204)
+
+    status = context.status_code or (201 if context.method == "create" else 200)
+    return Response(dumps(sent), status, mimetype=JSON)
+
+
+def dumps(value: t.Any) -> bytes:
+    """Return a value as JSON text.
+
+    Times are ISO 8601 in UTC, naive ones taken for UTC. Decimals, UUIDs and enums are
+    text, bytes are base64, intervals are seconds. NaN and infinity are null.
+
+    :param value: A record, a page, or anything made of JSON's types and the above.
+    :raises TypeError: The value holds something else.
+    """
+    try:
+        return orjson.dumps(value, default=encoded, option=OPTIONS)
+    except TypeError:
+        # Integers of more than 64 bits, which orjson refuses.
+        return json.dumps(value, default=_encoded_by_json, ensure_ascii=False).encode()
+
+
+def encoded(value: t.Any) -> t.Any:
+    """Return a value that JSON has no type for as one that it has.
+
+    :raises TypeError: The value has no form on the wire.
+    """
+    for type_, encode in ENCODERS.items():
+        if isinstance(value, type_):
+            return encode(value)
+
+    # Types of a column that the application made show themselves, if they can.
+    if any("__str__" in vars(base) for base in type(value).__mro__[:-1]):
+        return str(value)
+
+    raise TypeError(f"{type(value).__name__} has no form on the wire.")
+
+
+def _encoded_by_json(value: t.Any) -> t.Any:
+    return orjson.loads(orjson.dumps(value, default=encoded, option=OPTIONS))
+
+
+def _moment(value: dt.datetime) -> str:
+    if value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+
+    unit = "microseconds" if value.microsecond % 1000 else "milliseconds"
+    return value.isoformat(timespec=unit) + "Z"
+
+
+ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
+    dt.datetime: _moment,
+    dt.date: dt.date.isoformat,
+    dt.time: dt.time.isoformat,
+    dt.timedelta: dt.timedelta.total_seconds,
+    Page: Page.to_dict,
+    (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
+    (set, frozenset): list,
+}
+"""How types are encoded that orjson leaves to us."""
