@@ -12,6 +12,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..errors import NotFound
 from ..pagination import Page
@@ -391,7 +392,14 @@ class SQLAlchemyService:
             records, identities = selection.read(session, statement, params)
             found.update(zip(identities, records, strict=True))
 
-        return [found[tuple(key)] for key in keys]
+        try:
+            return [found[tuple(key)] for key in keys]
+        except KeyError:
+            # MariaDB takes the identifier 0 for a request to make one up.
+            raise BadRequest(
+                "The database does not keep this identifier. Leave it out.",
+                errors={self.id: "is not kept by the database"},
+            ) from None
 
     def _is_one_of(self, identities: Sequence[t.Any]) -> sa.ColumnElement[bool]:
         if len(self._primary_key) == 1:

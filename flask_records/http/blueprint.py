@@ -14,6 +14,7 @@ from ..context import Params
 from ..errors import MethodNotAllowed
 from ..globals import remember_call
 from .body import read_body
+from .formatter import empty
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +107,7 @@ class ServiceBlueprint:
         id = route.pop(ID, None)
 
         if request.method == "OPTIONS":
-            return Response(status=204)
+            return empty()
 
         context = self._context(id, route)
         remember_call(context)

@@ -33,10 +33,20 @@ def format_json(context: HookContext) -> Response:
     sent = context.sent
 
     if sent is NO_RESULT or (not sent and not isinstance(sent, (list, dict, tuple))):
-        return Response(status=context.status_code or 204)
+        return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
     return Response(dumps(sent), status, mimetype=JSON)
+
+
+def empty(status: int = 204) -> Response:
+    """Return a response without a body.
+
+    :param status: Its status.
+    """
+    response = Response(status=status)
+    del response.headers["Content-Type"]
+    return response
 
 
 def dumps(value: t.Any) -> bytes:

@@ -1,0 +1,1 @@
+"""The reference application of the conformance kit, served by Flask-Records."""

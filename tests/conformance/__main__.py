@@ -1,0 +1,17 @@
+"""Serves the reference application.
+
+Run ``PORT=4040 DATABASE_URL=sqlite:///file.db python -m tests.conformance``.
+"""
+
+from os import environ
+
+from werkzeug.serving import run_simple
+
+from .app import create_app
+
+run_simple(
+    "127.0.0.1",
+    int(environ.get("PORT", 4040)),
+    create_app(environ.get("DATABASE_URL", "sqlite:///conformance.db")),
+    threaded=True,
+)

@@ -1,0 +1,168 @@
+"""The reference application: every service that the recorded cases expect."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import sqlalchemy as sa
+from flask import Flask
+from flask import jsonify
+from sqlalchemy.orm import sessionmaker
+from werkzeug.security import generate_password_hash
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from flask_records.http.qs import parse
+
+from . import services
+from .models import gravatar
+from .models import Message
+from .models import Person
+from .models import Picky
+from .models import reset
+from .models import Secret
+from .models import Tag
+from .models import User
+
+SECRET = "oracle-secret-for-tests-only"
+
+PEOPLE = {
+    "people": {},
+    "people-multi": {"multi": True},
+    "people-paginated": {"paginate": {"default": 1, "max": 2}},
+    "people-page3": {"paginate": {"default": 3}},
+    "people-page10": {"multi": True, "paginate": {"default": 10, "max": 100}},
+}
+
+FLAVOURS = {
+    "": {"verbose": True},
+    "terse": {},
+    "json-only": {"verbose": True, "html": False},
+    "html-object": {
+        "verbose": True,
+        "html": {404: str(Path(__file__).parent / "404.html")},
+    },
+    "html-function": {
+        "verbose": True,
+        "html": lambda error: (f"<h1>{error.code} {error.name}</h1>", error.code),
+    },
+}
+"""The options of the error handler, chosen by a header."""
+
+
+def create_app(database_url):
+    """Return the application as one WSGI function for all flavours."""
+    engine = sa.create_engine(database_url, pool_size=20)
+    reset(engine)
+    apps = {name: _app(engine, **options) for name, options in FLAVOURS.items()}
+
+    def application(environ, start_response):
+        flavour = environ.get("HTTP_X_ORACLE_FLAVOUR", "")
+        return apps[flavour](environ, start_response)
+
+    return application
+
+
+def _app(engine, **options):
+    # The reference servers raise the limit of lists in a query string to 200, too.
+    records = FlaskRecords(
+        app_errors=True,
+        logger=False,
+        query_parser=partial(parse, array_limit=200),
+        **options,
+    )
+    _add_tables(records, partial(SQLAlchemyService, session=sessionmaker(engine)))
+    _add_others(records)
+    app = Flask(__name__)
+    # A plain exception tells its message only in debug mode.
+    app.debug = True
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET}
+    records.init_app(app)
+
+    @app.post("/__oracle/reset")
+    def put_back():
+        reset(engine)
+        return jsonify(ok=True)
+
+    @app.get("/__oracle/info")
+    def info():
+        return jsonify(idField="id")
+
+    return app
+
+
+def _add_tables(records, service):
+    # The reference servers understand $and without being told.
+    also = {"whitelist": ["$and"]}
+    pages = {"default": 10, "max": 50}
+    users = records.add(
+        "users", service(User, paginate=pages, hidden=["password"]), public=["create"]
+    )
+    users.before("create", "patch", "update")(hash_password)
+    users.before("create")(choose_fields)
+    records.add(
+        "messages", service(Message, paginate=pages, multi=True, **also), public=True
+    )
+    records.add("tags", service(Tag, **also), public=True)
+    picky = service(Picky, whitelist=["$and", "$regex"], multi=["remove"])
+    records.add("picky", picky, public=True)
+    records.add("secrets", service(Secret))
+    records.add("noparser", service(Tag, multi=True), public=True, body_parsers={})
+    records.add("tags-by-name", service(Tag, id="name"), public=True)
+
+    for path, options in PEOPLE.items():
+        for prefix in ("", "typed-"):
+            people = service(Person, events=["testing"], **options, **also)
+            records.add(prefix + path, people, public=True)
+
+
+def _add_others(records):
+    for path in ("echo", "api/users/:userId/messages", "deep/nested/path"):
+        records.add(path, services.Echo(), public=True)
+
+    records.add(
+        "decorated",
+        services.Echo(),
+        public=True,
+        before_request=[services.set_from_middleware],
+        after_request=[services.add_update_data],
+    )
+    internal = records.add("internal", services.Echo(), public=True)
+    internal.before("find", "get", "remove")(services.refuse_rest)
+    records.add("export", services.Export(), public=True, formatter=services.format_csv)
+    records.add(
+        "formatted",
+        services.Formatted(),
+        public=True,
+        formatter=services.format_negotiated,
+    )
+    status = records.add("status", services.Status(), public=True)
+    status.after("get", "create")(set_status)
+    records.add("noparser-echo", services.Shouter(), public=True, body_parsers={})
+    records.add("readonly", services.ReadOnly(), public=True)
+    records.add("returns", services.Returns(), public=True)
+    records.add("errors", services.Errors(), public=True)
+    records.add("pings", services.Pings(), public=True)
+    records.add("shouter", services.Shouter(), public=True)
+
+
+def hash_password(method, context):
+    if "password" in context.data:
+        context.data["password"] = generate_password_hash(context.data["password"])
+
+
+def choose_fields(method, context):
+    names = ("email", "password", "name", "avatar", "fakeId", "noemailId")
+    chosen = {name: context.data[name] for name in names if name in context.data}
+
+    if not isinstance(chosen.get("email"), str):
+        raise BadRequest("'email' is required", errors={"email": "is required"})
+
+    chosen.setdefault("avatar", gravatar(chosen["email"]))
+    context.data = chosen
+
+
+def set_status(method, context):
+    context.status_code = 202 if method == "create" else int(context.id)

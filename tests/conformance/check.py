@@ -1,0 +1,111 @@
+"""Holds the reference application against a conformance kit.
+
+Run ``python -m tests.conformance.check KIT DATABASE_URL``. KIT is a copy of the kit in
+which ``npm run setup`` has been run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+LATER = ("2.1", "4.1 register", "5")
+"""The sections whose features have not landed yet."""
+
+RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
+
+
+def main(kit, database_url):
+    """Run the cases and both adapter suites, and return what they exit with."""
+    kit = Path(kit)
+
+    with serving(database_url) as base, tempfile.TemporaryDirectory() as folder:
+        runs = [
+            compare(kit, base, database_url, Path(folder)),
+            adapter_suite(kit, base, "v4"),
+            adapter_suite(kit, base, "v5"),
+        ]
+
+    return max(runs)
+
+
+def compare(kit, base, database_url, folder):
+    cases = json.loads((kit / "cases.json").read_text())
+    known = json.loads((Path(__file__).parent / "deviations.json").read_text())
+    kind = re.match(r"\w+", database_url)[0]
+    files = {
+        "cases": [case for case in cases if not case["section"].startswith(LATER)],
+        "skip": known["every database"] | known.get(kind, {}),
+    }
+
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+    return node(
+        kit / "recorder.js",
+        "compare",
+        *("--base", base, "--level", "class"),
+        *("--with", ",".join(str(kit / f"recordings/{n}.json") for n in RECORDINGS)),
+        *("--cases", folder / "cases.json", "--skip", folder / "skip.json"),
+    )
+
+
+def adapter_suite(kit, base, version):
+    return node(kit / "adapter-bridge.js", "--base", base, "--suite", version)
+
+
+def node(*arguments):
+    print("$ node", *arguments, flush=True)
+    return subprocess.run(["node", *map(str, arguments)], check=False).returncode
+
+
+@contextmanager
+def serving(database_url):
+    """The address of the reference application, served by a process of its own."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.conformance"],
+        env=os.environ | {"PORT": str(port), "DATABASE_URL": database_url},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    base = f"http://127.0.0.1:{port}"
+
+    try:
+        wait_for(f"{base}/__oracle/info", process)
+        yield base
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for(url, process, seconds=30):
+    end = time.monotonic() + seconds
+
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+    raise RuntimeError(f"{url} does not answer.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
