@@ -1,0 +1,138 @@
+// The official REST client, used as an application uses it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { feathers } from '@feathersjs/feathers'
+import rest from '@feathersjs/rest-client'
+import { start } from './server.js'
+
+let server
+let client
+
+before(async () => {
+  server = await start()
+  client = feathers().configure(rest(server.base).fetch(fetch))
+})
+
+after(() => server.stop())
+
+const unique = prefix => `${prefix} ${Math.random().toString(36).slice(2)}`
+const refused = (promise, expected) => assert.rejects(promise, error => {
+  for (const [name, value] of Object.entries(expected)) assert.deepEqual(error[name], value)
+  return true
+})
+
+test('a record is created, read, patched, replaced and removed', async () => {
+  const rooms = client.service('rooms')
+  const messages = client.service('messages')
+  const room = await rooms.create({ name: unique('room') })
+
+  const created = await messages.create({ text: 'hi', roomId: room.id })
+  const patched = await messages.patch(created.id, { read: true })
+  const updated = await messages.update(created.id, { text: 'ho' })
+  const removed = await messages.remove(created.id)
+
+  assert.deepEqual(
+    [created, patched, updated, removed].map(({ text, read, roomId }) => [text, read, roomId]),
+    [['hi', false, room.id], ['hi', true, room.id], ['ho', false, null], ['ho', false, null]]
+  )
+  await refused(messages.get(created.id), { name: 'NotFound', code: 404 })
+})
+
+test('a query filters, sorts, selects and pages', async () => {
+  const room = await client.service('rooms').create({ name: unique('room') })
+  await client.service('messages').create(
+    ['a', 'b', 'c', 'd'].map(text => ({ text, roomId: room.id, read: text > 'b' }))
+  )
+
+  const page = await client.service('messages').find({
+    query: {
+      roomId: room.id,
+      $or: [{ text: { $in: ['a', 'b'] } }, { read: true }],
+      text: { $ne: 'd' },
+      $sort: { text: -1 },
+      $select: ['text'],
+      $limit: 2
+    }
+  })
+
+  assert.deepEqual([page.total, page.limit, page.skip], [3, 2, 0])
+  assert.deepEqual(page.data.map(({ id, ...fields }) => fields), [{ text: 'c' }, { text: 'b' }])
+})
+
+test('a list of more than 20 values is a list', async () => {
+  const room = await client.service('rooms').create({ name: unique('room') })
+  const created = await client.service('messages').create(
+    Array.from({ length: 30 }, (_, index) => ({ text: `text ${index}`, roomId: room.id }))
+  )
+
+  const page = await client.service('messages').find({
+    query: { id: { $in: created.map(({ id }) => id) }, $limit: 50 }
+  })
+
+  assert.equal(page.total, 30)
+})
+
+test('many records are patched and removed by a query', async () => {
+  const room = await client.service('rooms').create({ name: unique('room') })
+  const messages = client.service('messages')
+  await messages.create([{ text: 'a', roomId: room.id }, { text: 'b', roomId: room.id }])
+  const query = { roomId: room.id }
+
+  const patched = await messages.patch(null, { archived: true }, { query })
+  const removed = await messages.remove(null, { query })
+
+  assert.deepEqual(patched.map(({ archived }) => archived), [true, true])
+  assert.deepEqual(removed.map(({ text }) => text), ['a', 'b'])
+})
+
+test('relationships are populated', async () => {
+  const room = await client.service('rooms').create({ name: unique('room') })
+  const message = await client.service('messages').create({ text: 'hi', roomId: room.id })
+
+  const found = await client.service('messages').get(message.id, {
+    query: { $populate: ['room', 'user'] }
+  })
+
+  assert.deepEqual([found.room, found.user], [room, null])
+})
+
+test('a date-time is sent and found again', async () => {
+  const createdAt = new Date('2024-02-03T04:05:06.789Z')
+  const message = await client.service('messages').create({ text: 'then', createdAt })
+
+  const page = await client.service('messages').find({ query: { createdAt } })
+
+  assert.equal(new Date(message.createdAt).getTime(), createdAt.getTime())
+  assert.deepEqual(page.data, [message])
+})
+
+test('a registered user has no password', async () => {
+  const email = `${unique('user').replace(' ', '.')}@example.com`
+
+  const user = await client.service('users').create({ email, password: 'a secret' })
+
+  assert.deepEqual([user.email, 'password' in user], [email, false])
+  await refused(client.service('users').create({ email, password: 'other' }), {
+    name: 'Conflict', code: 409, className: 'conflict', errors: { email: 'has to be unique' }
+  })
+})
+
+test('errors arrive as their classes', async () => {
+  const tests = [
+    [() => client.service('messages').find({ query: { $foo: 1 } }), { name: 'BadRequest', message: 'Invalid query parameter $foo', data: { $foo: '1' } }],
+    [() => client.service('messages').create({ nope: 1 }), { name: 'BadRequest', errors: { nope: 'is not a field', text: 'is required' } }],
+    [() => client.service('rooms').remove(null), { name: 'MethodNotAllowed', message: 'Can not remove multiple entries' }],
+    [() => client.service('nope').find(), { name: 'NotFound', message: 'Page not found' }]
+  ]
+
+  for (const [call, expected] of tests) await refused(call(), expected)
+})
+
+test('events of own calls are sent locally', async () => {
+  const rooms = client.service('rooms')
+  const seen = new Promise(resolve => rooms.once('created', resolve))
+
+  const room = await rooms.create({ name: unique('room') })
+
+  assert.deepEqual(await seen, room)
+})

@@ -1,0 +1,59 @@
+// Starts the example application on a free port with an empty database, and stops it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+async function freePort () {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address()
+  listener.close()
+  return port
+}
+
+export async function start () {
+  const folder = await mkdtemp(join(tmpdir(), 'records-'))
+  const port = await freePort()
+  const server = spawn(
+    process.env.PYTHON || 'python3',
+    ['-m', 'gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`],
+    {
+      cwd: ROOT,
+      env: { ...process.env, DATABASE_URL: `sqlite:///${join(folder, 'test.db')}` },
+      stdio: ['ignore', 'ignore', 'inherit']
+    }
+  )
+  const base = `http://127.0.0.1:${port}`
+  await answers(`${base}/rooms`, server)
+
+  return {
+    base,
+    async stop () {
+      server.kill()
+      await once(server, 'exit')
+      await rm(folder, { recursive: true })
+    }
+  }
+}
+
+async function answers (url, server) {
+  for (let tries = 0; tries < 300; tries++) {
+    if (server.exitCode !== null) throw new Error('The server has stopped.')
+
+    try {
+      await fetch(url)
+      return
+    } catch {
+      await delay(100)
+    }
+  }
+
+  throw new Error('The server does not answer.')
+}
