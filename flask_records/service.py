@@ -54,7 +54,9 @@ class Service:
     specification.
 
     :param path: Where the service is found, without slashes around it.
-    :param target: The object that has the methods.
+    :param target: The object that has the methods. If it has ``begin``, as an adapter
+        has, that is called with the name of the method before any hook, so that what
+        hooks write is part of the same transaction.
     :param records: The signals of all services.
     :param public: The methods that need no token: all, none, or those named.
     :param events: The names of the custom events of the service.
@@ -86,6 +88,7 @@ class Service:
         self.public = self._public_methods(public)
         """The names of the methods that need no token."""
         self._hidden = frozenset(getattr(target, "hidden", ()))
+        self._begin: Callable[[str], None] = getattr(target, "begin", _nothing)
         self._all = records
         own = CallSignals(METHODS, (*EVENTS.values(), *self.custom_events))
         self.before = own.before
@@ -235,6 +238,7 @@ class Service:
 
     def _run(self, context: HookContext) -> None:
         self._check(context)
+        self._begin(context.method)
         self._all.before.run(context.method, context)
         self.before.run(context.method, context)
 
@@ -290,6 +294,7 @@ class Service:
         self._check(context)
 
         with Transaction():
+            self._begin(method)
             return self._call_method(context)
 
     def _hide(self, context: HookContext) -> None:
@@ -348,6 +353,10 @@ class Service:
                 )
 
         return frozenset(public)
+
+
+def _nothing(method: str) -> None:
+    """Begin a call of a service that has nothing to begin."""
 
 
 def _has_method(target: t.Any, name: str) -> bool:

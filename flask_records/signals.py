@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from inspect import isawaitable
 from inspect import iscoroutinefunction
 
 from blinker import ANY
@@ -10,6 +11,7 @@ from blinker import Signal
 from flask import current_app
 
 if t.TYPE_CHECKING:
+    from collections.abc import Awaitable
     from collections.abc import Callable
     from collections.abc import Collection
 
@@ -140,4 +142,14 @@ def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     if iscoroutinefunction(function):
         return current_app.ensure_sync(function)(*args)
 
-    return function(*args)
+    result = function(*args)
+
+    # An object may be callable by an 'async def' method, too.
+    if isawaitable(result):
+        return current_app.ensure_sync(_wait_for)(result)
+
+    return result
+
+
+async def _wait_for(result: Awaitable[t.Any]) -> t.Any:
+    return await result

@@ -26,6 +26,7 @@ from ..query.operators import BUILT_IN_GROUPS
 from ..query.operators import GROUPS
 from ..query.operators import ON_WHITELIST
 from ..query.values import cast
+from ..signals import EVENTS
 from ..signals import METHODS
 from .database_errors import translated
 from .populate import Populate
@@ -142,6 +143,17 @@ class SQLAlchemyService:
         """
         return self._audience(params).fields
 
+    def begin(self, method: str) -> None:
+        """Join the transaction in progress. A call that writes takes SQLite's write
+        lock here, before its hooks read what they decide by.
+
+        :param method: The name of the method that is called.
+        """
+        scope = self._joined()
+
+        if method in EVENTS:
+            scope.begin_writing(self._mapper)
+
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
 
@@ -201,7 +213,7 @@ class SQLAlchemyService:
         audience.translator.select(query, ())
         selection = self._selection(audience, query, params, self._primary_key)
         every = audience.writer.created(bodies)
-        session = self._begin_writing()
+        session = self._joined().session
         instances = [audience.writer.instance(values) for values in every]
 
         with translated(audience.fields, {name for values in every for name in values}):
@@ -248,7 +260,7 @@ class SQLAlchemyService:
         audience, query = self._parse(params)
         selection = self._selection(audience, query, params, self._primary_key)
         statement = self._matching(audience, query, id)
-        session = self._begin_writing()
+        session = self._joined().session
         instances = self._locked(session, statement, id)
         records = self._read_back(session, selection, instances, params)
 
@@ -265,7 +277,7 @@ class SQLAlchemyService:
     ) -> list[Record]:
         selection = self._selection(audience, query, params, self._primary_key)
         statement = self._matching(audience, query, id)
-        session = self._begin_writing()
+        session = self._joined().session
         instances = self._locked(session, statement, id)
 
         with translated(audience.fields, values):
@@ -301,11 +313,6 @@ class SQLAlchemyService:
 
     def _joined(self) -> SessionScope:
         return joined_session(self._session_source)
-
-    def _begin_writing(self) -> orm.Session:
-        scope = self._joined()
-        scope.begin_writing(self._mapper)
-        return scope.session
 
     def _selection(
         self,

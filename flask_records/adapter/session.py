@@ -83,8 +83,8 @@ class SessionScope:
         self._ends_transaction = not session.in_transaction()
 
     def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
-        """Make the session ready to write: SQLite's write lock is taken now, while the
-        call has seen nothing that somebody else could change before it writes.
+        """Make the session ready to write: SQLite's write lock is taken now, before the
+        call sees anything that somebody else could change until it writes.
 
         :param mapper: What is written, which tells the database.
         """

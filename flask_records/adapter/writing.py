@@ -33,10 +33,7 @@ class Writer:
         self._fields = fields
         self._model = fields.model
         self._init_names = _init_names(fields.model)
-        # The application fills in by itself what a body leaves out.
-        self._fills_in = bool(
-            fields.mapper.dispatch.before_insert or "__init__" in vars(fields.model)
-        )
+        self._fills_in = _fills_in(fields)
 
     def created(self, bodies: Collection[t.Any]) -> list[Record]:
         """Return the values of new records.
@@ -153,6 +150,15 @@ def _init_names(model: type[t.Any]) -> list[str] | None:
         return None
 
     return [parameter.name for parameter in parameters]
+
+
+def _fills_in(fields: Fields) -> bool:
+    """Whether the model may itself fill in what a body leaves out: in a constructor of
+    its own, or in an event.
+    """
+    constructor = fields.mapper.class_manager.original_init
+    is_default = constructor.__module__.startswith("sqlalchemy.")
+    return bool(fields.mapper.dispatch.before_insert) or not is_default
 
 
 def _with_json_null(fields: Fields, values: Record) -> Record:

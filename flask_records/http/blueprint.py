@@ -104,11 +104,17 @@ class ServiceBlueprint:
         return blueprint
 
     def _view(self, **route: str) -> ResponseReturnValue:
-        id = route.pop(ID, None)
-
         if request.method == "OPTIONS":
             return empty()
 
+        try:
+            return self._answer(route.pop(ID, None), route)
+        except Exception as error:
+            # A handler of the application for a status would come before that of the
+            # blueprint for every error.
+            return self._errors.handle(error)
+
+    def _answer(self, id: str | None, route: dict[str, str]) -> ResponseReturnValue:
         context = self._context(id, route)
         remember_call(context)
         self._service.check_access(context)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flask import current_app
+from flask import got_request_exception
 from flask import make_response
 from flask import render_template
 from flask import request
@@ -22,6 +23,7 @@ from .formatter import dumps
 from .formatter import JSON
 
 if t.TYPE_CHECKING:
+    from flask import Flask
     from flask.typing import ResponseReturnValue
 
     from ..typing import ErrorPages
@@ -77,6 +79,7 @@ class ErrorHandler:
         known = to_records_error(error, debug=current_app.debug)
 
         if known.code is None or known.code >= 500:
+            got_request_exception.send(_current_app(), exception=error)
             self._log(error)
 
         return self.answer(known)
@@ -142,6 +145,10 @@ class ErrorHandler:
             TEMPLATES.get(code, OTHER_TEMPLATE), error=error, code=code, title=title
         )
         return Response(page, code, mimetype="text/html")
+
+
+def _current_app() -> Flask:
+    return t.cast("Flask", current_app._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
 def _json(error: RecordsError) -> Response:
