@@ -146,7 +146,9 @@ class ServiceBlueprint:
     def _finish(self, response: Response) -> Response:
         response.headers["Allow"] = self._allow
 
-        if request.method in ("GET", "HEAD") and response.status_code == 200:
+        is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+
+        if is_read and response.is_sequence:
             response.add_etag(weak=True)
             response.make_conditional(request)
 
@@ -158,4 +160,4 @@ def blueprint_name(path: str) -> str:
 
     :param path: The path of the service.
     """
-    return "records:" + re.sub(r"[^\w/-]", "", path)
+    return "records:" + path.replace(".", "%2E")

@@ -116,7 +116,7 @@ class ErrorHandler:
 
         logger = current_app.logger if self._logger is None else self._logger
         logger.error(
-            "%s %s failed.", request.method, request.path, exc_info=_traceback(error)
+            "%s %r failed.", request.method, request.path, exc_info=_traceback(error)
         )
 
     def _not_found(self) -> NotFound:

@@ -1,6 +1,6 @@
 """From a query to an SQL expression: data in, expression out."""
 
-from .fields import Field as Field
+from .field import Field as Field
 from .fields import Fields as Fields
 from .operators import Operator as Operator
 from .syntax import Query as Query

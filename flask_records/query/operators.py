@@ -6,26 +6,30 @@ import operator
 import re
 import typing as t
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 
 from ..errors import BadRequest
-from .fields import Field
-from .fields import shown
+from .dialects import ESCAPE
+from .dialects import like_exactly
+from .dialects import SameJSON
+from .field import Field
+from .field import shown
 from .syntax import items_of
+from .syntax import NOT
+from .syntax import POPULATE
+from .syntax import Syntax
 
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
 MAX_PATTERN: t.Final = 200
 """The longest regular expression that is run."""
 
-ESCAPE = "\\"
 WILDCARDS = re.compile(r"[%_\\]")
-GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
 
 def one(field: Field, value: t.Any) -> t.Any:
@@ -122,58 +126,6 @@ class Operator:
     """Whether the values of the field have to be less or greater than others."""
 
 
-class LikeExactly(FunctionElement[bool]):
-    """LIKE that minds upper and lower case on every database."""
-
-    type = sa.Boolean()
-    inherit_cache = True
-
-
-@compiles(LikeExactly)
-def _like_exactly(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like, _ = element.clauses
-    return str(compiler.process(column.like(like, escape=ESCAPE), **options))
-
-
-@compiles(LikeExactly, "sqlite")
-def _like_exactly_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    # SQLite's LIKE takes upper and lower case of ASCII for the same, its GLOB doesn't.
-    column, _, glob = element.clauses
-    return str(compiler.process(column.op("GLOB")(glob), **options))
-
-
-@compiles(LikeExactly, "mysql", "mariadb")
-def _like_exactly_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like, _ = element.clauses
-    binary = sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
-    return str(compiler.process(binary, **options))
-
-
-class SameJSON(FunctionElement[bool]):
-    """Whether two JSON texts hold the same value."""
-
-    type = sa.Boolean()
-    inherit_cache = True
-
-
-@compiles(SameJSON)
-def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"json({left}) = json({right})"
-
-
-@compiles(SameJSON, "postgresql")
-def _same_json_postgresql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"CAST({left} AS JSONB) = CAST({right} AS JSONB)"
-
-
-@compiles(SameJSON, "mysql", "mariadb")
-def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"JSON_CONTAINS({left}, {right}) AND JSON_CONTAINS({right}, {left})"
-
-
 def _is_json(column: t.Any) -> bool:
     return isinstance(column.type, sa.JSON)
 
@@ -226,7 +178,7 @@ def _ordered(compare: Compare) -> Operator:
 
 
 def _like(column: t.Any, value: str) -> Expression:
-    return LikeExactly(column, sa.literal(value), sa.literal(_glob(value)))
+    return like_exactly(column, value)
 
 
 def _not_like(column: t.Any, value: str) -> Expression:
@@ -252,21 +204,6 @@ def _is_null(column: t.Any, value: bool) -> Expression:
 
 def _between(column: t.Any, value: Sequence[t.Any]) -> Expression:
     return t.cast("Expression", column.between(*value))
-
-
-def _glob(like: str) -> str:
-    """Return the GLOB pattern that means what a LIKE pattern means."""
-
-    def part(match: re.Match[str]) -> str:
-        escaped, percent, underscore, special = match.groups()
-
-        if percent or underscore:
-            return "*" if percent else "?"
-
-        plain = escaped or special
-        return f"[{plain}]" if plain in "[]*?" else str(plain)
-
-    return GLOB_PARTS.sub(part, like)
 
 
 BUILT_IN: dict[str, Operator] = {
@@ -312,9 +249,46 @@ GROUPS: dict[str, Join] = {
     "$and": _all_of,
     "$or": _any_of,
     "$nor": _none_of,
-    "$not": _none_of,
+    NOT: _none_of,
 }
 """What joins conditions."""
 
 BUILT_IN_GROUPS: t.Final = ("$or",)
 """The groups that every service has."""
+
+
+def operators_of(
+    whitelist: Collection[str], own: Mapping[str, Operator]
+) -> dict[str, Operator]:
+    """Return the operators of a service by name.
+
+    :param whitelist: What the query may use beyond what every service understands.
+    :param own: The operators of the application.
+    :raises ValueError: The whitelist names something that is not known.
+    """
+    known = {**BUILT_IN, **own}
+
+    for name in whitelist:
+        if name in ON_WHITELIST:
+            known.setdefault(name, ON_WHITELIST[name])
+        elif name not in known and name not in (*GROUPS, POPULATE):
+            raise ValueError(
+                f"'whitelist' names '{name}', which is not known. Give it in"
+                " 'operators', or let a before hook take it out of the query."
+            )
+
+    return known
+
+
+def syntax_of(whitelist: Collection[str], operators: Collection[str]) -> Syntax:
+    """Return the names that a service understands.
+
+    :param whitelist: What the query may use beyond what every service understands.
+    :param operators: The names of its operators.
+    """
+    allowed = set(whitelist)
+    return Syntax(
+        operators=frozenset({*operators, *({NOT} & allowed)}),
+        groups=frozenset({*BUILT_IN_GROUPS, *(set(GROUPS) & allowed)}),
+        populates=POPULATE in allowed,
+    )

@@ -19,6 +19,12 @@ MAX_INTEGER: t.Final = 2**63 - 1
 COUNT = re.compile(r"\+?[0-9]{1,100}")
 INDEX = re.compile(r"[0-9]{1,18}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
+NOT: t.Final = "$not"
+"""What turns a condition round. It stands below a field or before a query."""
+
+POPULATE: t.Final = "$populate"
+"""What names relationships to load."""
+
 PAGING = ("$limit", "$skip", "$sort", "$select")
 
 _Raw: t.TypeAlias = Mapping[str, t.Any]
@@ -96,7 +102,7 @@ class Query:
             limit=_count("$limit", query.get("$limit")),
             skip=_count("$skip", query.get("$skip")) or 0,
             select=_select(query.get("$select")),
-            populate=_names("$populate", query.get("$populate", ())),
+            populate=_names(POPULATE, query.get(POPULATE, ())),
         )
 
 
@@ -144,15 +150,16 @@ class _Conditions:
             elif name in self._syntax.groups:
                 found.append(self._group(name, value, depth + 1))
             elif name not in paging and not self._is_populate(name, paging):
-                raise unknown(name, query)
+                # The query around may hold what hooks have added for the server's eyes.
+                raise unknown(name, {name: value} if depth == 0 else query)
 
         return tuple(found)
 
     def _is_populate(self, name: str, paging: Collection[str]) -> bool:
-        return name == "$populate" and self._syntax.populates and bool(paging)
+        return name == POPULATE and self._syntax.populates and bool(paging)
 
     def _group(self, name: str, value: t.Any, depth: int) -> Group:
-        items = [value] if name == "$not" else items_of(value)
+        items = [value] if name == NOT else items_of(value)
 
         if items is None or not all(isinstance(item, Mapping) for item in items):
             raise BadRequest(f"{name} takes a list of queries, such as {name}[0][a]=1.")
@@ -180,8 +187,8 @@ class _Conditions:
         if operator not in self._syntax.operators:
             raise unknown(operator, place)
 
-        if operator == "$not":
-            return Group("$not", (Group("$and", tuple(self._of_field(name, value))),))
+        if operator == NOT:
+            return Group(NOT, (Group("$and", tuple(self._of_field(name, value))),))
 
         return Comparison(name, operator, value)
 

@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-    from .fields import Field
+    from .field import Field
     from .fields import Fields
     from .operators import Operator
     from .syntax import Condition
@@ -34,11 +34,6 @@ class Translator:
     def __init__(self, fields: Fields, operators: Mapping[str, Operator]) -> None:
         self._fields = fields
         self._operators = operators
-        primary_key = fields.mapper.primary_key
-        self._tie_breakers = [
-            fields.mapper.get_property_by_column(column).class_attribute
-            for column in primary_key
-        ]
 
     def where(self, query: Query) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.
@@ -59,7 +54,7 @@ class Translator:
             self._direction(self._fields.ordered(name), descending, nulls)
             for name, descending in query.sort
         ]
-        return order + self._tie_breakers
+        return order + self._fields.primary_key
 
     def select(self, query: Query, columns: Sequence[t.Any], **options: bool) -> Select:
         """Return the statement that reads the records of a query: where, order and

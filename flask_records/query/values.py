@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import datetime as dt
-import json
-import math
-import re
 import typing as t
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from decimal import InvalidOperation
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
-UTC = dt.UTC
-WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
-MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
-BOOLEANS = {
-    **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
-    **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
-}
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
+from .casts import as_boolean
+from .casts import as_bytes
+from .casts import as_date
+from .casts import as_decimal
+from .casts import as_float
+from .casts import as_integer
+from .casts import as_interval
+from .casts import as_json
+from .casts import as_moment
+from .casts import as_naive_moment
+from .casts import as_text
+from .casts import as_time
+from .casts import as_uuid
+from .casts import of_json_text
 
-T = t.TypeVar("T")
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
 
@@ -70,7 +67,7 @@ def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
             make = CONVERSIONS[base]
             return None if make is None else make(type_)
 
-    return Conversion(_text)
+    return Conversion(as_text)
 
 
 def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
@@ -94,187 +91,11 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
     return conversion.cast(value)
 
 
-def _text(value: t.Any) -> str:
-    if isinstance(value, bool):
-        value = "true" if value else "false"
-    elif isinstance(value, (int, float, Decimal, uuid.UUID)):
-        value = str(value)
-
-    if not isinstance(value, str):
-        raise ValueError("is not text")
-
-    # A lone surrogate can't be stored. Nothing else fails to encode.
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError("is not valid Unicode text") from None
-
-    return value
-
-
-def _integer(value: t.Any) -> int:
-    if isinstance(value, str) and (match := WHOLE_NUMBER.fullmatch(value)):
-        return int(match[1])
-
-    if isinstance(value, (float, Decimal)) and value == value // 1:
-        return int(value)
-
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-
-    raise ValueError("is not a whole number")
-
-
-def _float(value: t.Any) -> float:
-    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
-        raise ValueError("is not a number")
-
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        raise ValueError("is not a number") from None
-
-    if not math.isfinite(number):
-        raise ValueError("is not a finite number")
-
-    return number
-
-
-def _decimal(value: t.Any) -> Decimal:
-    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
-        raise ValueError("is not a number")
-
-    try:
-        number = Decimal(repr(value) if isinstance(value, float) else value)
-    except InvalidOperation:
-        raise ValueError("is not a number") from None
-
-    if not number.is_finite() or abs(number.adjusted()) > 1000:
-        raise ValueError("is not a number of a sensible size")
-
-    return number
-
-
-def _boolean(value: t.Any) -> bool:
-    if isinstance(value, (str, int)):
-        known = BOOLEANS.get(str(value).strip().lower())
-
-        if known is not None:
-            return known
-
-    raise ValueError("is neither true nor false")
-
-
-def _moment(value: t.Any) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        moment = value
-    elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
-        moment = _parsed(dt.datetime.fromisoformat, value, "is not an ISO 8601 time")
-    else:
-        moment = _from_milliseconds(value)
-
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
-
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("is out of range") from None
-
-
-def _from_milliseconds(value: t.Any) -> dt.datetime:
-    try:
-        return EPOCH + dt.timedelta(milliseconds=_float(value))
-    except (ValueError, OverflowError):
-        raise ValueError("is not an ISO 8601 time") from None
-
-
-def _naive_moment(value: t.Any) -> dt.datetime:
-    return _moment(value).replace(tzinfo=None)
-
-
-def _date(value: t.Any) -> dt.date:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-
-    if isinstance(value, str) and len(value) <= 10:
-        return _parsed(dt.date.fromisoformat, value, "is not an ISO 8601 date")
-
-    moment = _moment(value)
-
-    if moment.time() != dt.time():
-        raise ValueError("is not a date, but a time")
-
-    return moment.date()
-
-
-def _time(value: t.Any) -> dt.time:
-    if isinstance(value, str):
-        value = _parsed(dt.time.fromisoformat, value, "is not an ISO 8601 time of day")
-
-    if not isinstance(value, dt.time) or value.tzinfo is not None:
-        raise ValueError("is not a time of day without a zone")
-
-    return value
-
-
-def _interval(value: t.Any) -> dt.timedelta:
-    if isinstance(value, dt.timedelta):
-        return value
-
-    try:
-        return dt.timedelta(seconds=_float(value))
-    except (ValueError, OverflowError):
-        raise ValueError("is not a number of seconds") from None
-
-
-def _uuid(value: t.Any) -> uuid.UUID:
-    if isinstance(value, uuid.UUID):
-        return value
-
-    if not isinstance(value, str):
-        raise ValueError("is not a UUID")
-
-    return _parsed(uuid.UUID, value, "is not a UUID")
-
-
-def _bytes(value: t.Any) -> bytes:
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-
-    if not isinstance(value, str):
-        raise ValueError("is not base64")
-
-    try:
-        return base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("is not base64") from None
-
-
-def _json(value: t.Any) -> t.Any:
-    return value
-
-
-def _json_text(value: str) -> t.Any:
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def _parsed(parse: Callable[[str], T], value: str, otherwise: str) -> T:
-    try:
-        return parse(value)
-    except ValueError:
-        raise ValueError(otherwise) from None
-
-
 def _integers(bits: int) -> Conversion:
     bound = 2 ** (bits - 1)
 
     def cast_integer(value: t.Any) -> int:
-        number = _integer(value)
+        number = as_integer(value)
 
         if not -bound <= number < bound:
             raise ValueError("is out of range")
@@ -291,7 +112,7 @@ def _texts(type_: sa.String) -> Conversion:
         if length is not None and len(value) > length:
             raise ValueError(f"has more than {length} characters")
 
-    return Conversion(_text, check, is_text=True)
+    return Conversion(as_text, check, is_text=True)
 
 
 def _enums(type_: sa.Enum) -> Conversion:
@@ -328,18 +149,20 @@ def _numerics(type_: sa.Numeric[t.Any]) -> Conversion:
                 raise ValueError("is out of range")
 
     if not type_.asdecimal:
-        return Conversion(_float)
+        return Conversion(as_float)
 
-    return Conversion(_decimal, check)
+    return Conversion(as_decimal, check)
 
 
 def _moments(type_: sa.DateTime) -> Conversion:
-    return Conversion(_moment if type_.timezone else _naive_moment)
+    return Conversion(as_moment if type_.timezone else as_naive_moment)
 
 
 def _uuids(type_: sa.Uuid[t.Any]) -> Conversion:
-    as_uuid = type_.as_uuid
-    return Conversion(_uuid if as_uuid else lambda value: str(_uuid(value)))
+    if type_.as_uuid:
+        return Conversion(as_uuid)
+
+    return Conversion(lambda value: str(as_uuid(value)))
 
 
 def _binaries(type_: t.Any) -> Conversion:
@@ -349,7 +172,7 @@ def _binaries(type_: t.Any) -> Conversion:
         if length is not None and len(value) > length:
             raise ValueError(f"has more than {length} bytes")
 
-    return Conversion(_bytes, check)
+    return Conversion(as_bytes, check)
 
 
 def _arrays(type_: sa.ARRAY[t.Any]) -> Conversion | None:
@@ -368,7 +191,7 @@ def _arrays(type_: sa.ARRAY[t.Any]) -> Conversion | None:
 
 
 def _array_text(cast_array: Cast) -> Cast:
-    return lambda value: cast_array(_json_text(value))
+    return lambda value: cast_array(of_json_text(value))
 
 
 def _decorated(type_: TypeDecorator[t.Any]) -> Conversion | None:
@@ -382,17 +205,19 @@ CONVERSIONS: dict[type[t.Any], Callable[[t.Any], Conversion | None] | None] = {
     sa.Integer: lambda type_: _integers(32),
     sa.BigInteger: lambda type_: _integers(64),
     sa.Numeric: _numerics,
-    sa.Float: lambda type_: Conversion(_float),
-    sa.Boolean: lambda type_: Conversion(_boolean),
+    sa.Float: lambda type_: Conversion(as_float),
+    sa.Boolean: lambda type_: Conversion(as_boolean),
     sa.DateTime: _moments,
-    sa.Date: lambda type_: Conversion(_date),
-    sa.Time: lambda type_: Conversion(_time),
-    sa.Interval: lambda type_: Conversion(_interval),
+    sa.Date: lambda type_: Conversion(as_date),
+    sa.Time: lambda type_: Conversion(as_time),
+    sa.Interval: lambda type_: Conversion(as_interval),
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
-    sa.JSON: lambda type_: Conversion(_json, is_ordered=False, from_text=_json_text),
+    sa.JSON: lambda type_: Conversion(
+        as_json, is_ordered=False, from_text=of_json_text
+    ),
     sa.ARRAY: _arrays,
     # What a pickle holds has no form on the wire.
     sa.PickleType: None,

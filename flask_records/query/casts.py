@@ -1,0 +1,220 @@
+"""From one value on the wire to one Python type.
+
+Each function raises :class:`ValueError` with a phrase that follows the name of the
+field, such as ``is not a number``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import json
+import math
+import re
+import typing as t
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from decimal import InvalidOperation
+
+UTC = dt.UTC
+WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
+MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
+BOOLEANS = {
+    **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
+    **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
+}
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
+
+T = t.TypeVar("T")
+
+
+def as_text(value: t.Any) -> str:
+    """Return text, also of numbers and truth values."""
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, (int, float, Decimal, uuid.UUID)):
+        value = str(value)
+
+    if not isinstance(value, str):
+        raise ValueError("is not text")
+
+    # A lone surrogate can't be stored. Nothing else fails to encode.
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("is not valid Unicode text") from None
+
+    return value
+
+
+def as_integer(value: t.Any) -> int:
+    """Return a whole number."""
+    if isinstance(value, str) and (match := WHOLE_NUMBER.fullmatch(value)):
+        return int(match[1])
+
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+
+    raise ValueError("is not a whole number")
+
+
+def as_float(value: t.Any) -> float:
+    """Return a finite number."""
+    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
+        raise ValueError("is not a number")
+
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise ValueError("is not a number") from None
+
+    if not math.isfinite(number):
+        raise ValueError("is not a finite number")
+
+    return number
+
+
+def as_decimal(value: t.Any) -> Decimal:
+    """Return a decimal number."""
+    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
+        raise ValueError("is not a number")
+
+    try:
+        number = Decimal(repr(value) if isinstance(value, float) else value)
+    except InvalidOperation:
+        raise ValueError("is not a number") from None
+
+    if not number.is_finite() or abs(number.adjusted()) > 1000:
+        raise ValueError("is not a number of a sensible size")
+
+    return number
+
+
+def as_boolean(value: t.Any) -> bool:
+    """Return true or false."""
+    if isinstance(value, (str, int)):
+        known = BOOLEANS.get(str(value).strip().lower())
+
+        if known is not None:
+            return known
+
+    raise ValueError("is neither true nor false")
+
+
+def as_moment(value: t.Any) -> dt.datetime:
+    """Return a time in UTC, of ISO 8601 text or of milliseconds."""
+    if isinstance(value, dt.datetime):
+        moment = value
+    elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
+        moment = _parsed(dt.datetime.fromisoformat, value, "is not an ISO 8601 time")
+    else:
+        moment = _from_milliseconds(value)
+
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is out of range") from None
+
+
+def _from_milliseconds(value: t.Any) -> dt.datetime:
+    try:
+        return EPOCH + dt.timedelta(milliseconds=as_float(value))
+    except (ValueError, OverflowError):
+        raise ValueError("is not an ISO 8601 time") from None
+
+
+def as_naive_moment(value: t.Any) -> dt.datetime:
+    """Return a time in UTC without its zone."""
+    return as_moment(value).replace(tzinfo=None)
+
+
+def as_date(value: t.Any) -> dt.date:
+    """Return a date."""
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+
+    if isinstance(value, str) and len(value) <= 10:
+        return _parsed(dt.date.fromisoformat, value, "is not an ISO 8601 date")
+
+    moment = as_moment(value)
+
+    if moment.time() != dt.time():
+        raise ValueError("is not a date, but a time")
+
+    return moment.date()
+
+
+def as_time(value: t.Any) -> dt.time:
+    """Return a time of day."""
+    if isinstance(value, str):
+        value = _parsed(dt.time.fromisoformat, value, "is not an ISO 8601 time of day")
+
+    if not isinstance(value, dt.time) or value.tzinfo is not None:
+        raise ValueError("is not a time of day without a zone")
+
+    return value
+
+
+def as_interval(value: t.Any) -> dt.timedelta:
+    """Return an interval, of seconds."""
+    if isinstance(value, dt.timedelta):
+        return value
+
+    try:
+        return dt.timedelta(seconds=as_float(value))
+    except (ValueError, OverflowError):
+        raise ValueError("is not a number of seconds") from None
+
+
+def as_uuid(value: t.Any) -> uuid.UUID:
+    """Return a UUID."""
+    if isinstance(value, uuid.UUID):
+        return value
+
+    if not isinstance(value, str):
+        raise ValueError("is not a UUID")
+
+    return _parsed(uuid.UUID, value, "is not a UUID")
+
+
+def as_bytes(value: t.Any) -> bytes:
+    """Return bytes, of base64."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+
+    if not isinstance(value, str):
+        raise ValueError("is not base64")
+
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("is not base64") from None
+
+
+def as_json(value: t.Any) -> t.Any:
+    """Return any JSON value as it is."""
+    return value
+
+
+def of_json_text(value: str) -> t.Any:
+    """Return the value of JSON text, or the text if it is none."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _parsed(parse: Callable[[str], T], value: str, otherwise: str) -> T:
+    try:
+        return parse(value)
+    except ValueError:
+        raise ValueError(otherwise) from None

@@ -1,0 +1,91 @@
+"""Conditions that every database spells its own way."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+ESCAPE: t.Final = "\\"
+"""What takes the meaning from a wildcard in a LIKE pattern."""
+
+GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
+
+
+def like_exactly(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
+    """Return LIKE that minds upper and lower case on every database.
+
+    :param column: What is compared.
+    :param pattern: A LIKE pattern, whose escape character is a backslash.
+    """
+    return LikeExactly(column, sa.literal(pattern), sa.literal(_glob(pattern)))
+
+
+class LikeExactly(FunctionElement[bool]):
+    """LIKE that minds upper and lower case on every database."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(LikeExactly)
+def _like_exactly(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    column, like, _ = element.clauses
+    return str(compiler.process(column.like(like, escape=ESCAPE), **options))
+
+
+@compiles(LikeExactly, "sqlite")
+def _like_exactly_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    # SQLite's LIKE takes upper and lower case of ASCII for the same, its GLOB doesn't.
+    column, _, glob = element.clauses
+    return str(compiler.process(column.op("GLOB")(glob), **options))
+
+
+@compiles(LikeExactly, "mysql", "mariadb")
+def _like_exactly_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    column, like, _ = element.clauses
+    binary = sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
+    return str(compiler.process(binary, **options))
+
+
+class SameJSON(FunctionElement[bool]):
+    """Whether two JSON texts hold the same value."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(SameJSON)
+def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    left, right = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json({left}) = json({right})"
+
+
+@compiles(SameJSON, "postgresql")
+def _same_json_postgresql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    left, right = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"CAST({left} AS JSONB) = CAST({right} AS JSONB)"
+
+
+@compiles(SameJSON, "mysql", "mariadb")
+def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    left, right = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"JSON_CONTAINS({left}, {right}) AND JSON_CONTAINS({right}, {left})"
+
+
+def _glob(like: str) -> str:
+    """Return the GLOB pattern that means what a LIKE pattern means."""
+
+    def part(match: re.Match[str]) -> str:
+        escaped, percent, underscore, special = match.groups()
+
+        if percent or underscore:
+            return "*" if percent else "?"
+
+        plain = escaped or special
+        return f"[{plain}]" if plain in "[]*?" else str(plain)
+
+    return GLOB_PARTS.sub(part, like)

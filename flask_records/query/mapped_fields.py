@@ -1,0 +1,123 @@
+"""The fields of a mapped class."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.ext.hybrid import HybridExtensionType
+
+from .field import Field
+from .values import Conversion
+from .values import conversion_of
+
+
+def fields_of(
+    mapper: orm.Mapper[t.Any], id: str, readonly: Collection[str]
+) -> Iterable[Field]:
+    """Yield the fields of a mapped class: its columns, column properties and hybrid
+    properties, without those whose name begins with an underscore.
+
+    :param mapper: The mapper of the class.
+    :param id: The name of the identifier field, which may begin with an underscore.
+    :param readonly: Fields that can't be written.
+    :raises ValueError: A column or a hybrid property can't be shown.
+    """
+    for prop in mapper.column_attrs:
+        if prop.key == id or not prop.key.startswith("_"):
+            yield _field_of_column(mapper, prop, prop.key in readonly)
+
+    for name, descriptor in mapper.all_orm_descriptors.items():
+        is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
+
+        if is_hybrid and not str(name).startswith("_"):
+            yield _field_of_hybrid(mapper, str(name))
+
+
+def _field_of_column(
+    mapper: orm.Mapper[t.Any], prop: orm.ColumnProperty[t.Any], readonly: bool
+) -> Field:
+    expression = getattr(mapper.class_, prop.key)
+    conversion = _conversion(mapper, prop.key, expression)
+    column = prop.columns[0]
+
+    if not isinstance(column, sa.Column):
+        return Field(prop.key, expression, expression, conversion)
+
+    writable = not readonly and not _is_kept_by_mapper(mapper, column)
+    return Field(
+        prop.key,
+        expression,
+        _selected(prop.key, expression),
+        conversion,
+        is_writable=writable,
+        is_required=_is_required(mapper, column),
+        is_nullable=bool(column.nullable),
+        has_default=_has_default(column),
+    )
+
+
+def _field_of_hybrid(mapper: orm.Mapper[t.Any], name: str) -> Field:
+    try:
+        expression = getattr(mapper.class_, name)
+        selected = sa.label(name, expression)
+    except Exception as error:
+        raise ValueError(
+            f"The hybrid property '{name}' of '{mapper.class_.__name__}' has no SQL"
+            " expression. Give it one, or make it a plain property."
+        ) from error
+
+    return Field(name, expression, selected, _conversion(mapper, name, expression))
+
+
+def _conversion(mapper: orm.Mapper[t.Any], name: str, expression: t.Any) -> Conversion:
+    conversion = conversion_of(expression.type)
+
+    if conversion is None:
+        raise ValueError(
+            f"'{mapper.class_.__name__}.{name}' is of type {expression.type!r}, which"
+            " has no form on the wire. Rename it to begin with an underscore to leave"
+            " it out."
+        )
+
+    return conversion
+
+
+def _selected(name: str, expression: t.Any) -> t.Any:
+    # An enum goes over the wire as the text that the database holds.
+    if isinstance(expression.type, sa.Enum):
+        return sa.type_coerce(expression, sa.String()).label(name)
+
+    return expression
+
+
+def _is_kept_by_mapper(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+    identity = column.identity
+    return (
+        column is mapper.polymorphic_on
+        or column is mapper.version_id_col
+        or column.computed is not None
+        or (identity is not None and bool(identity.always))
+    )
+
+
+def _has_default(column: sa.Column[t.Any]) -> bool:
+    return (
+        column.default is not None
+        or column.server_default is not None
+        or (column.primary_key and _is_generated(column))
+    )
+
+
+def _is_required(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+    return not (
+        column.nullable or _has_default(column) or _is_kept_by_mapper(mapper, column)
+    )
+
+
+def _is_generated(column: sa.Column[t.Any]) -> bool:
+    is_generated = column.table.autoincrement_column is column
+    return is_generated or bool(column.foreign_keys)
