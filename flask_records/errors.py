@@ -263,8 +263,6 @@ def _from_http_exception(error: HTTPException) -> RecordsError:
     known = ERRORS.get(error.code or 500)
     result = known(error.description) if known else ForeignError(error)
     result.headers = {
-        name: value
-        for name, value in error.get_headers()
-        if name not in ("Content-Type", "Allow")
+        name: value for name, value in error.get_headers() if name != "Content-Type"
     }
     return result

@@ -154,11 +154,14 @@ class FlaskRecords:
         for after in after_request:
             blueprint.after_request(after)
 
+        for app in self._apps:
+            _check_access(app, added)
+
         self.services[path] = added
         self._blueprints[path] = blueprint
 
         for app in self._apps:
-            self._register(app, path)
+            app.register_blueprint(blueprint)
 
         return added
 
@@ -182,27 +185,30 @@ class FlaskRecords:
                 "This app has a FlaskRecords already. Import and use that one."
             )
 
+        for service in self.services.values():
+            _check_access(app, service)
+
         app.extensions["records"] = self
         self._apps.add(app)
         app.register_blueprint(
-            Blueprint("records", __package__, template_folder="http/templates")
+            Blueprint("flask_records", __package__, template_folder="http/templates")
         )
         app.register_error_handler(RecordsError, self._errors.handle)
 
-        if self._app_errors:
+        if self._app_errors and not _has_error_handler(app, HTTPException):
             app.register_error_handler(HTTPException, self._errors.handle_http_error)
 
-        for path in self.services:
-            self._register(app, path)
-
-    def _register(self, app: Flask, path: str) -> None:
-        service = self.services[path]
-
-        if len(service.public) < len(service.methods) and not _has_authentication(app):
-            raise RuntimeError(NOT_PUBLIC.format(path=path))
-
-        app.register_blueprint(self._blueprints[path])
+        for blueprint in self._blueprints.values():
+            app.register_blueprint(blueprint)
 
 
-def _has_authentication(app: Flask) -> bool:
-    return bool(app.config.get("RECORDS_AUTHENTICATION"))
+def _check_access(app: Flask, service: Service) -> None:
+    """Refuse a service that needs tokens in an application that has none."""
+    needs_token = not service.public.issuperset(service.methods)
+
+    if needs_token and not app.config.get("RECORDS_AUTHENTICATION"):
+        raise RuntimeError(NOT_PUBLIC.format(path=service.path))
+
+
+def _has_error_handler(app: Flask, error: type[Exception]) -> bool:
+    return error in app.error_handler_spec[None][None]

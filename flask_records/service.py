@@ -254,6 +254,8 @@ class Service:
         if is_answer(error):
             raise error
 
+        # What the call gave has been undone.
+        context.result = context.dispatch = NO_RESULT
         context.error = error
         self.error.run(context.method, context)
         self._all.error.run(context.method, context)
@@ -320,7 +322,7 @@ class Service:
         if event is None:
             return
 
-        sent = self._without_hidden(context.sent)
+        sent = context.sent
 
         for record in sent if isinstance(sent, list) else [sent]:
             self._send_later(event, record, context)
@@ -328,7 +330,8 @@ class Service:
     def _send_later(
         self, event: str, record: t.Any, context: HookContext | None
     ) -> None:
-        after_commit(lambda: self._send(event, record, context))
+        visible = self._without_hidden(record)
+        after_commit(lambda: self._send(event, visible, context))
 
     def _send(self, event: str, record: t.Any, context: HookContext | None) -> None:
         for signal in (self.events, self._all.events):

@@ -175,12 +175,8 @@ class Reader:
         columns = self._fields.primary_key
 
         if len(columns) == 1:
-            values = [key[0] for key in keys]
-            # An IN of one value is another statement than one of two.
-            is_one = (
-                columns[0] == values[0] if len(keys) == 1 else columns[0].in_(values)
-            )
-            return t.cast("sa.ColumnElement[bool]", is_one)
+            found = columns[0].in_([key[0] for key in keys])
+            return t.cast("sa.ColumnElement[bool]", found)
 
         return sa.or_(*(sa.and_(*map(_equal, columns, key)) for key in keys))
 

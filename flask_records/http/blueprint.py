@@ -121,7 +121,7 @@ class ServiceBlueprint:
         context.params.query = self._query()
 
         if context.method in HAS_BODY and context.method in self._service.methods:
-            context.data = read_body(request, self._body_parsers)
+            context.data = read_body(request, context.method, self._body_parsers)
 
         self._service.call(context)
         return self._formatter(context)

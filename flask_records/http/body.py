@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -26,14 +27,14 @@ BOM: t.Final = b"\xef\xbb\xbf"
 def parse_json(request: Request) -> t.Any:
     """Return the data of a JSON body. See section 4, rule 1 of the specification.
 
-    :raises BadRequest: The body is not JSON in UTF-8, or neither object nor array.
+    :raises BadRequest: The body is not JSON in UTF-8.
     """
     charset = request.mimetype_params.get("charset", "utf-8").lower()
 
     if charset not in ("utf-8", "utf8", "us-ascii"):
         raise BadRequest(f"Unsupported charset '{charset}'. Send JSON in UTF-8.")
 
-    body = request.get_data(cache=False)
+    body = request.get_data()
 
     try:
         data = json.loads(
@@ -41,9 +42,6 @@ def parse_json(request: Request) -> t.Any:
         )
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The body is not valid JSON: {_reason(error)}.") from error
-
-    if not isinstance(data, (dict, list)):
-        raise BadRequest("The body has to be a JSON object or array.")
 
     return data
 
@@ -54,7 +52,13 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
     :raises BadRequest: The body is not a form.
     """
-    return parse(request.get_data(cache=False).decode("utf-8", "replace"))
+    body = request.get_data().decode("utf-8", "replace")
+
+    # Something before the service may have read the form already.
+    if not body and request.form:
+        body = urlencode(list(request.form.items(multi=True)))
+
+    return parse(body)
 
 
 BODY_PARSERS: Mapping[str, BodyParser] = {
@@ -64,12 +68,16 @@ BODY_PARSERS: Mapping[str, BodyParser] = {
 """The parsers of bodies by media type."""
 
 
-def read_body(request: Request, parsers: Mapping[str, BodyParser]) -> t.Any:
+def read_body(
+    request: Request, method: str, parsers: Mapping[str, BodyParser]
+) -> dict[str, t.Any] | list[t.Any]:
     """Return the data of a request.
 
     :param request: The request.
+    :param method: The method that takes the data.
     :param parsers: The parsers by media type.
-    :raises BadRequest: There is no body, or none of a type that a parser takes.
+    :raises BadRequest: There is no body, or none of a type that a parser takes, or the
+        data is neither an object nor an array.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     if request.max_content_length is None:
@@ -83,7 +91,12 @@ def read_body(request: Request, parsers: Mapping[str, BodyParser]) -> t.Any:
     if (request.content_length or 0) > request.max_content_length:
         raise RequestEntityTooLarge
 
-    return parser(request)
+    data = parser(request)
+
+    if not isinstance(data, (dict, list)):
+        raise BadRequest(f"First parameter for '{method}' must be an object")
+
+    return data
 
 
 def _has_body(request: Request) -> bool:

@@ -90,8 +90,12 @@ class ErrorHandler:
 
         :param error: What was raised.
         """
-        if isinstance(error, UnknownURL):
+        if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
+
+        # Flask has logged what it wraps.
+        if getattr(error, "original_exception", None) is not None:
+            return self.answer(to_records_error(error))
 
         return self.handle(error)
 
@@ -120,7 +124,8 @@ class ErrorHandler:
         )
 
     def _not_found(self) -> NotFound:
-        url = request.full_path if request.query_string else request.path
+        query = request.query_string.decode("utf-8", "replace")
+        url = f"{request.path}?{query}" if query else request.path
         message = f"Page not found: {url}" if self._verbose else "Page not found"
         return NotFound(message, data={"url": url})
 

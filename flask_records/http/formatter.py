@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import enum
 import json
+import math
 import typing as t
 from collections.abc import Callable
 
@@ -52,8 +54,9 @@ def empty(status: int = 204) -> Response:
 def dumps(value: t.Any) -> bytes:
     """Return a value as JSON text.
 
-    Times are ISO 8601 in UTC, naive ones taken for UTC. Decimals, UUIDs and enums are
-    text, bytes are base64, intervals are seconds. NaN and infinity are null.
+    Times are ISO 8601 in UTC, naive ones taken for UTC. Decimals and UUIDs are text,
+    bytes are base64, intervals are seconds, enums are their value. NaN and infinity are
+    null.
 
     :param value: A record, a page, or anything made of JSON's types and the above.
     :raises TypeError: The value holds something else.
@@ -61,8 +64,9 @@ def dumps(value: t.Any) -> bytes:
     try:
         return orjson.dumps(value, default=encoded, option=OPTIONS)
     except TypeError:
-        # Integers of more than 64 bits, which orjson refuses.
-        return json.dumps(value, default=_encoded_by_json, ensure_ascii=False).encode()
+        # Integers of more than 64 bits and halves of surrogate pairs, which orjson
+        # refuses.
+        return json.dumps(_plain(value), allow_nan=False).encode()
 
 
 def encoded(value: t.Any) -> t.Any:
@@ -81,8 +85,19 @@ def encoded(value: t.Any) -> t.Any:
     raise TypeError(f"{type(value).__name__} has no form on the wire.")
 
 
-def _encoded_by_json(value: t.Any) -> t.Any:
-    return orjson.loads(orjson.dumps(value, default=encoded, option=OPTIONS))
+def _plain(value: t.Any) -> t.Any:
+    """Return a value made of JSON's types alone."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+
+    is_plain = value is None or type(value) in (str, int, float, bool)
+    return value if is_plain else _plain(encoded(value))
 
 
 def _moment(value: dt.datetime) -> str:
@@ -99,6 +114,7 @@ ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     dt.time: dt.time.isoformat,
     dt.timedelta: dt.timedelta.total_seconds,
     Page: Page.to_dict,
+    enum.Enum: lambda value: value.value,
     (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
     (set, frozenset): list,
 }
