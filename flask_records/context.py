@@ -39,7 +39,7 @@ class Params:
     provider: str | None = None
     """The transport of the call, ``"rest"`` over HTTP, or ``None`` in Python."""
 
-    route: dict[str, str] = field(default_factory=dict)
+    route: dict[str, t.Any] = field(default_factory=dict)
     """The values of the placeholders in the path of the service."""
 
     headers: Headers = field(default_factory=Headers)

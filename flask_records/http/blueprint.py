@@ -32,7 +32,7 @@ PROVIDER: t.Final = "rest"
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
 
-COLON_PLACEHOLDER = re.compile(r":(\w+)")
+COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 
 METHODS: t.Final = {
     ("GET", False): "find",
@@ -88,7 +88,7 @@ class ServiceBlueprint:
         # Functions run last to first, so that this one sees what others have changed.
         blueprint.after_request(self._finish)
         blueprint.register_error_handler(Exception, self._errors.handle)
-        path = COLON_PLACEHOLDER.sub(r"<\1>", self._service.path)
+        path = COLON_PLACEHOLDER.sub(r"\1<\2>", self._service.path)
 
         for rule, name in ((f"/{path}", "many"), (f"/{path}/<{ID}>", "one")):
             blueprint.add_url_rule(
@@ -103,7 +103,7 @@ class ServiceBlueprint:
 
         return blueprint
 
-    def _view(self, **route: str) -> ResponseReturnValue:
+    def _view(self, **route: t.Any) -> ResponseReturnValue:
         if request.method == "OPTIONS":
             return empty()
 
@@ -114,7 +114,7 @@ class ServiceBlueprint:
             # blueprint for every error.
             return self._errors.handle(error)
 
-    def _answer(self, id: str | None, route: dict[str, str]) -> ResponseReturnValue:
+    def _answer(self, id: str | None, route: dict[str, t.Any]) -> ResponseReturnValue:
         context = self._context(id, route)
         remember_call(context)
         self._service.check_access(context)
@@ -126,7 +126,7 @@ class ServiceBlueprint:
         self._service.call(context)
         return self._formatter(context)
 
-    def _context(self, id: str | None, route: dict[str, str]) -> HookContext:
+    def _context(self, id: str | None, route: dict[str, t.Any]) -> HookContext:
         verb = "GET" if request.method == "HEAD" else request.method
         params = Params(provider=PROVIDER, route=route, headers=request.headers)
         method = METHODS.get((verb, id is not None))

@@ -80,15 +80,17 @@ def read_body(
         data is neither an object nor an array.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
-    if request.max_content_length is None:
-        request.max_content_length = MAX_CONTENT_LENGTH
-
     parser = parsers.get(request.mimetype)
 
     if parser is None or not _has_body(request):
         raise BadRequest(NO_DATA)
 
-    if (request.content_length or 0) > request.max_content_length:
+    limit = request.max_content_length or MAX_CONTENT_LENGTH
+
+    # Werkzeug cuts off a body of unknown length at the limit, without a word.
+    request.max_content_length = limit + 1
+
+    if len(request.get_data()) > limit:
         raise RequestEntityTooLarge
 
     data = parser(request)

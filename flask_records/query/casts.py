@@ -58,6 +58,9 @@ def as_integer(value: t.Any) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
 
+    if isinstance(value, Decimal) and value.is_finite() and value == round(value):
+        return int(value)
+
     if isinstance(value, int) and not isinstance(value, bool):
         return value
 

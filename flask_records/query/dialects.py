@@ -15,6 +15,19 @@ ESCAPE: t.Final = "\\"
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
 
+LOWER: t.Final = "records_lower"
+"""What SQLite calls our function that returns text in lower case."""
+
+
+def like_any_case(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
+    """Return LIKE that does not mind upper and lower case on any database.
+
+    :param column: What is compared.
+    :param pattern: A LIKE pattern, whose escape character is a backslash.
+    """
+    return LikeAnyCase(column, sa.literal(pattern))
+
+
 def like_exactly(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
     """Return LIKE that minds upper and lower case on every database.
 
@@ -49,6 +62,36 @@ def _like_exactly_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> st
     column, like, _ = element.clauses
     binary = sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
     return str(compiler.process(binary, **options))
+
+
+class LikeAnyCase(FunctionElement[bool]):
+    """LIKE that does not mind upper and lower case."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(LikeAnyCase)
+def _like_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    column, like = element.clauses
+    return str(compiler.process(column.ilike(like, escape=ESCAPE), **options))
+
+
+@compiles(LikeAnyCase, "sqlite")
+def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    column, like = (sa.Function(LOWER, clause) for clause in element.clauses)
+    return str(compiler.process(column.like(like, escape=ESCAPE), **options))
+
+
+@sa.event.listens_for(sa.Engine, "connect")
+def _add_lower(connection: t.Any, record: t.Any) -> None:
+    # SQLite's own lower() knows the letters of ASCII only.
+    if type(connection).__module__.startswith("sqlite3"):
+        connection.create_function(LOWER, 1, _lower, deterministic=True)
+
+
+def _lower(value: t.Any) -> t.Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 class SameJSON(FunctionElement[bool]):

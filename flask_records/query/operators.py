@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from ..errors import BadRequest
 from .dialects import ESCAPE
+from .dialects import like_any_case
 from .dialects import like_exactly
 from .dialects import SameJSON
 from .field import Field
@@ -186,7 +187,7 @@ def _not_like(column: t.Any, value: str) -> Expression:
 
 
 def _ilike(column: t.Any, value: str) -> Expression:
-    return t.cast("Expression", column.ilike(value, escape=ESCAPE))
+    return like_any_case(column, value)
 
 
 def _search(column: t.Any, value: str) -> Expression:
