@@ -25,6 +25,7 @@ from .errors import Unprocessable as Unprocessable
 from .extension import FlaskRecords as FlaskRecords
 from .globals import current_call as current_call
 from .globals import current_records as current_records
+from .http.formatter import format_json as format_json
 from .pagination import Page as Page
 from .pagination import Pagination as Pagination
 from .query import Operator as Operator

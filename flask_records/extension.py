@@ -126,12 +126,15 @@ class FlaskRecords:
         :param after_request: HTTP middleware behind this service: functions as of
             :meth:`flask.Blueprint.after_request`. They see the call in
             :data:`.current_call`.
-        :raises ValueError: There is a service at the path.
+        :raises ValueError: The path is empty, or there is a service at it.
         :raises TypeError: The object has none of the six methods.
         :raises RuntimeError: The service is not public, and an application has no
             authentication.
         """
         path = path.strip("/")
+
+        if not path:
+            raise ValueError("A service needs a path, such as 'messages'.")
 
         if path in self.services:
             raise ValueError(f"There is a service at '{path}' already.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from inspect import isawaitable
-from inspect import iscoroutinefunction
 
 from blinker import ANY
 from blinker import Signal
@@ -139,17 +141,28 @@ def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
         its ``async`` extra.
     :param args: What it is called with.
     """
-    if iscoroutinefunction(function):
-        return current_app.ensure_sync(function)(*args)
-
     result = function(*args)
-
-    # An object may be callable by an 'async def' method, too.
-    if isawaitable(result):
-        return current_app.ensure_sync(_wait_for)(result)
-
-    return result
+    return _waited_for(result) if isawaitable(result) else result
 
 
-async def _wait_for(result: Awaitable[t.Any]) -> t.Any:
-    return await result
+def _waited_for(result: Awaitable[t.Any]) -> t.Any:
+    async def wait() -> t.Any:
+        return await result
+
+    run = current_app.ensure_sync(wait)
+
+    if not _is_in_loop():
+        return run()
+
+    # A function that is waited for has made this call. Its loop can't wait for another.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(copy_context().run, run).result()
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+
+    return True

@@ -162,11 +162,11 @@ def _broken_rule(names: list[str]) -> RecordsError:
 
 def _violation(driver: t.Any) -> tuple[str, list[str]]:
     """Return the kind of a violation and the columns that the driver names."""
-    if (state := _sqlstate(driver)) is not None:
-        return POSTGRESQL.get(state, RULE), _postgresql_columns(driver)
-
     if driver.args and isinstance(driver.args[0], int):
         return MYSQL.get(driver.args[0], RULE), _mysql_columns(*driver.args[:2])
+
+    if (state := _sqlstate(driver)) is not None:
+        return POSTGRESQL.get(state, RULE), _postgresql_columns(driver)
 
     message = str(driver)
     match = SQLITE_MESSAGE.match(message)

@@ -21,7 +21,12 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The largest body in bytes, where the application sets no limit of its own."""
 
 NO_DATA: t.Final = "No data provided"
+CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 BOM: t.Final = b"\xef\xbb\xbf"
+
+
+class NoJSONValue(ValueError):
+    """A constant that Python's parser knows and JSON does not."""
 
 
 def parse_json(request: Request) -> t.Any:
@@ -29,11 +34,6 @@ def parse_json(request: Request) -> t.Any:
 
     :raises BadRequest: The body is not JSON in UTF-8.
     """
-    charset = request.mimetype_params.get("charset", "utf-8").lower()
-
-    if charset not in ("utf-8", "utf8", "us-ascii"):
-        raise BadRequest(f"Unsupported charset '{charset}'. Send JSON in UTF-8.")
-
     body = request.get_data()
 
     try:
@@ -93,6 +93,7 @@ def read_body(
     if len(request.get_data()) > limit:
         raise RequestEntityTooLarge
 
+    _check_charset(request)
     data = parser(request)
 
     if not isinstance(data, (dict, list)):
@@ -101,16 +102,29 @@ def read_body(
     return data
 
 
+def _check_charset(request: Request) -> None:
+    charset = request.mimetype_params.get("charset", "utf-8").lower()
+
+    if charset not in CHARSETS:
+        raise BadRequest(f"Unsupported charset '{charset}'. Send UTF-8.")
+
+
 def _has_body(request: Request) -> bool:
     return bool(request.content_length) or "Transfer-Encoding" in request.headers
 
 
 def _refuse_constant(name: str) -> t.NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
+    raise NoJSONValue(f"{name} is not a JSON value")
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not in UTF-8"
 
-    return "it nests too deep" if isinstance(error, RecursionError) else str(error)
+    if isinstance(error, RecursionError):
+        return "it nests too deep"
+
+    if isinstance(error, (json.JSONDecodeError, NoJSONValue)):
+        return str(error)
+
+    return "it has a number that is too long"

@@ -137,13 +137,16 @@ class ErrorHandler:
         code = error.code or 500
 
         if callable(self._html):
-            return make_response(self._html(error))
+            page = self._html(error)
+            return make_response((page, code) if isinstance(page, str) else page)
 
         if isinstance(self._html, Mapping):
             path = self._html.get(code)
 
             if path is not None:
-                return Response(Path(path).read_text(), code, mimetype="text/html")
+                return Response(
+                    Path(path).read_text(encoding="utf-8"), code, mimetype="text/html"
+                )
 
         title = TITLES.get(code) or _words(error.name)
         page = render_template(

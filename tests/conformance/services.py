@@ -74,6 +74,9 @@ def set_from_middleware():
 
 
 def add_update_data(response):
+    if not current_call:
+        return response
+
     if response.is_json and current_call.error is None:
         response.set_data(jsonify(current_call.sent | {"updateData": True}).data)
 

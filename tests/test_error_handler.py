@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+import sqlalchemy as sa
+from flask import abort
+from flask import Flask
+from flask import got_request_exception
+from werkzeug.datastructures import WWWAuthenticate
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import Forbidden
+from flask_records import GeneralError
+from flask_records import NotAuthenticated
+from flask_records import NotFound
+from flask_records import Unavailable
+
+HTML = {"Accept": "text/html"}
+
+SECRET = "password=hunter2"
+
+
+@pytest.fixture
+def failing():
+    """Makes a client of an app whose service answers an error."""
+
+    def make(error=None, app=None, **options):
+        class Things:
+            def find(self, params):
+                raise error or BadRequest("Too bad.")
+
+            def create(self, data, params):
+                raise error or BadRequest("Too bad.")
+
+        app = app or Flask("tests")
+        records = FlaskRecords(app, app_errors=True, **options)
+        records.add("things", Things(), public=True)
+        return app.test_client()
+
+    return make
+
+
+def general_error(message="Internal server error"):
+    return {
+        "name": "GeneralError",
+        "message": message,
+        "code": 500,
+        "className": "general-error",
+        "errors": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("content_type", "accept", "expected"),
+    [
+        (None, None, "application/json"),
+        (None, "*/*", "application/json"),
+        (None, "text/plain", "application/json"),
+        (None, "application/json", "application/json"),
+        (None, "text/html", "text/html"),
+        (None, "application/xhtml+xml", "text/html"),
+        (None, "text/html,application/xml;q=0.9,*/*;q=0.8", "text/html"),
+        (None, "text/html,application/json", "application/json"),
+        (None, "application/vnd.api+json,text/html", "application/json"),
+        ("application/json", "text/html", "application/json"),
+        ("text/html", None, "text/html"),
+        ("text/html", "application/json", "application/json"),
+        ("application/x-www-form-urlencoded", None, "application/json"),
+        ("application/x-www-form-urlencoded", "text/html", "text/html"),
+    ],
+)
+@pytest.mark.parametrize("html", [None, False])
+def test_media_type_of_an_error(failing, content_type, accept, expected, html):
+    headers = {"Content-Type": content_type, "Accept": accept}
+    headers = {name: value for name, value in headers.items() if value}
+
+    response = failing(html=html).get("/things", headers=headers)
+
+    assert response.status_code == 400
+    assert response.mimetype == ("application/json" if html is False else expected)
+
+
+@pytest.mark.parametrize(
+    ("error", "title", "hint"),
+    [
+        (NotAuthenticated, "Not Authorized", "Log in, and open the page again."),
+        (NotFound, "Page Not Found", "It may have been moved or removed."),
+        (BadRequest, "Bad Request", "Go back and try again."),
+        (GeneralError, "General Error", "Go back and try again."),
+    ],
+)
+def test_pages_have_titles_and_hints(failing, error, title, hint):
+    response = failing(error("No."), logger=False).get("/things", headers=HTML)
+
+    assert (response.status_code, response.mimetype) == (error.code, "text/html")
+    assert f"<title>{title}</title>" in response.text
+    assert f"<h1>{title}</h1>" in response.text
+    assert hint in response.text
+
+
+def test_page_is_made_by_a_function(failing):
+    def page(error):
+        return f"<p>{error.class_name}: {error.message}</p>", error.code
+
+    client = failing(html=page)
+
+    response = client.get("/things", headers=HTML)
+    assert (response.status_code, response.text) == (
+        400,
+        "<p>bad-request: Too bad.</p>",
+    )
+    assert client.get("/things").json["message"] == "Too bad."
+
+
+def test_page_is_a_file_by_status(failing, tmp_path):
+    path = tmp_path / "lost.html"
+    path.write_text("<p>Perdu, désolé.</p>", encoding="utf-8")
+    client = failing(html={404: str(path)})
+
+    lost = client.get("/unknown", headers=HTML)
+    other = client.get("/things", headers=HTML)
+
+    assert (lost.status_code, lost.mimetype) == (404, "text/html")
+    assert lost.text == "<p>Perdu, désolé.</p>"
+    assert "<title>Bad Request</title>" in other.text
+
+
+def test_page_is_a_template_of_the_app(failing, tmp_path):
+    folder = tmp_path / "flask_records"
+    folder.mkdir()
+    (folder / "404.html").write_text("<p>{{ code }}: {{ error.message }}</p>")
+    app = Flask("tests", template_folder=tmp_path)
+
+    response = failing(NotFound("No <b>."), app).get("/things", headers=HTML)
+
+    assert (response.status_code, response.text) == (404, "<p>404: No &lt;b&gt;.</p>")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("path", ["/things", "/unknown"])
+def test_browsers_do_not_guess_the_type_of_an_error(failing, accept, path):
+    response = failing().get(path, headers={"Accept": accept})
+
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Vary"] == "Accept"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_error_401_tells_how_to_authenticate(failing, accept):
+    response = failing(NotAuthenticated("No.")).get(
+        "/things", headers={"Accept": accept}
+    )
+
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_error_401_keeps_the_way_that_it_tells(client, messages):
+    @messages.before("find")
+    def refuse(method, context):
+        abort(401, www_authenticate=WWWAuthenticate("basic", {"realm": "staff"}))
+
+    response = client.get("/messages")
+
+    assert response.headers["WWW-Authenticate"] == "Basic realm=staff"
+
+
+@pytest.mark.parametrize(
+    ("verbose", "url", "message"),
+    [
+        (False, "/unknown", "Page not found"),
+        (False, "/unknown?a=1", "Page not found"),
+        (True, "/unknown", "Page not found: /unknown"),
+        (True, "/unknown?a=1", "Page not found: /unknown?a=1"),
+    ],
+)
+def test_unknown_url_is_not_found(failing, verbose, url, message):
+    response = failing(verbose=verbose).get(url)
+
+    assert response.status_code == 404
+    assert response.json == {
+        "name": "NotFound",
+        "message": message,
+        "code": 404,
+        "className": "not-found",
+        "data": {"url": url},
+        "errors": {},
+    }
+
+
+def test_unknown_url_that_is_not_unicode_is_not_found(failing):
+    response = failing().get("/unknown", environ_overrides={"QUERY_STRING": "a=\xff"})
+
+    assert response.status_code == 404
+    assert response.json["name"] == "NotFound"
+
+
+def test_url_in_a_page_is_escaped(failing):
+    client = failing(verbose=True)
+
+    response = client.get("/<script>alert(1)</script>?a=<b>", headers=HTML)
+
+    assert "/&lt;script&gt;alert(1)&lt;/script&gt;" in response.text
+    assert "<script" not in response.text
+    assert "<b>" not in response.text
+
+
+def test_message_in_a_page_is_escaped(failing):
+    error = BadRequest("No <script>alert(1)</script>.")
+
+    response = failing(error).get("/things", headers=HTML)
+
+    assert "No &lt;script&gt;alert(1)&lt;/script&gt;." in response.text
+
+
+def test_errors_of_the_host_keep_their_message_and_headers(failing):
+    app = Flask("tests")
+    app.add_url_rule("/user", "user", lambda: abort(404, "No such user."))
+    client = failing(app=app)
+
+    missing, wrong_verb = client.get("/user"), client.post("/user")
+
+    assert (missing.status_code, missing.json["message"]) == (404, "No such user.")
+    assert wrong_verb.status_code == 405
+    assert set(wrong_verb.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("error", [ValueError(SECRET), LookupError(SECRET), KeyError()])
+def test_error_of_the_server_tells_nothing(failing, error, accept):
+    response = failing(error, logger=False).get("/things", headers={"Accept": accept})
+
+    assert response.status_code == 500
+    assert "hunter2" not in response.text
+    assert "Internal server error" in response.text
+
+
+def test_body_of_an_error_of_the_server(failing):
+    response = failing(ValueError(SECRET), logger=False).get("/things")
+
+    assert response.json == general_error()
+
+
+def test_error_of_the_server_tells_its_message_in_debug_mode(failing):
+    app = Flask("tests")
+    app.debug = True
+
+    response = failing(ValueError("No such wire."), app, logger=False).get("/things")
+
+    assert response.json == general_error("No such wire.")
+
+
+def test_error_of_a_known_class_keeps_its_message_data_and_errors(failing):
+    error = GeneralError("Out of paper.", {"tray": 2}, {"paper": "is empty"})
+
+    response = failing(error, logger=False).get("/things")
+
+    assert response.json == {
+        **general_error("Out of paper."),
+        "data": {"tray": 2},
+        "errors": {"paper": "is empty"},
+    }
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+def test_error_of_the_database_tells_nothing_of_it(app, client, db, accept, verb):
+    with app.app_context():
+        db.session.execute(sa.text("DROP TABLE message"))
+        db.session.commit()
+
+    response = client.open(
+        "/messages",
+        method=verb,
+        data="text=hi",
+        content_type="application/x-www-form-urlencoded",
+        headers={"Accept": accept},
+    )
+
+    assert response.status_code == 500
+    assert "Internal server error" in response.text
+    for word in ("SELECT", "INSERT", "table", "sqlite", "sqlalchemy", "Traceback"):
+        assert word.lower() not in response.text.lower()
+
+    with app.app_context():
+        db.create_all()
+
+
+def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
+    failing(ValueError(SECRET)).get("/things?a=1")
+
+    (entry,) = caplog.records
+    assert (entry.name, entry.levelno) == ("tests", logging.ERROR)
+    assert entry.message == "GET '/things' failed."
+    assert (entry.exc_info[0], str(entry.exc_info[1])) == (ValueError, SECRET)
+    assert "in find" in caplog.text
+
+
+@pytest.mark.parametrize("error", [GeneralError("No."), Unavailable("Busy.")])
+def test_any_error_from_500_on_is_logged(failing, caplog, error):
+    failing(error).get("/things")
+
+    assert caplog.messages == ["GET '/things' failed."]
+
+
+@pytest.mark.parametrize(
+    "error", [BadRequest("No."), Forbidden("No."), NotFound("No.")]
+)
+def test_error_of_the_client_is_not_logged(failing, caplog, error):
+    failing(error).get("/things")
+
+    assert caplog.records == []
+
+
+def test_error_in_a_view_of_the_host_is_logged_once(failing, caplog):
+    app = Flask("tests")
+    app.add_url_rule("/boom", "boom", lambda: 1 / 0)
+
+    response = failing(app=app).get("/boom")
+
+    assert (response.status_code, response.json["name"]) == (500, "GeneralError")
+    assert [entry.exc_info[0] for entry in caplog.records] == [ZeroDivisionError]
+
+
+def test_error_of_the_server_is_told_to_the_signal_of_flask(failing):
+    """Services that watch an application for errors connect to it."""
+    told = []
+    error = ValueError(SECRET)
+    client = failing(error, logger=False)
+
+    def remember(app, exception):
+        told.append(exception)
+
+    with got_request_exception.connected_to(remember, client.application):
+        client.get("/things")
+        client.get("/unknown")
+
+    assert told == [error]
+
+
+def test_errors_are_told_to_the_logger_of_the_extension(failing, caplog):
+    class Logger:
+        told = []
+
+        def error(self, message, *args, **options):
+            self.told.append((message % args, options["exc_info"][1]))
+
+    error = ValueError(SECRET)
+
+    failing(error, logger=Logger()).post("/things", json={})
+
+    assert Logger.told == [("POST '/things' failed.", error)]
+    assert caplog.records == []
+
+
+def test_errors_are_told_to_nobody(failing, caplog):
+    response = failing(ValueError(SECRET), logger=False).get("/things")
+
+    assert response.status_code == 500
+    assert caplog.records == []

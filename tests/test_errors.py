@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import pytest
+from flask import abort
+from flask import Flask
+from flask import redirect
+from flask import Response
+from werkzeug.exceptions import HTTPException
+
+import flask_records
+from flask_records import BadRequest
+from flask_records import Conflict
+from flask_records import FlaskRecords
+from flask_records import NotFound
+from flask_records import RecordsError
+
+
+@pytest.mark.parametrize(
+    ("class_", "name", "code", "class_name"),
+    [
+        ("BadRequest", "BadRequest", 400, "bad-request"),
+        ("NotAuthenticated", "NotAuthenticated", 401, "not-authenticated"),
+        ("PaymentError", "PaymentError", 402, "payment-error"),
+        ("Forbidden", "Forbidden", 403, "forbidden"),
+        ("NotFound", "NotFound", 404, "not-found"),
+        ("MethodNotAllowed", "MethodNotAllowed", 405, "method-not-allowed"),
+        ("NotAcceptable", "NotAcceptable", 406, "not-acceptable"),
+        ("Timeout", "Timeout", 408, "timeout"),
+        ("Conflict", "Conflict", 409, "conflict"),
+        ("Gone", "Gone", 410, "gone"),
+        ("LengthRequired", "LengthRequired", 411, "length-required"),
+        ("Unprocessable", "Unprocessable", 422, "unprocessable"),
+        ("TooManyRequests", "TooManyRequests", 429, "too-many-requests"),
+        ("GeneralError", "GeneralError", 500, "general-error"),
+        ("NotImplementedError_", "NotImplemented", 501, "not-implemented"),
+        ("BadGateway", "BadGateway", 502, "bad-gateway"),
+        ("Unavailable", "Unavailable", 503, "unavailable"),
+    ],
+)
+def test_body_of_each_class(class_, name, code, class_name):
+    error = getattr(flask_records, class_)("Too bad.")
+
+    body = error.to_dict()
+
+    assert body == {
+        "name": name,
+        "message": "Too bad.",
+        "code": code,
+        "className": class_name,
+        "errors": {},
+    }
+
+
+def test_message_is_error_unless_given():
+    assert NotFound().to_dict()["message"] == "Error"
+
+
+def test_message_is_the_text_of_the_exception():
+    with pytest.raises(NotFound, match="^No such record$"):
+        raise NotFound("No such record")
+
+
+def test_body_has_the_data_and_the_errors_that_are_given():
+    error = Conflict("Taken.", {"email": "a@b"}, {"email": "has to be unique"})
+
+    assert error.to_dict() == {
+        "name": "Conflict",
+        "message": "Taken.",
+        "code": 409,
+        "className": "conflict",
+        "data": {"email": "a@b"},
+        "errors": {"email": "has to be unique"},
+    }
+
+
+def test_body_never_has_a_traceback():
+    try:
+        raise BadRequest("Too bad.") from ValueError("secret")
+    except BadRequest as error:
+        body = error.to_dict()
+
+    assert set(body) == {"name", "message", "code", "className", "errors"}
+
+
+def test_error_of_an_application_is_named_after_its_class():
+    class OutOfStock(Conflict):
+        pass
+
+    body = OutOfStock("None left.").to_dict()
+
+    assert (body["name"], body["code"]) == ("OutOfStock", 409)
+    assert body["className"] == "out-of-stock"
+
+
+@pytest.mark.parametrize("error", RecordsError.__subclasses__())
+def test_no_class_derives_from_werkzeugs_class_of_a_status(error):
+    """The error pages of the host application stay its own."""
+    foreign = [base for base in error.__mro__ if "werkzeug" in base.__module__]
+
+    assert foreign == [HTTPException]
+
+
+@pytest.mark.parametrize(
+    ("status", "name", "class_name"),
+    [
+        (400, "BadRequest", "bad-request"),
+        (401, "NotAuthenticated", "not-authenticated"),
+        (403, "Forbidden", "forbidden"),
+        (404, "NotFound", "not-found"),
+        (413, "RequestEntityTooLarge", "request-entity-too-large"),
+        (415, "UnsupportedMediaType", "unsupported-media-type"),
+        (418, "ImATeapot", "im-a-teapot"),
+        (422, "Unprocessable", "unprocessable"),
+        (503, "Unavailable", "unavailable"),
+    ],
+)
+def test_abort_in_a_hook_keeps_its_code(client, messages, status, name, class_name):
+    @messages.before("find")
+    def refuse(method, context):
+        abort(status, "Not like this.")
+
+    response = client.get("/messages")
+
+    assert response.status_code == status
+    assert response.json == {
+        "name": name,
+        "message": "Not like this.",
+        "code": status,
+        "className": class_name,
+        "errors": {},
+    }
+
+
+def test_headers_of_werkzeugs_exceptions_are_kept(client, messages):
+    @messages.before("find")
+    def refuse(method, context):
+        abort(429, retry_after=7)
+
+    response = client.get("/messages")
+
+    assert response.headers["Retry-After"] == "7"
+
+
+def test_headers_of_an_error_are_sent(client, messages):
+    @messages.before("find")
+    def refuse(method, context):
+        error = flask_records.TooManyRequests("Slow down.")
+        error.headers["Retry-After"] = "7"
+        raise error
+
+    response = client.get("/messages")
+
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "7"
+
+
+def test_redirect_in_a_hook_passes_through(client, messages):
+    @messages.before("find")
+    def move(method, context):
+        abort(redirect("/rooms"))
+
+    response = client.get("/messages")
+
+    assert (response.status_code, response.location) == (302, "/rooms")
+
+
+def test_response_in_a_hook_passes_through(client, messages):
+    @messages.before("find")
+    def answer(method, context):
+        abort(Response("Closed today.", 503))
+
+    response = client.get("/messages")
+
+    assert (response.status_code, response.text) == (503, "Closed today.")
+
+
+def test_redirect_in_a_hook_is_no_error(client, messages):
+    seen = []
+    messages.error()(lambda method, context: seen.append(context.error))
+
+    @messages.before("find")
+    def move(method, context):
+        abort(redirect("/rooms"))
+
+    client.get("/messages")
+
+    assert seen == []
+
+
+def test_response_in_a_hook_undoes_what_was_written(client, messages):
+    @messages.after("create")
+    def move(method, context):
+        abort(redirect("/rooms"))
+
+    client.post("/messages", json={"text": "hi"})
+
+    assert client.get("/messages").json["total"] == 0
+
+
+def host(*handled):
+    """An app with pages of its own for some errors, and a service."""
+
+    class Nothing:
+        def get(self, id, params):
+            raise NotFound(f"No record found for id '{id}'")
+
+        def find(self, params):
+            abort(404, "Nothing here.")
+
+    app = Flask("tests")
+    records = FlaskRecords(app)
+    records.add("things", Nothing(), public=True)
+
+    @app.route("/missing")
+    def missing():
+        abort(404)
+
+    for error in handled:
+        app.register_error_handler(error, lambda error: ("The page of the host", 404))
+
+    return app
+
+
+HOST_HANDLERS = [404, HTTPException, Exception]
+
+
+@pytest.mark.parametrize("handled", HOST_HANDLERS)
+@pytest.mark.parametrize("path", ["/missing", "/unknown"])
+def test_error_handlers_of_the_host_answer_at_its_urls(handled, path):
+    response = host(handled).test_client().get(path)
+
+    assert (response.status_code, response.text) == (404, "The page of the host")
+
+
+@pytest.mark.parametrize("handled", HOST_HANDLERS)
+def test_record_not_found_is_answered_in_ours_whatever_the_host_handles(handled):
+    response = host(handled).test_client().get("/things/7")
+
+    assert response.status_code == 404
+    assert response.json["message"] == "No record found for id '7'"
+
+
+@pytest.mark.parametrize("handled", HOST_HANDLERS)
+def test_abort_in_a_service_is_answered_in_ours_whatever_the_host_handles(handled):
+    """Any error of an HTTP call is formatted by our error handler."""
+    response = host(handled).test_client().get("/things")
+
+    assert response.status_code == 404
+    assert response.json["message"] == "Nothing here."
+
+
+def test_record_not_found_in_a_view_of_the_host_is_answered_in_ours(app, messages):
+    @app.route("/latest")
+    def latest():
+        return messages.get(7)["text"]
+
+    response = app.test_client().get("/latest")
+
+    assert response.status_code == 404
+    assert response.json["message"] == "No record found for id '7'"
+
+
+@pytest.mark.parametrize("first", ["host", "extension"])
+def test_error_handler_of_the_host_comes_before_that_of_app_errors(first):
+    app = Flask("tests")
+
+    def register():
+        app.register_error_handler(HTTPException, lambda error: ("Our page", 404))
+
+    if first == "host":
+        register()
+
+    FlaskRecords(app, app_errors=True)
+
+    if first == "extension":
+        register()
+
+    assert app.test_client().get("/unknown").text == "Our page"

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import pytest
+from flask import abort
+from flask import Blueprint
+from flask import Flask
+from flask import request
+from flask import Response
+from flask import url_for
+
+from flask_records import current_call
+from flask_records import FlaskRecords
+
+
+class Things:
+    """Answers the params of the call."""
+
+    def find(self, params):
+        return {"query": params.query, "route": params.route}
+
+    def get(self, id, params):
+        return {"id": id, "route": params.route}
+
+    def create(self, data, params):
+        return data
+
+
+@pytest.fixture
+def app():
+    return Flask("tests")
+
+
+@pytest.fixture
+def records():
+    return FlaskRecords()
+
+
+def test_extension_takes_the_app_at_once(app):
+    records = FlaskRecords(app)
+    records.add("things", Things(), public=True)
+
+    assert app.extensions["records"] is records
+    assert app.test_client().get("/things").status_code == 200
+
+
+@pytest.mark.parametrize("order", [["init", "add"], ["add", "init"]])
+def test_services_are_added_before_and_after_the_app(app, records, order):
+    steps = {
+        "add": lambda: records.add("things", Things(), public=True),
+        "init": lambda: records.init_app(app),
+    }
+
+    for step in order:
+        steps[step]()
+
+    assert app.test_client().get("/things/1").json == {"id": "1", "route": {}}
+
+
+def test_service_is_found_by_its_path(records):
+    things = records.add("/things/", Things(), public=True)
+
+    assert records["things"] is things
+    assert records["/things"] is things
+    assert records.services == {"things": things}
+
+
+def test_one_extension_serves_several_apps(records):
+    records.add("things", Things(), public=True)
+    apps = [Flask(name) for name in ("one", "two")]
+
+    for app in apps:
+        records.init_app(app)
+
+    records.add("more", Things(), public=True)
+
+    for app in apps:
+        assert app.test_client().get("/things").status_code == 200
+        assert app.test_client().get("/more").status_code == 200
+
+
+def test_two_extensions_have_their_own_services_and_hooks():
+    calls = []
+    clients = {}
+
+    for name in ("one", "two"):
+        records = FlaskRecords()
+        records.add(name, Things(), public=True)
+        records.before()(lambda method, context, name=name: calls.append(name))
+        app = Flask(name)
+        records.init_app(app)
+        clients[name] = app.test_client()
+
+    assert clients["one"].get("/one").status_code == 200
+    assert clients["one"].get("/two").status_code == 404
+    assert calls == ["one"]
+
+
+def test_path_is_taken_once(records):
+    records.add("things", Things())
+
+    with pytest.raises(ValueError, match="There is a service at 'things' already"):
+        records.add("/things", Things())
+
+
+@pytest.mark.parametrize(
+    "paths", [("api.v1", "apiv1"), ("rooms/<archive>", "rooms/archive")]
+)
+def test_paths_that_look_alike_are_two_services(app, records, paths):
+    for path in paths:
+        records.add(path, Things(), public=True)
+
+    records.init_app(app)
+
+    for path in paths:
+        assert app.test_client().get(f"/{path}").status_code == 200
+
+
+def test_app_has_one_extension(app):
+    FlaskRecords(app)
+
+    with pytest.raises(RuntimeError, match="has a FlaskRecords already. Import and"):
+        FlaskRecords(app)
+
+
+NOT_PUBLIC = (
+    "The service 'things' needs a token for its calls, but this app has no"
+    " authentication. Configure RECORDS_AUTHENTICATION, or add the service with"
+    " 'public=True' to let everybody in."
+)
+
+
+@pytest.mark.parametrize("public", [False, ["find"], ["find", "get", "remove"]])
+def test_service_with_tokens_needs_authentication_at_start_up(app, records, public):
+    records.add("things", Things(), public=public)
+
+    with pytest.raises(RuntimeError) as error:
+        records.init_app(app)
+
+    assert str(error.value) == NOT_PUBLIC
+
+
+def test_service_with_tokens_that_is_added_late_needs_authentication(app, records):
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError) as error:
+        records.add("things", Things())
+
+    assert str(error.value) == NOT_PUBLIC
+
+
+def test_service_that_was_refused_leaves_its_path_free(app, records):
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError):
+        records.add("things", Things())
+
+    records.add("things", Things(), public=True)
+    assert app.test_client().get("/things").status_code == 200
+
+
+@pytest.mark.parametrize("public", [True, ["find", "get", "create"]])
+def test_service_without_tokens_needs_no_authentication(app, records, public):
+    records.add("things", Things(), public=public)
+
+    records.init_app(app)
+
+    assert app.test_client().get("/things").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "url", "route"),
+    [
+        ("users/<user_id>/posts", "/users/7/posts", {"user_id": "7"}),
+        ("users/:user_id/posts", "/users/7/posts", {"user_id": "7"}),
+        ("users/:userId/posts", "/users/a%20b/posts", {"userId": "a b"}),
+        (":a/x/<b>", "/1/x/2", {"a": "1", "b": "2"}),
+        ("users/<int:user_id>/posts", "/users/7/posts", {"user_id": 7}),
+    ],
+)
+def test_placeholders_become_the_route(app, records, path, url, route):
+    records.add(path, Things(), public=True)
+    records.init_app(app)
+    client = app.test_client()
+
+    assert client.get(url).json == {"query": {}, "route": route}
+    assert client.get(f"{url}/9").json == {"id": "9", "route": route}
+
+
+def test_blueprint_takes_middleware_of_all_kinds(app, records):
+    things = records.add("things", Things(), public=True)
+    blueprint = records.blueprint(things)
+
+    @blueprint.before_request
+    def refuse():
+        if "secret" in request.args:
+            abort(403, "No.")
+
+    @blueprint.after_request
+    def stamp(response):
+        response.headers["X-Stamp"] = "seen"
+        return response
+
+    records.init_app(app)
+    client = app.test_client()
+    refused, answered = client.get("/things?secret=1"), client.get("/things")
+
+    assert refused.json["message"] == "No."
+    assert [refused.headers["X-Stamp"], answered.headers["X-Stamp"]] == ["seen"] * 2
+
+
+def test_order_of_middleware_around_a_call(app, records):
+    calls = []
+
+    def note(name):
+        return lambda *arguments: calls.append(name)
+
+    def note_response(name):
+        return lambda response: calls.append(name) or response
+
+    things = records.add(
+        "things",
+        Things(),
+        public=True,
+        before_request=[note("first before"), note("second before")],
+        after_request=[note_response("last after"), note_response("first after")],
+    )
+    things.before()(note("hook"))
+    app.before_request(note("before of the app"))
+    app.after_request(note_response("after of the app"))
+    records.init_app(app)
+
+    app.test_client().get("/things")
+
+    assert calls == [
+        "before of the app",
+        "first before",
+        "second before",
+        "hook",
+        "first after",
+        "last after",
+        "after of the app",
+    ]
+
+
+def test_middleware_runs_over_http_and_at_its_own_service_only(app, records):
+    calls = []
+    things = records.add(
+        "things",
+        Things(),
+        public=True,
+        before_request=[lambda: calls.append(request.path)],
+    )
+    records.add("others", Things(), public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        things.find()
+
+    app.test_client().get("/others")
+    app.test_client().get("/things")
+
+    assert calls == ["/things"]
+
+
+def test_middleware_behind_a_service_sees_the_data_and_changes_the_answer(app, records):
+    def wrap(response):
+        assert response.json == current_call.result
+        response.data = b'{"wrapped": true}'
+        return response
+
+    records.add("things", Things(), public=True, after_request=[wrap])
+    records.init_app(app)
+
+    assert app.test_client().get("/things").json == {"wrapped": True}
+
+
+def test_middleware_in_front_of_a_service_can_answer(app, records):
+    records.add(
+        "things",
+        Things(),
+        public=True,
+        before_request=[lambda: Response("closed", 503)],
+    )
+    records.init_app(app)
+
+    response = app.test_client().get("/things")
+
+    assert (response.status_code, response.text) == (503, "closed")
+
+
+def test_middleware_that_reads_the_form_leaves_it_to_the_service(app, records):
+    """Extensions against request forgery look for their token in each form."""
+    records.add(
+        "things",
+        Things(),
+        public=True,
+        before_request=[lambda: request.form.get("csrf_token") and None],
+    )
+    records.init_app(app)
+
+    response = app.test_client().post("/things", data={"a[b]": "1"})
+
+    assert response.json == {"a": {"b": "1"}}
+
+
+def test_service_has_its_own_formatter_and_parsers():
+    records = FlaskRecords(
+        formatter=lambda context: f"all {context.path}",
+        query_parser=lambda text: {"all": text},
+        body_parsers={"text/plain": lambda request: {"all": request.get_data(True)}},
+    )
+    records.add("common", Things(), public=True)
+    records.add(
+        "own",
+        Things(),
+        public=True,
+        formatter=lambda context: context.result,
+        query_parser=lambda text: {"own": text},
+        body_parsers={"text/csv": lambda request: {"own": request.get_data(as_text=1)}},
+    )
+    app = Flask("tests")
+    records.init_app(app)
+    client = app.test_client()
+
+    assert client.get("/common").text == "all common"
+    assert client.get("/own?a").json["query"] == {"own": "a"}
+    assert client.post("/own", data="x", content_type="text/csv").json == {"own": "x"}
+    assert client.post("/own", data="x", content_type="text/plain").status_code == 400
+
+
+def test_query_parser_of_the_extension_is_that_of_all_services():
+    records = FlaskRecords(query_parser=lambda text: {"all": text})
+    records.add("things", Things(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    assert app.test_client().get("/things?a").json["query"] == {"all": "a"}
+
+
+def test_views_and_blueprints_of_the_host_go_on_working(app, records):
+    pages = Blueprint("pages", __name__)
+
+    @pages.route("/page/<int:number>")
+    def page(number):
+        return f"{number}: {url_for('records:things.many')}"
+
+    @app.route("/")
+    def index():
+        return "front page"
+
+    app.register_blueprint(pages)
+    records.add("things", Things(), public=True)
+    records.init_app(app)
+    client = app.test_client()
+
+    assert client.get("/page/3").text == "3: /things"
+    assert client.get("/").text == "front page"
+    assert "Allow" not in client.get("/").headers
+    assert b"<title>404 Not Found" in client.get("/unknown").data
+
+
+def test_blueprint_of_the_host_may_be_named_records(app, records):
+    pages = Blueprint("records", __name__)
+    pages.add_url_rule("/page", "page", lambda: "a page")
+    app.register_blueprint(pages)
+
+    records.init_app(app)
+
+    assert app.test_client().get("/page").text == "a page"
+
+
+def test_request_context_of_a_test_dispatches_to_a_service(app, records):
+    things = records.add("things", Things(), public=True)
+    records.init_app(app)
+
+    with app.test_request_context("/things?a=1"):
+        response = app.full_dispatch_request()
+
+        assert response.json == {"query": {"a": "1"}, "route": {}}
+        assert current_call.service is things
+
+
+def test_internal_call_in_a_request_context_has_no_provider(app, records):
+    things = records.add("things", Things(), public=True)
+    records.init_app(app)
+
+    with app.test_request_context("/things?a=1"):
+        assert things.find() == {"query": {}, "route": {}}

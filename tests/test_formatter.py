@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import uuid
+from decimal import Decimal
+
+import pytest
+from flask import Flask
+from flask import jsonify
+from flask import request
+from flask import send_file
+
+from flask_records import FlaskRecords
+from flask_records import Page
+from flask_records.http.formatter import dumps
+
+from .models import Color
+
+ZURICH = dt.timezone(dt.timedelta(hours=2))
+
+
+class Point:
+    """A type of the application that shows itself."""
+
+    def __str__(self):
+        return "1,2"
+
+
+class Place(Point):
+    pass
+
+
+class Formless:
+    pass
+
+
+VALUES = [
+    (dt.datetime(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05.000Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, 120_000), "2024-01-02T03:04:05.120Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, 123_456), "2024-01-02T03:04:05.123456Z"),
+    (dt.datetime(2024, 1, 2, 1, 4, 5, tzinfo=ZURICH), "2024-01-01T23:04:05.000Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.UTC), "2024-01-02T03:04:05.000Z"),
+    (dt.datetime(24, 1, 2), "0024-01-02T00:00:00.000Z"),
+    (dt.date(2024, 1, 2), "2024-01-02"),
+    (dt.time(3, 4, 5, 60), "03:04:05.000060"),
+    (dt.timedelta(minutes=1, milliseconds=500), 60.5),
+    (Decimal("1.10"), "1.10"),
+    (Decimal("12345678901234567890.123456789"), "12345678901234567890.123456789"),
+    (b"\x00\xff", "AP8="),
+    (bytearray(b"\x00\xff"), "AP8="),
+    (memoryview(b"\x00\xff"), "AP8="),
+    (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    (Color.green, 2),
+    ({"one"}, ["one"]),
+    (frozenset({1}), [1]),
+    ((1, "a"), [1, "a"]),
+    (2**53 + 1, 9007199254740993),
+    (2**64, 18446744073709551616),
+    (-(2**70), -1180591620717411303424),
+    (float("nan"), None),
+    (float("inf"), None),
+    (float("-inf"), None),
+    (Point(), "1,2"),
+    (Place(), "1,2"),
+    (
+        Page(9, 2, 4, [{"id": 5}]),
+        {"total": 9, "limit": 2, "skip": 4, "data": [{"id": 5}]},
+    ),
+    ("é\u2028</script>", "é\u2028</script>"),
+]
+
+
+@pytest.mark.parametrize(("value", "form"), VALUES)
+def test_value_on_the_wire(value, form):
+    assert json.loads(dumps({"value": value})) == {"value": form}
+
+
+@pytest.mark.parametrize(("value", "form"), VALUES)
+def test_value_on_the_wire_beside_a_large_integer(value, form):
+    """Large integers take another way through the code."""
+    text = dumps({"value": [value], "large": 2**70}).decode()
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    assert json.loads(text, parse_constant=refuse) == {
+        "value": [form],
+        "large": 2**70,
+    }
+
+
+@pytest.mark.parametrize("value", [Formless(), {"a": [Formless()]}, object()])
+@pytest.mark.parametrize("rest", [1, 2**70])
+def test_object_without_a_form_raises(value, rest):
+    with pytest.raises(TypeError, match="Formless|object"):
+        dumps([value, rest])
+
+
+def test_half_of_a_surrogate_pair_is_escaped():
+    assert json.loads(dumps({"text": "\ud800"})) == {"text": "\ud800"}
+
+
+def client_of(result, **options):
+    """A client of a service whose methods all give a result."""
+
+    class Things:
+        def find(self, params):
+            return result
+
+        def create(self, data, params):
+            return result
+
+    records = FlaskRecords(logger=False)
+    records.add("things", Things(), public=True, **options)
+    app = Flask("tests")
+    records.init_app(app)
+    return app.test_client()
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "body"),
+    [
+        ({"a": 1}, 200, b'{"a":1}'),
+        ([], 200, b"[]"),
+        ({}, 200, b"{}"),
+        ((), 200, b"[]"),
+        (True, 200, b"true"),
+        (7, 200, b"7"),
+        ("text", 200, b'"text"'),
+        (Page(0, 10, 0, []), 200, b'{"total":0,"limit":10,"skip":0,"data":[]}'),
+        (None, 204, b""),
+        (False, 204, b""),
+        (0, 204, b""),
+        ("", 204, b""),
+    ],
+)
+def test_response_of_each_result(result, status, body):
+    response = client_of(result).get("/things")
+
+    assert (response.status_code, response.data) == (status, body)
+
+
+def test_created_is_201_and_json():
+    response = client_of({"a": 1}).post("/things", json={})
+
+    assert response.status_code == 201
+    assert response.content_type == "application/json"
+
+
+def test_object_without_a_form_is_an_error_that_tells_nothing():
+    response = client_of({"a": Formless()}).get("/things")
+
+    assert response.status_code == 500
+    assert response.json["message"] == "Internal server error"
+
+
+def negotiate(context):
+    """Format a list of records as CSV for those who ask for it."""
+    if (
+        request.accept_mimetypes.best_match(["application/json", "text/csv"])
+        != "text/csv"
+    ):
+        return jsonify(context.sent)
+
+    lines = [",".join(map(str, record.values())) for record in context.sent]
+    return "\n".join(lines), 200, {"Content-Type": "text/csv", "Vary": "Accept"}
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "text"),
+    [
+        ("text/csv", "text/csv", "1,hi\n2,ho"),
+        (
+            "application/json",
+            "application/json",
+            '[{"id":1,"text":"hi"},{"id":2,"text":"ho"}]\n',
+        ),
+    ],
+)
+def test_formatter_chooses_by_content_negotiation(accept, content_type, text):
+    client = client_of(
+        [{"id": 1, "text": "hi"}, {"id": 2, "text": "ho"}], formatter=negotiate
+    )
+
+    response = client.get("/things", headers={"Accept": accept})
+
+    assert (response.content_type, response.text) == (content_type, text)
+
+
+def test_formatter_gets_the_context_of_the_call():
+    client = client_of(
+        [], formatter=lambda context: f"{context.path} {context.method}: {context.sent}"
+    )
+
+    assert client.get("/things").text == "things find: []"
+
+
+def test_formatter_sends_a_file():
+    client = client_of(
+        b"a,b",
+        formatter=lambda context: send_file(io.BytesIO(context.sent), "text/csv"),
+    )
+
+    response = client.get("/things")
+
+    assert (response.status_code, response.data) == (200, b"a,b")
+
+
+def test_etag_of_the_formatter_is_kept():
+    client = client_of([], formatter=lambda context: ("[]", 200, {"ETag": '"mine"'}))
+
+    assert client.get("/things").headers["ETag"] == '"mine"'
+
+
+def test_formatter_that_fails_is_an_error_that_tells_nothing():
+    client = client_of([], formatter=lambda context: 1 / 0)
+
+    response = client.get("/things")
+
+    assert response.status_code == 500
+    assert response.json["message"] == "Internal server error"

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+
+from flask_records.signals import OrderedSignal
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+@pytest.fixture
+def signal():
+    return OrderedSignal("Runs before.", ("find", "create"))
+
+
+def noting(calls, name):
+    """A receiver that notes its name."""
+    return lambda sender, *args: calls.append(name)
+
+
+def test_receivers_run_in_the_order_of_their_connection(signal, calls):
+    names = [f"receiver {number}" for number in range(50)]
+
+    for name in names:
+        signal("create")(noting(calls, name))
+
+    signal.run("create")
+
+    assert calls == names
+
+
+def test_receivers_of_every_sender_run_first(signal, calls):
+    signal("create")(noting(calls, "one"))
+    signal()(noting(calls, "every"))
+
+    signal.run("create")
+
+    assert calls == ["every", "one"]
+
+
+def test_receivers_of_other_senders_do_not_run(signal, calls):
+    signal("find")(noting(calls, "find"))
+
+    signal.run("create")
+
+    assert calls == []
+
+
+def test_receiver_gets_the_sender_and_the_arguments(signal, calls):
+    signal()(lambda *args: calls.append(args))
+
+    signal.run("create", 1, "two")
+
+    assert calls == [("create", 1, "two")]
+
+
+def test_decorator_takes_several_senders(signal, calls):
+    signal("find", "create")(lambda sender: calls.append(sender))
+
+    signal.run("create")
+    signal.run("find")
+
+    assert calls == ["create", "find"]
+
+
+def test_decorator_returns_the_function(signal):
+    def receiver(sender):
+        pass
+
+    assert signal("find")(receiver) is receiver
+
+
+def test_receiver_connected_twice_runs_once(signal, calls):
+    receiver = noting(calls, "once")
+    signal()(receiver)
+    signal("create")(receiver)
+
+    signal.run("create")
+
+    assert calls == ["once"]
+
+
+def test_receivers_are_kept_alive(signal, calls):
+    """A hook that a factory makes has no other reference."""
+    signal("create")(noting(calls, "decorated"))
+    signal.connect(noting(calls, "connected"), "create")
+
+    gc.collect()
+    signal.run("create")
+
+    assert calls == ["decorated", "connected"]
+
+
+def test_bound_method_keeps_its_object_alive(signal, calls):
+    class Auditor:
+        def note(self, sender):
+            calls.append(sender)
+
+    signal("create")(Auditor().note)
+
+    gc.collect()
+    signal.run("create")
+
+    assert calls == ["create"]
+
+
+def test_weak_receiver_is_forgotten_if_asked_for(signal, calls):
+    signal.connect(noting(calls, "weak"), "create", weak=True)
+
+    gc.collect()
+    signal.run("create")
+
+    assert calls == []
+
+
+def test_misspelt_sender_raises_where_the_decorator_is_written(signal):
+    with pytest.raises(ValueError, match="no 'craete' .* There is: find, create."):
+        signal("find", "craete")
+
+
+def test_misspelt_sender_connects_nothing(signal):
+    with pytest.raises(ValueError, match="craete"):
+        signal("find", "craete")(print)
+
+    assert not signal.receivers
+
+
+@pytest.mark.parametrize("name", ["connect", "connected_to"])
+def test_misspelt_sender_raises_in_blinkers_own_ways(signal, name):
+    with pytest.raises(ValueError, match="There is no 'craete' to connect to"):
+        getattr(signal, name)(print, "craete").__enter__()
+
+
+def test_signal_without_senders_takes_any(calls):
+    signal = OrderedSignal()
+    signal("anything")(noting(calls, "ran"))
+
+    signal.run("anything")
+
+    assert calls == ["ran"]
+
+
+def test_connected_to_is_connected_in_the_block_only(signal, calls):
+    with signal.connected_to(noting(calls, "block"), "create"):
+        signal.run("create")
+
+    signal.run("create")
+
+    assert calls == ["block"]
+
+
+def test_muted_signal_runs_nothing(signal, calls):
+    signal()(noting(calls, "ran"))
+
+    with signal.muted():
+        signal.run("create")
+
+    assert calls == []
+
+
+def test_disconnect_keeps_the_order_of_the_others(signal, calls):
+    first, second, third = (noting(calls, number) for number in (1, 2, 3))
+
+    for receiver in (first, second, third):
+        signal.connect(receiver, "create")
+
+    signal.disconnect(second)
+    signal.run("create")
+
+    assert calls == [1, 3]
+
+
+def test_disconnect_from_one_sender_leaves_the_other(signal, calls):
+    receiver = signal("find", "create")(lambda sender: calls.append(sender))
+
+    signal.disconnect(receiver, "find")
+    signal.run("find")
+    signal.run("create")
+
+    assert calls == ["create"]
+
+
+def test_receiver_connected_while_running_runs_from_the_next_time_on(signal, calls):
+    def connect_another(sender):
+        calls.append("first")
+        signal.connect(second, "create")
+
+    second = noting(calls, "second")
+    signal("create")(connect_another)
+
+    signal.run("create")
+    assert calls == ["first"]
+
+    signal.run("create")
+    assert calls == ["first", "first", "second"]
+
+
+def test_receiver_disconnected_while_running_does_not_disturb(signal, calls):
+    def once(sender):
+        calls.append("once")
+        signal.disconnect(once)
+
+    signal("create")(once)
+    signal("create")(noting(calls, "always"))
+
+    signal.run("create")
+    signal.run("create")
+
+    assert calls == ["once", "always", "always"]
+
+
+def test_connecting_while_another_thread_sends_is_safe(signal, calls):
+    failures = []
+    done = threading.Event()
+
+    def send():
+        while not done.is_set():
+            try:
+                signal.run("create")
+            except RuntimeError as error:
+                failures.append(error)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+
+    for _ in range(500):
+        signal.disconnect(signal("create")(lambda sender: None))
+        signal.disconnect(signal()(lambda sender: None))
+
+    done.set()
+    thread.join()
+
+    assert failures == []
+
+
+def test_what_a_receiver_raises_ends_the_run(signal, calls):
+    def refuse(sender):
+        raise LookupError("no")
+
+    signal("create")(refuse)
+    signal("create")(noting(calls, "later"))
+
+    with pytest.raises(LookupError, match="^no$"):
+        signal.run("create")
+
+    assert calls == []
+
+
+@pytest.mark.parametrize("name", ["before", "after", "error"])
+def test_misspelt_method_raises_for_services_and_for_the_extension(
+    records, messages, name
+):
+    for owner in (messages, records):
+        with pytest.raises(ValueError, match="There is no 'craete' to connect to"):
+            getattr(owner, name)("craete")
+
+
+def test_misspelt_event_of_a_service_raises(messages):
+    with pytest.raises(ValueError, match="created, updated, patched, removed"):
+        messages.events("create")
+
+
+def test_async_receiver_is_waited_for(app_context, signal, calls):
+    @signal("create")
+    async def receive(sender):
+        calls.append("async")
+
+    signal.run("create")
+
+    assert calls == ["async"]
+
+
+def test_async_callable_object_is_waited_for(app_context, signal, calls):
+    """A check that is never awaited would let everybody in."""
+
+    class Check:
+        async def __call__(self, sender):
+            calls.append("async")
+
+    signal("create")(Check())
+
+    signal.run("create")
+
+    assert calls == ["async"]
