@@ -157,7 +157,7 @@ class SQLAlchemyService:
         reader = self._reader(params)
         reader.check()
         audience, session = reader.audience, reader.session
-        every = audience.writer.created(bodies)
+        every = audience.writer.created(data)
         instances = [audience.writer.instance(values) for values in every]
 
         with translated(audience.fields, {name for values in every for name in values}):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import typing as t
-from collections.abc import Collection
 from collections.abc import Mapping
 
 import sqlalchemy as sa
@@ -33,24 +32,29 @@ class Writer:
         self._fields = fields
         self._model = fields.model
         self._init_names = _init_names(fields.model)
-        self._fills_in = _fills_in(fields)
+        self._has_constructor = _has_constructor(fields)
+        # The model may itself fill in what a body leaves out.
+        self._fills_in = self._has_constructor or bool(
+            fields.mapper.dispatch.before_insert
+        )
 
-    def created(self, bodies: Collection[t.Any]) -> list[Record]:
+    def created(self, data: t.Any) -> list[Record]:
         """Return the values of new records.
 
+        :param data: The body of one, or a list of such.
         :raises BadRequest: Any of the bodies is wrong. All problems are told together.
         """
         every = []
         problems: dict[str, str] = {}
 
-        for place, body in enumerate(bodies):
+        for place, body in enumerate(data if isinstance(data, list) else [data]):
             values, errors = self._fields.values(_mapping("create", body), new=True)
 
             if not self._fills_in:
                 required = self._fields.missing({*body, *values})
                 errors.update(dict.fromkeys(required, "is required"))
 
-            prefix = "" if len(bodies) == 1 else f"{place}."
+            prefix = f"{place}." if isinstance(data, list) else ""
             problems.update({prefix + name: why for name, why in errors.items()})
             every.append(values)
 
@@ -97,11 +101,7 @@ class Writer:
 
         :raises BadRequest: A validator of the model refuses a value.
         """
-        if self._init_names is None:
-            given, rest = _with_json_null(self._fields, values), {}
-        else:
-            given = {name: values.get(name) for name in self._init_names}
-            rest = {k: v for k, v in values.items() if k not in self._init_names}
+        given, rest = self._split(values)
 
         try:
             instance = self._model(**given)
@@ -110,6 +110,17 @@ class Writer:
 
         self.assign(instance, rest)
         return instance
+
+    def _split(self, values: Record) -> tuple[Record, Record]:
+        """Return the values that the constructor takes, and the others."""
+        if not self._has_constructor:
+            return {}, values
+
+        if self._init_names is None:
+            return _with_json_null(self._fields, values), {}
+
+        given = {name: values.get(name) for name in self._init_names}
+        return given, {k: v for k, v in values.items() if k not in given}
 
     def assign(self, instance: t.Any, values: Record) -> None:
         """Set the attributes of an instance.
@@ -152,13 +163,10 @@ def _init_names(model: type[t.Any]) -> list[str] | None:
     return [parameter.name for parameter in parameters]
 
 
-def _fills_in(fields: Fields) -> bool:
-    """Whether the model may itself fill in what a body leaves out: in a constructor of
-    its own, or in an event.
-    """
+def _has_constructor(fields: Fields) -> bool:
+    """Whether the model has another constructor than that of SQLAlchemy."""
     constructor = fields.mapper.class_manager.original_init
-    is_default = constructor.__module__.startswith("sqlalchemy.")
-    return bool(fields.mapper.dispatch.before_insert) or not is_default
+    return not constructor.__module__.startswith("sqlalchemy.")
 
 
 def _with_json_null(fields: Fields, values: Record) -> Record:
@@ -174,6 +182,10 @@ def _with_json_null(fields: Fields, values: Record) -> Record:
 def _default_of(field: Field) -> t.Any:
     """Return the value that an update gives a field that the body leaves out."""
     column = field.column.property.columns[0]
+
+    if column.onupdate is not None or column.server_onupdate is not None:
+        return KEEP
+
     default, server_default = column.default, column.server_default
 
     if default is None and server_default is None:

@@ -19,8 +19,8 @@ from decimal import Decimal
 from decimal import InvalidOperation
 
 UTC = dt.UTC
-WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
+WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
@@ -67,13 +67,21 @@ def as_integer(value: t.Any) -> int:
     raise ValueError("is not a whole number")
 
 
+def _number(value: str | int | float | Decimal) -> str | int | float | Decimal:
+    # Python also reads digits with underscores between them.
+    if isinstance(value, str) and "_" in value:
+        raise ValueError("is not a number")
+
+    return value
+
+
 def as_float(value: t.Any) -> float:
     """Return a finite number."""
     if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
         raise ValueError("is not a number")
 
     try:
-        number = float(value)
+        number = float(_number(value))
     except (ValueError, OverflowError):
         raise ValueError("is not a number") from None
 
@@ -89,7 +97,7 @@ def as_decimal(value: t.Any) -> Decimal:
         raise ValueError("is not a number")
 
     try:
-        number = Decimal(repr(value) if isinstance(value, float) else value)
+        number = Decimal(repr(value) if isinstance(value, float) else _number(value))
     except InvalidOperation:
         raise ValueError("is not a number") from None
 
@@ -211,9 +219,13 @@ def as_json(value: t.Any) -> t.Any:
 def of_json_text(value: str) -> t.Any:
     """Return the value of JSON text, or the text if it is none."""
     try:
-        return json.loads(value)
+        return json.loads(value, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return value
+
+
+def _refuse_constant(name: str) -> t.NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _parsed(parse: Callable[[str], T], value: str, otherwise: str) -> T:

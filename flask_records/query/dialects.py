@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 
@@ -14,6 +15,9 @@ ESCAPE: t.Final = "\\"
 
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
+
+SORTED_JSON: t.Final = "records_sorted_json"
+"""What SQLite calls our function that returns JSON text with its names in order."""
 
 LOWER: t.Final = "records_lower"
 """What SQLite calls our function that returns text in lower case."""
@@ -84,14 +88,22 @@ def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> 
 
 
 @sa.event.listens_for(sa.Engine, "connect")
-def _add_lower(connection: t.Any, record: t.Any) -> None:
-    # SQLite's own lower() knows the letters of ASCII only.
+def _add_functions(connection: t.Any, record: t.Any) -> None:
+    # SQLite's own lower() knows the letters of ASCII only, and its json() keeps the
+    # order of names.
     if type(connection).__module__.startswith("sqlite3"):
         connection.create_function(LOWER, 1, _lower, deterministic=True)
+        connection.create_function(SORTED_JSON, 1, _sorted_json, deterministic=True)
 
 
 def _lower(value: t.Any) -> t.Any:
     return value.lower() if isinstance(value, str) else value
+
+
+def _sorted_json(value: t.Any) -> t.Any:
+    # A column of JSON has the affinity of a number, and holds some documents as one.
+    document = json.loads(value) if isinstance(value, str) else value
+    return None if value is None else json.dumps(document, sort_keys=True)
 
 
 class SameJSON(FunctionElement[bool]):
@@ -104,19 +116,19 @@ class SameJSON(FunctionElement[bool]):
 @compiles(SameJSON)
 def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"json({left}) = json({right})"
+    return f"({SORTED_JSON}({left}) = {SORTED_JSON}({right}))"
 
 
 @compiles(SameJSON, "postgresql")
 def _same_json_postgresql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"CAST({left} AS JSONB) = CAST({right} AS JSONB)"
+    return f"(CAST({left} AS JSONB) = CAST({right} AS JSONB))"
 
 
 @compiles(SameJSON, "mysql", "mariadb")
 def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"JSON_CONTAINS({left}, {right}) AND JSON_CONTAINS({right}, {left})"
+    return f"(JSON_CONTAINS({left}, {right}) AND JSON_CONTAINS({right}, {left}))"
 
 
 def _glob(like: str) -> str:

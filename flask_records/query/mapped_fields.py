@@ -56,7 +56,7 @@ def _field_of_column(
         is_writable=writable,
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
-        has_default=_has_default(column),
+        has_default=_has_default(mapper, column),
     )
 
 
@@ -104,20 +104,23 @@ def _is_kept_by_mapper(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> b
     )
 
 
-def _has_default(column: sa.Column[t.Any]) -> bool:
+def _has_default(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     return (
         column.default is not None
         or column.server_default is not None
-        or (column.primary_key and _is_generated(column))
+        or (column.primary_key and _is_generated(mapper, column))
     )
 
 
 def _is_required(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     return not (
-        column.nullable or _has_default(column) or _is_kept_by_mapper(mapper, column)
+        column.nullable
+        or _has_default(mapper, column)
+        or _is_kept_by_mapper(mapper, column)
     )
 
 
-def _is_generated(column: sa.Column[t.Any]) -> bool:
-    is_generated = column.table.autoincrement_column is column
-    return is_generated or bool(column.foreign_keys)
+def _is_generated(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+    # The key of a table of joined inheritance is that of the table it extends.
+    is_inherited = mapper.inherits is not None and bool(column.foreign_keys)
+    return is_inherited or column.table.autoincrement_column is column

@@ -27,6 +27,9 @@ from .syntax import Syntax
 
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
+MAX_TEXT: t.Final = 10_000
+"""The longest text that is searched for. SQLite refuses somewhat longer ones."""
+
 MAX_PATTERN: t.Final = 200
 """The longest regular expression that is run."""
 
@@ -63,6 +66,9 @@ def text(field: Field, value: t.Any) -> str:
 
     if not isinstance(value, str):
         raise _wrong(field, value, "is not text")
+
+    if len(value) > MAX_TEXT:
+        raise _wrong(field, value, f"has more than {MAX_TEXT} characters")
 
     return t.cast(str, field.compared(value))
 
@@ -173,7 +179,11 @@ def _is_not_true(condition: Expression) -> Expression:
 def _ordered(compare: Compare) -> Operator:
     def compare_values(column: t.Any, value: t.Any) -> Expression:
         # Null is neither less nor greater than anything.
-        return sa.false() if value is None else compare(column, value)
+        if value is None:
+            return sa.false()
+
+        # SQLAlchemy takes no plain True and False here.
+        return compare(column, sa.literal(value, column.type))
 
     return Operator(compare_values, needs_order=True)
 
@@ -204,7 +214,8 @@ def _is_null(column: t.Any, value: bool) -> Expression:
 
 
 def _between(column: t.Any, value: Sequence[t.Any]) -> Expression:
-    return t.cast("Expression", column.between(*value))
+    lower, upper = (sa.literal(bound, column.type) for bound in value)
+    return t.cast("Expression", column.between(lower, upper))
 
 
 BUILT_IN: dict[str, Operator] = {

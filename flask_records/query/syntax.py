@@ -139,14 +139,12 @@ class _Conditions:
     def all_of(
         self, query: _Raw, paging: Collection[str], depth: int
     ) -> tuple[Condition, ...]:
-        if depth > MAX_DEPTH:
-            raise BadRequest(f"The query nests deeper than {MAX_DEPTH} levels.")
-
+        _check_depth(depth)
         found: list[Condition] = []
 
         for name, value in query.items():
             if not name.startswith("$"):
-                found += self._of_field(name, value)
+                found += self._of_field(name, value, depth)
             elif name in self._syntax.groups:
                 found.append(self._group(name, value, depth + 1))
             elif name not in paging and not self._is_populate(name, paging):
@@ -167,7 +165,8 @@ class _Conditions:
         terms = [self.all_of(item, (), depth) for item in items]
         return Group(name, tuple(Group("$and", term) for term in terms))
 
-    def _of_field(self, name: str, value: t.Any) -> list[Condition]:
+    def _of_field(self, name: str, value: t.Any, depth: int) -> list[Condition]:
+        _check_depth(depth)
         items = items_of(value)
 
         if items is not None:
@@ -176,11 +175,17 @@ class _Conditions:
         if not isinstance(value, Mapping):
             return [Comparison(name, "$eq", value)]
 
-        return [self._compare(name, *item, value) for item in value.items()]
+        if not value:
+            raise BadRequest(
+                f"'{name}' is compared with an empty object.",
+                errors={name: "is compared with an empty object"},
+            )
 
-    def _compare(
-        self, name: str, operator: str, value: t.Any, place: _Raw
-    ) -> Condition:
+        return [self._compare(name, item, value, depth) for item in value]
+
+    def _compare(self, name: str, operator: str, place: _Raw, depth: int) -> Condition:
+        value = place[operator]
+
         if not operator.startswith("$"):
             raise _below_field(name, operator, value)
 
@@ -188,9 +193,15 @@ class _Conditions:
             raise unknown(operator, place)
 
         if operator == NOT:
-            return Group(NOT, (Group("$and", tuple(self._of_field(name, value))),))
+            terms = self._of_field(name, value, depth + 1)
+            return Group(NOT, (Group("$and", tuple(terms)),))
 
         return Comparison(name, operator, value)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise BadRequest(f"The query nests deeper than {MAX_DEPTH} levels.")
 
 
 def _below_field(name: str, key: str, value: t.Any) -> BadRequest:

@@ -81,14 +81,15 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
     if value is None:
         return None
 
-    if isinstance(value, str):
-        if in_query and conversion.from_text is not None:
-            return conversion.from_text(value)
+    if not isinstance(value, str) or conversion.is_text:
+        return conversion.cast(value)
 
-        if value in ("", "null") and not conversion.is_text:
-            return None
+    # In a body, a column of JSON may hold these texts themselves.
+    if value in ("", "null") and (in_query or conversion.from_text is None):
+        return None
 
-    return conversion.cast(value)
+    read = conversion.from_text if in_query else None
+    return (read or conversion.cast)(value)
 
 
 def _integers(bits: int) -> Conversion:
@@ -116,12 +117,8 @@ def _texts(type_: sa.String) -> Conversion:
 
 
 def _enums(type_: sa.Enum) -> Conversion:
-    members: dict[str, t.Any] = dict(zip(type_.enums, type_.enums, strict=True))
-
-    if type_.enum_class is not None:
-        members = dict(
-            zip(type_.enums, type_.enum_class.__members__.values(), strict=True)
-        )
+    objects = type_.enums if type_.enum_class is None else list(type_.enum_class)
+    members = dict(zip(type_.enums, objects, strict=False))
 
     def cast_enum(value: t.Any) -> t.Any:
         if isinstance(value, str) and value in members:
