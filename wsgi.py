@@ -22,6 +22,7 @@ from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import relationship
 from werkzeug.security import generate_password_hash
 
+from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import HookContext
 from flask_records import SQLAlchemyService
@@ -41,8 +42,9 @@ LOCKS: t.Final = {
 
 
 class Base(DeclarativeBase):
-    # MariaDB compares text without regard to case unless it is told otherwise.
-    __table_args__ = {"mysql_collate": "utf8mb4_bin"}
+    # SQLite gives the id of a removed record again, and MariaDB compares text without
+    # regard to case, unless they are told otherwise.
+    __table_args__ = {"sqlite_autoincrement": True, "mysql_collate": "utf8mb4_bin"}
 
 
 db = SQLAlchemy(model_class=Base)
@@ -133,10 +135,15 @@ messages = records.add(
 @users.before("create", "update", "patch")
 def hash_password(method: str, context: HookContext) -> None:
     """Keep no password as it is."""
-    password = context.data.get("password") if isinstance(context.data, dict) else None
+    if not isinstance(context.data, dict) or context.data.get("password") is None:
+        return
 
-    if isinstance(password, str):
-        context.data["password"] = generate_password_hash(password)
+    if not isinstance(context.data["password"], str):
+        raise BadRequest(
+            "The password is not text.", errors={"password": "is not text"}
+        )
+
+    context.data["password"] = generate_password_hash(context.data["password"])
 
 
 def create_app() -> Flask:
