@@ -1,0 +1,372 @@
+"""What the documentation shows runs, and what there is is documented."""
+
+from __future__ import annotations
+
+import ast
+import contextvars
+import doctest
+import inspect
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from werkzeug.serving import make_server
+
+import flask_records
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+PAGES = sorted(DOCS.glob("*.md"))
+
+LONGEST_PAGE = 249
+FIRST_SCREEN = 20
+WITHOUT_CODE = {"changes.md"}
+
+FENCE = re.compile(r"^```(\w*) ?([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+COMMAND = re.compile(r"([^\n]*\n(?:> [^\n]*\n)*)(.*)", re.DOTALL)
+SERVER = re.compile(r"http://127\.0\.0\.1:\d+")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced code block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    mark: str
+    text: str
+
+    @property
+    def place(self):
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks_of(page):
+    """Return the code blocks of a page, in order."""
+    text = page.read_text()
+    return [
+        Block(page, text.count("\n", 0, match.start(3)), *match.groups())
+        for match in FENCE.finditer(text)
+    ]
+
+
+def run_page(page, module):
+    """Run the examples of a page in order, in one module."""
+    for block in blocks_of(page):
+        if block.mark != "no-run":
+            RUN.get(block.language, leave_alone)(block, module)
+
+
+def leave_alone(block, module):
+    """Shell commands, JSON and settings are shown only."""
+
+
+def run_python(block, module):
+    # The empty lines make the numbers in a traceback those of the page.
+    source = "\n" * block.line + block.text
+    exec(compile(source, str(block.page), "exec"), module.__dict__)
+
+
+def run_session(block, module):
+    """Run a session of Python's prompt, and compare what it shows."""
+    parser, report = doctest.DocTestParser(), []
+    session = parser.get_doctest(block.text, {}, block.place, None, block.line)
+    session.globs = module.__dict__
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(session, out=report.append, clear_globs=False)
+
+    assert not runner.failures, "".join(report)
+
+
+def run_commands(block, module):
+    with serving(module.app) as url:
+        check_commands(block, url)
+
+
+def check_commands(block, url):
+    """Run the commands of a console block against a server, and compare the answers."""
+    for command, answer in commands_of(block):
+        assert without_time(answer_of(command, url)) == without_time(answer), command
+
+
+def commands_of(block):
+    """Yield each command of a console block with the answer shown below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        # The shell asks for the rest of a command with a prompt of its own.
+        command, answer = COMMAND.fullmatch(part).groups()
+        yield command.replace("\n> ", "\n").strip(), answer.strip()
+
+
+def answer_of(command, url):
+    """Return what a command shows whose server is at the URL."""
+    assert command.startswith("curl "), command
+    done = subprocess.run(
+        SERVER.sub(url, command), shell=True, capture_output=True, text=True, timeout=10
+    )
+    return done.stdout.strip()
+
+
+def without_time(text):
+    return TIME.sub("TIME", text)
+
+
+RUN = {"python": run_python, "pycon": run_session, "console": run_commands}
+"""How the blocks of each language are run."""
+
+
+@contextmanager
+def serving(app):
+    """The URL of a server of the app."""
+    server = make_server("127.0.0.1", 0, app)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def serving_the_example(folder):
+    """The URL of gunicorn, which serves the example with a new database."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    environment = {
+        "BIND": address,
+        "DATABASE_URL": f"sqlite:///{folder / 'records.db'}",
+        "WEB_CONCURRENCY": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "-c", "instance/gunicorn.conf.py"],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stderr=subprocess.DEVNULL,
+    )
+
+    try:
+        wait_for(address, process)
+        yield f"http://{address}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(address, process):
+    """Return when a server accepts connections."""
+    host, port = address.split(":")
+    end = time.monotonic() + 15
+
+    while time.monotonic() < end:
+        assert process.poll() is None, "gunicorn did not start"
+
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+
+    raise TimeoutError(address)
+
+
+@pytest.fixture
+def module(monkeypatch, tmp_path):
+    """An empty module ``app`` in an empty folder, which the examples of a page fill."""
+    module = types.ModuleType("app")
+    monkeypatch.setitem(sys.modules, "app", module)
+    monkeypatch.chdir(tmp_path)
+
+    with disposed_engines():
+        yield module
+
+
+@contextmanager
+def disposed_engines():
+    """Give back the connections of all engines that are used meanwhile."""
+    engines = {}
+
+    def remember(connection):
+        engines[id(connection.engine)] = connection.engine
+
+    sa.event.listen(sa.Engine, "engine_connect", remember)
+
+    try:
+        yield
+    finally:
+        sa.event.remove(sa.Engine, "engine_connect", remember)
+
+        for engine in engines.values():
+            engine.dispose()
+
+
+@pytest.fixture
+def readers_module(module, monkeypatch):
+    """A module of an application that has the models that the README leaves to it."""
+    models = types.ModuleType("app.models")
+
+    class Base(DeclarativeBase):
+        pass
+
+    for name in ("User", "Message", "Book"):
+        columns = {
+            column: mapped_column(sa.String) for column in ("text", "email", "password")
+        }
+        model = {
+            "__tablename__": name.lower(),
+            "__annotations__": {"id": Mapped[int]},
+            "id": mapped_column(primary_key=True),
+        }
+        setattr(models, name, type(name, (Base,), model | columns))
+
+    models.db = module.db = SQLAlchemy(model_class=Base)
+    module.Book = models.Book
+    module.__package__ = "app"
+    module.__path__ = []
+    monkeypatch.setitem(sys.modules, "app.models", models)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page_run_and_answer_what_it_shows(page, module):
+    # A context of its own, so that what a page pushes is gone with it.
+    contextvars.copy_context().run(run_page, page, module)
+
+
+def test_python_of_the_readme_runs(readers_module):
+    for block in blocks_of(README):
+        if block.language == "python" and block.mark != "no-run":
+            run_python(block, readers_module)
+
+
+def test_commands_of_the_readme_answer_what_it_shows(tmp_path):
+    commands = [block for block in blocks_of(README) if block.language == "console"]
+
+    with serving_the_example(tmp_path) as url:
+        for block in commands:
+            check_commands(block, url)
+
+
+@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
+def test_python_that_is_not_run_is_python(page):
+    for block in blocks_of(page):
+        if block.language == "python" and block.mark:
+            assert block.mark == "no-run", block.place
+            ast.parse(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_is_short_and_begins_with_code(page):
+    lines = page.read_text().splitlines()
+    first = next(
+        (number for number, line in enumerate(lines) if line.startswith("```")), None
+    )
+
+    assert len(lines) <= LONGEST_PAGE
+    assert page.name in WITHOUT_CODE or first < FIRST_SCREEN
+
+
+@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text())
+    links = [link for link in LINK.findall(text) if "://" not in link]
+
+    assert [link for link in links if not leads_somewhere(page, link)] == []
+
+
+def leads_somewhere(page, link):
+    name, _, anchor = link.partition("#")
+    target = page.parent / name if name else page
+
+    if not target.is_file():
+        return False
+
+    headings = HEADING.findall(FENCE.sub("", target.read_text()))
+    return not anchor or anchor in map(anchor_of, headings)
+
+
+def anchor_of(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_index_lists_every_page():
+    listed = set(LINK.findall((DOCS / "index.md").read_text()))
+
+    assert {page.name for page in PAGES} - {"index.md"} <= listed
+
+
+def parameters_of(function):
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+@pytest.mark.parametrize(
+    ("function", "page"),
+    [
+        (FlaskRecords, "configuration.md"),
+        (FlaskRecords.add, "services.md"),
+        (SQLAlchemyService, "services.md"),
+    ],
+)
+def test_every_argument_has_a_place_on_its_page(function, page):
+    text = (DOCS / page).read_text()
+
+    missing = [name for name in parameters_of(function) if f"`{name}`" not in text]
+
+    assert missing == []
+
+
+def test_every_variable_of_the_environment_is_documented():
+    text = (DOCS / "configuration.md").read_text()
+    files = "".join(path.read_text() for path in (ROOT / "instance").glob("*.py"))
+
+    names = re.findall(r'environ(?:\.get\(|\[)"(\w+)"', files)
+
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_every_public_name_is_documented():
+    text = "\n".join(page.read_text() for page in PAGES)
+    names = [
+        name
+        for name, value in vars(flask_records).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    ]
+
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_every_module_has_a_sentence():
+    text = (DOCS / "architecture.md").read_text()
+    package = ROOT / "flask_records"
+    names = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.name != "__init__.py"
+    ]
+
+    assert [name for name in names if f"`{name}`" not in text] == []
