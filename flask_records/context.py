@@ -9,9 +9,14 @@ from dataclasses import field
 
 from werkzeug.datastructures import Headers
 
+from .errors import BadRequest
+
 if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
     from .service import Service
     from .typing import Id
+    from .typing import Record
 
 
 class Missing(enum.Enum):
@@ -29,8 +34,8 @@ NO_RESULT: t.Final = Missing.NO_RESULT
 
 @dataclass
 class Params:
-    """What accompanies a call. Only :attr:`query` comes from a client's hand: see
-    section 4.3.8 of the specification.
+    """What accompanies a call. A client sets the query, and through his request the
+    route and the headers, and nothing else: see section 4.3.8 of the specification.
     """
 
     query: dict[str, t.Any] = field(default_factory=dict)
@@ -58,6 +63,9 @@ class Params:
     """Whether find gives a page where the service has pages. ``False`` gives a list
     of all that match.
     """
+
+    client_fields: Collection[str] = ()
+    """The names in the data that came from a client, before any hook changed it."""
 
     extra: dict[str, t.Any] = field(default_factory=dict)
     """What hooks want to hand on to other hooks and to the method."""
@@ -95,6 +103,20 @@ class HookContext:
     """What went wrong. An error hook may replace it, or set it to ``None`` and give
     a result.
     """
+
+    @property
+    def bodies(self) -> list[Record]:
+        """The data as a list: of one body, or of those that create got a list of. Hooks
+        that look at fields need not care how many there are.
+
+        :raises BadRequest: The data is not an object, or a list of objects.
+        """
+        bodies = self.data if isinstance(self.data, list) else [self.data]
+
+        if not all(isinstance(body, dict) for body in bodies):
+            raise BadRequest(f"First parameter for '{self.method}' must be an object")
+
+        return bodies
 
     @property
     def path(self) -> str:

@@ -16,6 +16,7 @@ from .http.formatter import format_json
 from .http.qs import parse
 from .service import Service
 from .signals import CallSignals
+from .signals import METHODS
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +104,7 @@ class FlaskRecords:
         service: t.Any,
         *,
         public: bool | Collection[str] = False,
+        methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,
         query_parser: QueryParser | None = None,
@@ -117,6 +119,8 @@ class FlaskRecords:
         :param service: An object with one or more of the six methods.
         :param public: Which methods need no token: ``True`` for all, or those named.
             None by default.
+        :param methods: The methods that can be called, for example ``["find", "get"]``
+            for a service to read only. All that the object has by default.
         :param events: The names of custom events. Those of the object by default.
         :param formatter: Makes the responses of this service.
         :param query_parser: Reads the query strings of this service.
@@ -141,7 +145,12 @@ class FlaskRecords:
 
         custom_events = getattr(service, "events", ()) if events is None else events
         added = Service(
-            path, service, self._signals, public=public, events=custom_events
+            path,
+            service,
+            self._signals,
+            public=public,
+            methods=methods,
+            events=custom_events,
         )
         blueprint = ServiceBlueprint(
             added,

@@ -59,6 +59,7 @@ class Service:
         hooks write is part of the same transaction.
     :param records: The signals of all services.
     :param public: The methods that need no token: all, none, or those named.
+    :param methods: The methods that can be called. All that the object has by default.
     :param events: The names of the custom events of the service.
     :raises TypeError: The object has none of the six methods.
     """
@@ -70,13 +71,17 @@ class Service:
         records: CallSignals,
         *,
         public: bool | Collection[str] = False,
+        methods: Collection[str] = METHODS,
         events: Collection[str] = (),
     ) -> None:
         self.path = path
         """Where the service is found."""
         self.target = target
         """The object that has the methods."""
-        self.methods = tuple(name for name in METHODS if _has_method(target, name))
+        allowed = self._method_names("methods", methods)
+        self.methods = tuple(
+            name for name in METHODS if name in allowed and _has_method(target, name)
+        )
         """The names of the methods that the service has."""
         self.custom_events = tuple(events)
         """The names of the custom events."""
@@ -85,7 +90,10 @@ class Service:
             names = ", ".join(METHODS)
             raise TypeError(f"The service '{path}' has none of the methods {names}.")
 
-        self.public = self._public_methods(public)
+        if isinstance(public, bool):
+            public = METHODS if public else ()
+
+        self.public = self._method_names("public", public)
         """The names of the methods that need no token."""
         self._hidden = frozenset(getattr(target, "hidden", ()))
         self._begin: Callable[[str], None] = getattr(target, "begin", _nothing)
@@ -239,6 +247,10 @@ class Service:
     def _run(self, context: HookContext) -> None:
         self._check(context)
         self._begin(context.method)
+
+        if context.params.provider is not None:
+            context.params.client_fields = _names_in(context.data)
+
         self._all.before.run(context.method, context)
         self.before.run(context.method, context)
 
@@ -345,17 +357,19 @@ class Service:
                     # The call is committed: a receiver can't undo it any more.
                     logger.exception("A receiver of '%s %s' failed.", self.path, event)
 
-    def _public_methods(self, public: bool | Collection[str]) -> frozenset[str]:
-        if isinstance(public, bool):
-            return frozenset(METHODS if public else ())
-
-        for name in public:
+    def _method_names(self, option: str, names: Collection[str]) -> frozenset[str]:
+        for name in names:
             if name not in METHODS:
                 raise ValueError(
-                    f"'public' of '{self.path}' names '{name}', which is not a method."
+                    f"'{option}' of '{self.path}' names '{name}', which is no method."
                 )
 
-        return frozenset(public)
+        return frozenset(names)
+
+
+def _names_in(data: t.Any) -> frozenset[str]:
+    bodies = data if isinstance(data, list) else [data]
+    return frozenset(name for body in bodies if isinstance(body, dict) for name in body)
 
 
 def _nothing(method: str) -> None:

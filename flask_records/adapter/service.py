@@ -50,7 +50,7 @@ class SQLAlchemyService:
         by default.
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         He can write them.
-    :param readonly: Fields that nobody can write through the service.
+    :param readonly: Fields that no client can write. Hooks and calls in Python can.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -157,7 +157,7 @@ class SQLAlchemyService:
         reader = self._reader(params)
         reader.check()
         audience, session = reader.audience, reader.session
-        every = audience.writer.created(data)
+        every = audience.writer.created(data, params.client_fields)
         instances = [audience.writer.instance(values) for values in every]
 
         with translated(audience.fields, {name for values in every for name in values}):
@@ -174,7 +174,7 @@ class SQLAlchemyService:
         :raises BadRequest: The data does not fit the fields.
         """
         reader = self._reader(params, is_one=True)
-        values = reader.audience.writer.replaced(data)
+        values = reader.audience.writer.replaced(data, params.client_fields)
         return self._write(reader, id, values)[0]
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
@@ -188,7 +188,7 @@ class SQLAlchemyService:
             self._check_multi("patch")
 
         reader = self._reader(params, is_one=id is not None)
-        values = reader.audience.writer.merged(data)
+        values = reader.audience.writer.merged(data, params.client_fields)
         records = self._write(reader, id, values)
         return records if id is None else records[0]
 

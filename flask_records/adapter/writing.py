@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing as t
+from collections.abc import Collection
 from collections.abc import Mapping
 
 import sqlalchemy as sa
@@ -38,17 +39,20 @@ class Writer:
             fields.mapper.dispatch.before_insert
         )
 
-    def created(self, data: t.Any) -> list[Record]:
+    def created(self, data: t.Any, sent: Collection[str]) -> list[Record]:
         """Return the values of new records.
 
         :param data: The body of one, or a list of such.
+        :param sent: The names in it that a client has sent.
         :raises BadRequest: Any of the bodies is wrong. All problems are told together.
         """
         every = []
         problems: dict[str, str] = {}
 
         for place, body in enumerate(data if isinstance(data, list) else [data]):
-            values, errors = self._fields.values(_mapping("create", body), new=True)
+            values, errors = self._fields.values(
+                _mapping("create", body), sent=sent, new=True
+            )
 
             if not self._fills_in:
                 required = self._fields.missing({*body, *values})
@@ -61,14 +65,16 @@ class Writer:
         _refuse(problems)
         return every
 
-    def replaced(self, body: t.Any) -> Record:
+    def replaced(self, body: t.Any, sent: Collection[str]) -> Record:
         """Return the values of an update: those of the body, and null or the default
         for the fields that it leaves out.
 
+        :param body: The body.
+        :param sent: The names in it that a client has sent.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
         values, errors = self._fields.values(
-            _mapping("update", body), skip=self._fields.fixed, new=True
+            _mapping("update", body), sent=sent, skip=self._fields.fixed, new=True
         )
 
         for field in self._fields.replaceable():
@@ -85,13 +91,15 @@ class Writer:
         _refuse(errors)
         return values
 
-    def merged(self, body: t.Any) -> Record:
+    def merged(self, body: t.Any, sent: Collection[str]) -> Record:
         """Return the values of a patch.
 
+        :param body: The body.
+        :param sent: The names in it that a client has sent.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
         values, errors = self._fields.values(
-            _mapping("patch", body), skip=self._fields.fixed, new=False
+            _mapping("patch", body), sent=sent, skip=self._fields.fixed, new=False
         )
         _refuse(errors)
         return values

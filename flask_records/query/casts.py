@@ -213,6 +213,11 @@ def as_bytes(value: t.Any) -> bytes:
 
 def as_json(value: t.Any) -> t.Any:
     """Return any JSON value as it is."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise ValueError("is not valid Unicode text") from None
+
     return value
 
 

@@ -30,7 +30,10 @@ class Field:
     """How values are read."""
 
     is_writable: bool = False
-    """Whether a body may name the field."""
+    """Whether the field can be written at all."""
+
+    is_readonly: bool = False
+    """Whether a client can't write it."""
 
     is_required: bool = False
     """Whether a new record has to have a value."""

@@ -25,7 +25,7 @@ class Fields:
     :param model: The mapped class.
     :param id: The name of the identifier field. The primary key by default.
     :param hidden: Fields that do not exist for this caller. They can still be written.
-    :param readonly: Fields that can't be written.
+    :param readonly: Fields that a client can't write.
     :raises ValueError: A name is not a field of the model, or the model has a primary
         key of several columns and no ``id`` is given.
     """
@@ -102,18 +102,32 @@ class Fields:
         chosen = {name: self[name] for name in names}
         return list({self.id.name: self.id, **chosen}.values())
 
-    def written(self, name: str) -> Field | None:
-        """Return a field that a body may name, or ``None``."""
+    def written(self, name: str, sent: Collection[str] = ()) -> Field | None:
+        """Return a field that a body may name, or ``None``.
+
+        :param name: The name.
+        :param sent: The names that a client has sent.
+        """
         field = self._every.get(name)
-        return field if field is not None and field.is_writable else None
+
+        if field is None or not field.is_writable:
+            return None
+
+        return None if field.is_readonly and name in sent else field
 
     def values(
-        self, data: Mapping[str, t.Any], *, skip: Collection[str] = (), new: bool
+        self,
+        data: Mapping[str, t.Any],
+        *,
+        sent: Collection[str] = (),
+        skip: Collection[str] = (),
+        new: bool,
     ) -> tuple[dict[str, t.Any], dict[str, str]]:
         """Return the values that a body gives, by field, and what is wrong with the
         others, by field.
 
         :param data: The body.
+        :param sent: The names in it that a client has sent. None by default.
         :param skip: Fields to ignore.
         :param new: Whether the body is that of a new record, where null asks for the
             default.
@@ -125,7 +139,7 @@ class Fields:
             if name in skip:
                 continue
 
-            field = self.written(name)
+            field = self.written(name, sent)
 
             if field is None:
                 errors[name] = self._why_not_written(name)
@@ -157,11 +171,13 @@ class Fields:
 
     def replaceable(self) -> Iterable[Field]:
         """Yield the fields that an update sets to null or their default where the body
-        does not name them. A caller can't repeat what he can't read, so that hidden
-        fields stay.
+        does not name them. A caller can't repeat what he can't read or write, so that
+        hidden and read-only fields stay.
         """
         for field in self._readable.values():
-            if field.is_writable and field.name not in self.fixed:
+            is_kept = field.is_readonly or field.name in self.fixed
+
+            if field.is_writable and not is_kept:
                 yield field
 
     def _why_not_written(self, name: str) -> str:

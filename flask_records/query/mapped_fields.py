@@ -47,13 +47,13 @@ def _field_of_column(
     if not isinstance(column, sa.Column):
         return Field(prop.key, expression, expression, conversion)
 
-    writable = not readonly and not _is_kept_by_mapper(mapper, column)
     return Field(
         prop.key,
         expression,
         _selected(prop.key, expression),
         conversion,
-        is_writable=writable,
+        is_writable=not _is_kept_by_mapper(mapper, column),
+        is_readonly=readonly,
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
         has_default=_has_default(mapper, column),
