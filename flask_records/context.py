@@ -106,11 +106,14 @@ class HookContext:
 
     @property
     def bodies(self) -> list[Record]:
-        """The data as a list: of one body, or of those that create got a list of. Hooks
-        that look at fields need not care how many there are.
+        """The data as a list: of one body, of those that create got a list of, or of
+        none. Hooks that look at fields need not care how many there are.
 
-        :raises BadRequest: The data is not an object, or a list of objects.
+        :raises BadRequest: The data is something else than objects.
         """
+        if self.data is None:
+            return []
+
         bodies = self.data if isinstance(self.data, list) else [self.data]
 
         if not all(isinstance(body, dict) for body in bodies):

@@ -139,6 +139,9 @@ class Link:
         """Return the records of the other end by the key of this end."""
         found: dict[t.Any, list[Record]] = defaultdict(list)
 
+        if not keys:
+            return found
+
         if self._relationship.secondary is None:
             for other in self._others(keys, params):
                 found[other[self.remote_name]].append(other)
