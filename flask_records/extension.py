@@ -57,6 +57,9 @@ class FlaskRecords:
     :param formatter: Makes the responses of calls. JSON by default.
     :param query_parser: Reads query strings. See section 4.3.9.
     :param body_parsers: Reads bodies, by media type. JSON and forms by default.
+    :param before_request: HTTP middleware in front of every service, and of nothing
+        else in the application. See section 4.3.10.
+    :param after_request: HTTP middleware behind every service.
     """
 
     def __init__(
@@ -70,6 +73,8 @@ class FlaskRecords:
         formatter: Formatter = format_json,
         query_parser: QueryParser = parse,
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
+        before_request: Collection[Callable[[], t.Any]] = (),
+        after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
         self.services: dict[str, Service] = {}
         """The services by path."""
@@ -88,6 +93,8 @@ class FlaskRecords:
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
+        self._before_request = tuple(before_request)
+        self._after_request = tuple(after_request)
         self._blueprints: dict[str, Blueprint] = {}
         self._apps: WeakSet[Flask] = WeakSet()
 
@@ -160,10 +167,11 @@ class FlaskRecords:
             body_parsers=self._body_parsers if body_parsers is None else body_parsers,
         ).make()
 
-        for before in before_request:
+        for before in (*self._before_request, *before_request):
             blueprint.before_request(before)
 
-        for after in after_request:
+        # Flask runs these last to first, so that those of the service come before.
+        for after in (*self._after_request, *after_request):
             blueprint.after_request(after)
 
         for app in self._apps:

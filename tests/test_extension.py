@@ -242,6 +242,32 @@ def test_order_of_middleware_around_a_call(app, records):
     ]
 
 
+def test_middleware_of_the_extension_stands_around_that_of_each_service(app):
+    calls = []
+
+    def answer(name):
+        return lambda response: calls.append(name) or response
+
+    records = FlaskRecords(
+        before_request=[lambda: calls.append("before all")],
+        after_request=[answer("after all")],
+    )
+    records.add(
+        "things",
+        Things(),
+        public=True,
+        before_request=[lambda: calls.append("before one")],
+        after_request=[answer("after one")],
+    )
+    records.init_app(app)
+    app.add_url_rule("/page", "page", lambda: "a page")
+
+    app.test_client().get("/page")
+    app.test_client().get("/things")
+
+    assert calls == ["before all", "before one", "after one", "after all"]
+
+
 def test_middleware_runs_over_http_and_at_its_own_service_only(app, records):
     calls = []
     things = records.add(
