@@ -5,6 +5,8 @@ from __future__ import annotations
 import typing as t
 from contextvars import ContextVar
 
+from .errors import Unavailable
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Hashable
@@ -70,6 +72,7 @@ class Transaction:
         self._participants: dict[Hashable, Participant] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._after_commit: list[Callable[[], None]] = []
+        self._is_broken = False
 
     def __enter__(self) -> t.Self:
         self._parent = _current.get()
@@ -139,14 +142,24 @@ class Transaction:
         return self if self._parent is None else self._parent._outermost
 
     def _end_part(self, committing: bool) -> None:
-        for savepoint in reversed(self._savepoints.values()):
-            if committing:
-                savepoint.commit()
-            else:
-                savepoint.rollback()
+        if not committing:
+            self._roll_back_part()
+            return
 
-        if committing and self._parent is not None:
+        for savepoint in reversed(self._savepoints.values()):
+            savepoint.commit()
+
+        if self._parent is not None:
             self._parent._after_commit += self._after_commit
+
+    def _roll_back_part(self) -> None:
+        for savepoint in reversed(self._savepoints.values()):
+            try:
+                savepoint.rollback()
+            except Exception:
+                # The database has undone the whole transaction by itself, as after a
+                # deadlock. Nobody may go on as if the rest of it were still there.
+                self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
         try:
@@ -164,6 +177,9 @@ class Transaction:
 
     def _commit(self) -> None:
         try:
+            if self._is_broken:
+                raise Unavailable("The database has undone the call. Try again.")
+
             for participant in self._participants.values():
                 participant.commit()
         except BaseException:

@@ -98,23 +98,29 @@ def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:
     if _is_busy(error):
         return Unavailable("The database is busy. Try again.")
 
-    return None
+    # MariaDB's driver does not count a broken rule among the errors of integrity.
+    is_rule = MYSQL.get(_code(error) or 0) == RULE
+    return _broken_rule([]) if is_rule else None
 
 
 def _is_busy(error: sa.exc.DBAPIError) -> bool:
     driver = t.cast("t.Any", error.orig)
-    code = driver.args[0] if driver.args else None
     return (
         _sqlstate(driver) in POSTGRESQL_BUSY
-        or code in MYSQL_BUSY
+        or _code(error) in MYSQL_BUSY
         or getattr(driver, "sqlite_errorname", "").startswith("SQLITE_BUSY")
     )
+
+
+def _code(error: sa.exc.DBAPIError) -> int | None:
+    arguments = t.cast("t.Any", error.orig).args
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None
 
 
 def _of_integrity(
     error: sa.exc.IntegrityError, fields: Fields | None, written: Collection[str]
 ) -> RecordsError:
-    kind, columns = _violation(t.cast("t.Any", error.orig))
+    kind, columns = _violation(t.cast("t.Any", error.orig), fields)
     names = [] if fields is None else _names(fields, columns)
 
     if kind == REFERENCE and fields is not None and not names:
@@ -160,10 +166,11 @@ def _broken_rule(names: list[str]) -> RecordsError:
     return BadRequest("The data breaks a rule of the database.")
 
 
-def _violation(driver: t.Any) -> tuple[str, list[str]]:
+def _violation(driver: t.Any, fields: Fields | None) -> tuple[str, list[str]]:
     """Return the kind of a violation and the columns that the driver names."""
     if driver.args and isinstance(driver.args[0], int):
-        return MYSQL.get(driver.args[0], RULE), _mysql_columns(*driver.args[:2])
+        columns = _mysql_columns(fields, *driver.args[:2])
+        return MYSQL.get(driver.args[0], RULE), columns
 
     if (state := _sqlstate(driver)) is not None:
         return POSTGRESQL.get(state, RULE), _postgresql_columns(driver)
@@ -198,21 +205,25 @@ def _postgresql_columns(driver: t.Any) -> list[str]:
     return [] if match is None else [part.strip(' "') for part in match[1].split(",")]
 
 
-def _mysql_columns(code: int, message: str) -> list[str]:
+def _mysql_columns(fields: Fields | None, code: int, message: str) -> list[str]:
     if code == 1452 and (match := MYSQL_FOREIGN_KEY.search(message)):
         return [part.strip(" `") for part in match[1].split(",")]
 
-    if code in (1062, 1586, 1048, 1364) and (match := MYSQL_QUOTED.search(message)):
-        # MySQL writes the name of the table before that of the index, MariaDB doesn't.
-        return [(match[1] or match[2]).rpartition(".")[2]]
+    if code not in (1062, 1586, 1048, 1364):
+        return []
 
-    return []
+    match = MYSQL_QUOTED.search(message)
+    # MySQL writes the name of the table before that of the index, MariaDB doesn't.
+    name = (match[1] or match[2]).rpartition(".")[2] if match else ""
+
+    if fields is None or MYSQL[code] == REQUIRED:
+        return [name]
+
+    return _indexes(fields).get(name, [name])
 
 
 def _names(fields: Fields, columns: list[str]) -> list[str]:
-    """Return the names of the fields that a caller may know of, of columns or of an
-    index over columns.
-    """
+    """Return the names of the fields of columns, as far as a caller may know them."""
     known: dict[str, list[str]] = {}
 
     for column in fields.mapper.columns:
@@ -221,25 +232,27 @@ def _names(fields: Fields, columns: list[str]) -> list[str]:
         if name in fields.names or fields.written(name) is not None:
             known.setdefault(column.name, []).append(name)
 
-    for index, indexed in _indexes(fields):
-        known.setdefault(
-            index, [name for column in indexed for name in known.get(column, ())]
-        )
-
     return [name for column in columns for name in known.get(column, ())]
 
 
-def _indexes(fields: Fields) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name of each unique index, as MariaDB tells it, and its columns."""
+def _indexes(fields: Fields) -> dict[str, list[str]]:
+    """Return the columns of each unique index by the name that MariaDB tells. One that
+    the model gives no name has that of its first column.
+    """
+    indexes = {}
+
     for table in fields.mapper.tables:
         if not isinstance(table, sa.Table):
             continue
 
-        yield "PRIMARY", [column.name for column in table.primary_key.columns]
+        indexes["PRIMARY"] = [column.name for column in table.primary_key.columns]
 
-        for index in (*table.indexes, *table.constraints):
-            if isinstance(index, (sa.Index, sa.UniqueConstraint)) and index.name:
-                yield str(index.name), [column.name for column in index.columns]
+        for index in (*table.constraints, *table.indexes):
+            if isinstance(index, (sa.Index, sa.UniqueConstraint)):
+                names = [column.name for column in index.columns]
+                indexes[str(index.name or names[0])] = names
+
+    return indexes
 
 
 def _references(fields: Fields, written: Collection[str]) -> list[str]:

@@ -160,7 +160,7 @@ class SQLAlchemyService:
         every = audience.writer.created(data, params.client_fields)
         instances = [audience.writer.instance(values) for values in every]
 
-        with translated(audience.fields, {name for values in every for name in values}):
+        with translated(audience.fields, _given(*every)):
             session.add_all(instances)
             session.flush()
 
@@ -217,7 +217,7 @@ class SQLAlchemyService:
         instances = reader.instances(id)
         audience = reader.audience
 
-        with translated(audience.fields, values):
+        with translated(audience.fields, _given(values)):
             for instance in instances:
                 audience.writer.assign(instance, values)
 
@@ -241,6 +241,13 @@ class SQLAlchemyService:
     def _check_multi(self, method: str) -> None:
         if method not in self.multi:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
+
+
+def _given(*every: Record) -> set[str]:
+    """Return the names of the fields that are given a value."""
+    return {
+        name for values in every for name, value in values.items() if value is not None
+    }
 
 
 def _multi_methods(multi: bool | Collection[str]) -> frozenset[str]:

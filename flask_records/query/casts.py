@@ -21,6 +21,7 @@ from decimal import InvalidOperation
 UTC = dt.UTC
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
 WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
+NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
@@ -214,9 +215,16 @@ def as_bytes(value: t.Any) -> bytes:
 def as_json(value: t.Any) -> t.Any:
     """Return any JSON value as it is."""
     try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        text.encode()
     except UnicodeEncodeError:
         raise ValueError("is not valid Unicode text") from None
+    except ValueError:
+        raise ValueError("has a number that is out of range") from None
+
+    # PostgreSQL could store it, and fail in each query from then on.
+    if NUL_IN_JSON.search(text):
+        raise ValueError("has a NUL character")
 
     return value
 

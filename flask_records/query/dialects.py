@@ -128,7 +128,11 @@ def _same_json_postgresql(element: t.Any, compiler: t.Any, **options: t.Any) -> 
 @compiles(SameJSON, "mysql", "mariadb")
 def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(JSON_CONTAINS({left}, {right}) AND JSON_CONTAINS({right}, {left}))"
+
+    if compiler.dialect.is_mariadb:
+        return f"JSON_EQUALS({left}, {right})"
+
+    return f"(CAST({left} AS JSON) = CAST({right} AS JSON))"
 
 
 def _glob(like: str) -> str:
