@@ -181,6 +181,9 @@ def create_tables(engine: sa.Engine) -> None:
         connection.exec_driver_sql(LOCKS[engine.dialect.name])
         Base.metadata.create_all(connection)
 
+    # MariaDB holds the lock as long as the connection is open.
+    engine.dispose()
+
 
 @click.command("example-data")
 @click.option("--messages", "count", default=100_000, show_default=True)
