@@ -143,14 +143,13 @@ class Link:
             return found
 
         if self._relationship.secondary is None:
-            for other in self._others(keys, params):
-                found[other[self.remote_name]].append(other)
+            for key, other in self._others(keys, params):
+                found[key].append(other)
 
             return found
 
         pairs = self._pairs(session, keys)
-        others = self._others(list({pair[1] for pair in pairs}), params)
-        by_key = {other[self.remote_name]: other for other in others}
+        by_key = dict(self._others(list({pair[1] for pair in pairs}), params))
 
         for key, other_key in pairs:
             if other_key in by_key:
@@ -166,8 +165,12 @@ class Link:
         statement = sa.select(left, right).where(left.in_(keys)).order_by(left, right)
         return [(row[0], row[1]) for row in session.execute(statement)]
 
-    def _others(self, keys: Sequence[t.Any], params: Params) -> list[Record]:
-        """Return records of the other end, as the caller would see them there."""
+    def _others(
+        self, keys: Sequence[t.Any], params: Params
+    ) -> list[tuple[t.Any, Record]]:
+        """Return records of the other end, as the caller would see them there, each
+        with its key. A hook there may have taken the key away: then it is not shown.
+        """
         records: list[Record] = []
 
         for start in range(0, len(keys), CHUNK):
@@ -180,7 +183,8 @@ class Link:
             self._service.check_access(context)
             records += self._service.call(context).sent
 
-        return records
+        name = self.remote_name
+        return [(record[name], record) for record in records if name in record]
 
 
 def _is_plain(relationship: orm.RelationshipProperty[t.Any]) -> bool:

@@ -54,9 +54,8 @@ class Writer:
                 _mapping("create", body), sent=sent, new=True
             )
 
-            if not self._fills_in:
-                required = self._fields.missing({*body, *values})
-                errors.update(dict.fromkeys(required, "is required"))
+            required = self._missing({*body, *values})
+            errors.update(dict.fromkeys(required, "is required"))
 
             prefix = f"{place}." if isinstance(data, list) else ""
             problems.update({prefix + name: why for name, why in errors.items()})
@@ -119,6 +118,13 @@ class Writer:
         self.assign(instance, rest)
         return instance
 
+    def _missing(self, given: Collection[str]) -> list[str]:
+        """Return the names of the fields that a new record needs and is not given."""
+        if not self._fills_in:
+            return self._fields.missing(given)
+
+        return [name for name in _needed_by(self._model) if name not in given]
+
     def _split(self, values: Record) -> tuple[Record, Record]:
         """Return the values that the constructor takes, and the others."""
         if not self._has_constructor:
@@ -169,6 +175,16 @@ def _init_names(model: type[t.Any]) -> list[str] | None:
         return None
 
     return [parameter.name for parameter in parameters]
+
+
+def _needed_by(model: type[t.Any]) -> list[str]:
+    """Return the names that a model can't be made without."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(model).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
+    ]
 
 
 def _has_constructor(fields: Fields) -> bool:

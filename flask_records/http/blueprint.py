@@ -11,8 +11,10 @@ from flask import Response
 
 from ..context import HookContext
 from ..context import Params
+from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..globals import remember_call
+from ..signals import EVENTS
 from .body import read_body
 from .formatter import empty
 
@@ -31,6 +33,8 @@ PROVIDER: t.Final = "rest"
 
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
+
+NAMELESS = re.compile("(?:^|&)=[^&]")
 
 COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 
@@ -118,7 +122,7 @@ class ServiceBlueprint:
         context = self._context(id, route)
         remember_call(context)
         self._service.check_access(context)
-        context.params.query = self._query()
+        context.params.query = self._query(context)
 
         if context.method in HAS_BODY and context.method in self._service.methods:
             context.data = read_body(request, context.method, self._body_parsers)
@@ -139,9 +143,18 @@ class ServiceBlueprint:
 
         return HookContext(self._service, method, params, id)
 
-    def _query(self) -> dict[str, t.Any]:
-        text = request.query_string
-        return self._query_parser(text.decode("utf-8", "replace")) if text else {}
+    def _query(self, context: HookContext) -> dict[str, t.Any]:
+        if not request.query_string:
+            return {}
+
+        text = request.query_string.decode("utf-8", "replace")
+
+        # The parser drops a value without a name, as qs does. Where many records are
+        # written, that could make all of some.
+        if context.id is None and context.method in EVENTS and NAMELESS.search(text):
+            raise BadRequest("A value of the query has no name.")
+
+        return self._query_parser(text)
 
     def _finish(self, response: Response) -> Response:
         response.headers["Allow"] = self._allow

@@ -21,6 +21,7 @@ from decimal import InvalidOperation
 UTC = dt.UTC
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
 WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
+MAX_JSON_DEPTH = 100
 NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
@@ -214,6 +215,9 @@ def as_bytes(value: t.Any) -> bytes:
 
 def as_json(value: t.Any) -> t.Any:
     """Return any JSON value as it is."""
+    if _is_deeper(value, MAX_JSON_DEPTH):
+        raise ValueError(f"nests deeper than {MAX_JSON_DEPTH} levels")
+
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
         text.encode()
@@ -227,6 +231,16 @@ def as_json(value: t.Any) -> t.Any:
         raise ValueError("has a NUL character")
 
     return value
+
+
+def _is_deeper(value: t.Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+
+    if not isinstance(value, list):
+        return False
+
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in value)
 
 
 def of_json_text(value: str) -> t.Any:

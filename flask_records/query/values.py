@@ -116,9 +116,21 @@ def _texts(type_: sa.String) -> Conversion:
     return Conversion(as_text, check, is_text=True)
 
 
+def _members(type_: sa.Enum) -> dict[str, t.Any]:
+    """Return the members of an enum by the text that the database holds."""
+    if type_.enum_class is None:
+        return dict(zip(type_.enums, type_.enums, strict=True))
+
+    known = type_.enum_class.__members__
+
+    if type_.values_callable is None:
+        return {name: known[name] for name in type_.enums}
+
+    return dict(zip(type_.enums, type_.enum_class, strict=False))
+
+
 def _enums(type_: sa.Enum) -> Conversion:
-    objects = type_.enums if type_.enum_class is None else list(type_.enum_class)
-    members = dict(zip(type_.enums, objects, strict=False))
+    members = _members(type_)
 
     def cast_enum(value: t.Any) -> t.Any:
         if isinstance(value, str) and value in members:

@@ -1,0 +1,573 @@
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import http.client
+import json
+from contextlib import contextmanager
+from decimal import Decimal
+from urllib.parse import quote
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import MethodNotAllowed
+from flask_records import NotFound
+from flask_records import Page
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from .conftest import running
+from .conftest import served
+from .conftest import SERVERS
+
+VERBS = ("GET", "PUT", "PATCH", "DELETE")
+MULTI_NAMES = ("create", "patch", "remove")
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
+
+
+class Task(Base):
+    __tablename__ = "task"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(50))
+    rank: Mapped[int | None]
+    done: Mapped[bool] = mapped_column(default=False)
+
+
+class Seat(Base):
+    __tablename__ = "seat"
+
+    row: Mapped[str] = mapped_column(sa.String(1), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    code: Mapped[str] = mapped_column(sa.String(20), unique=True)
+    guest: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+class ItemBase(DeclarativeBase):
+    __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
+
+
+class Color(enum.Enum):
+    red = 1
+    green = 2
+
+
+class Item(ItemBase):
+    """What the table of queries is run on."""
+
+    __tablename__ = "item"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(50))
+    rank: Mapped[int | None]
+    price: Mapped[Decimal | None] = mapped_column(sa.Numeric(10, 2))
+    done: Mapped[bool | None]
+    at: Mapped[dt.datetime | None] = mapped_column(sa.DateTime(timezone=True))
+    color: Mapped[Color | None]
+
+
+ITEMS = [
+    (1, "Ann", 3, "1.50", True, "2024-01-01T00:00:00Z", "red"),
+    (2, "ann", 1, "2.00", False, "2024-06-01T12:30:00Z", "green"),
+    (3, "", None, None, None, None, None),
+    (4, None, 3, "10.00", True, "2025-01-01T00:00:00Z", "red"),
+    (5, "50%_a", -2, "-1.25", False, "1999-12-31T23:59:59Z", None),
+    (6, "Zoë", 2147483647, "0.00", None, "2024-01-01T00:00:00Z", "green"),
+]
+
+QUERIES = [
+    ("", [1, 2, 3, 4, 5, 6]),
+    # Text.
+    ("name=Ann", [1]),
+    ("name=ann", [2]),
+    ("name=", [3]),
+    ("name=null", []),
+    ("name=Ann&name=ann", [1, 2]),
+    ("name[$eq]=Zoë", [6]),
+    ("name[$ne]=Ann", [2, 3, 4, 5, 6]),
+    ("name[$in]=Ann&name[$in]=", [1, 3]),
+    ("name[$in][0]=Ann&name[$in][1]=ann", [1, 2]),
+    ("name[$nin]=Ann&name[$nin]=ann", [3, 4, 5, 6]),
+    ("name[$like]=%a%", [2, 5]),
+    ("name[$like]=A__", [1]),
+    ("name[$like]=50\\%%", [5]),
+    ("name[$notLike]=%a%", [1, 3, 4, 6]),
+    ("name[$ilike]=A__", [1, 2]),
+    ("name[$search]=NN", [1, 2]),
+    ("name[$search]=%_", [5]),
+    ("name[$search]=OË", [6]),
+    ("name[$regex]=^[Aa]nn$", [1, 2]),
+    ("name[$regex]=ë$", [6]),
+    ("name[$null]=true", [4]),
+    ("name[$null]=false", [1, 2, 3, 5, 6]),
+    # Numbers.
+    ("rank=3", [1, 4]),
+    ("rank=", [3]),
+    ("rank=null", [3]),
+    ("rank[$ne]=3", [2, 3, 5, 6]),
+    ("rank[$ne]=null", [1, 2, 4, 5, 6]),
+    ("rank[$in]=1&rank[$in]=null", [2, 3]),
+    ("rank[$in]=3", [1, 4]),
+    ("rank[$nin]=3", [2, 3, 5, 6]),
+    ("rank[$nin]=3&rank[$nin]=null", [2, 5, 6]),
+    ("rank[$lt]=1", [5]),
+    ("rank[$lte]=1", [2, 5]),
+    ("rank[$gt]=3", [6]),
+    ("rank[$gte]=3", [1, 4, 6]),
+    ("rank[$gt]=0&rank[$lt]=3", [2]),
+    ("rank[$gt]=null", []),
+    ("rank[$between][]=1&rank[$between][]=3", [1, 2, 4]),
+    ("price=1.5", [1]),
+    ("price=-1.250", [5]),
+    ("price[$gte]=2", [2, 4]),
+    ("price[$in]=0&price[$in]=10", [4, 6]),
+    # Truth, times, names.
+    ("done=true", [1, 4]),
+    ("done[$ne]=true", [2, 3, 5, 6]),
+    ("done=null", [3, 6]),
+    ("done[$nin]=false", [1, 3, 4, 6]),
+    ("at=2024-01-01T00:00:00Z", [1, 6]),
+    ("at=2024-01-01T01:00:00+01:00", [1, 6]),
+    ("at=1704067200000", [1, 6]),
+    ("at[$gt]=2024-05-01", [2, 4]),
+    ("at[$lt]=2000-01-01&at[$ne]=null", [5]),
+    ("color=red", [1, 4]),
+    ("color[$ne]=red", [2, 3, 5, 6]),
+    ("color[$in]=red&color[$in]=null", [1, 3, 4, 5]),
+    # Groups.
+    ("$or[0][rank]=1&$or[1][name]=Ann", [1, 2]),
+    ("$or[0][name][$ne]=Ann&$or[1][rank]=3", [1, 2, 3, 4, 5, 6]),
+    ("rank=3&$or[0][name]=Ann&$or[1][name]=ann", [1]),
+    ("$or[0][$or][0][id]=1&$or[0][$or][1][id]=2&$or[1][id]=6", [1, 2, 6]),
+    ("$and[0][rank]=3&$and[1][name][$null]=true", [4]),
+    ("$nor[0][rank]=3&$nor[1][name]=ann", [3, 5, 6]),
+    ("$nor[0][rank][$gt]=1", [2, 3, 5]),
+    ("$not[rank]=3", [2, 3, 5, 6]),
+    ("rank[$not][$gt]=1", [2, 3, 5]),
+    # Order.
+    ("$sort[rank]=1", [3, 5, 2, 1, 4, 6]),
+    ("$sort[rank]=-1", [6, 1, 4, 2, 5, 3]),
+    ("$sort[done]=-1&$sort[rank]=1", [1, 4, 5, 2, 3, 6]),
+    ("$sort[at]=1", [3, 5, 1, 6, 2, 4]),
+    ("$sort[price]=-1", [4, 2, 1, 6, 5, 3]),
+    ("$sort[done]=1&$skip=1&$limit=3", [6, 2, 5]),
+]
+"""Queries, and the identifiers of the records that each gives on every database."""
+
+
+WHITELIST = "$and $nor $not $like $notLike $ilike $search $regex $null $between".split()
+
+
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def items(request, server_urls):
+    """A client of a service that has the records of ITEMS, which no test changes."""
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    db, records = SQLAlchemy(model_class=ItemBase), FlaskRecords()
+    records.add(
+        "items", SQLAlchemyService(Item, multi=True, whitelist=WHITELIST), public=True
+    )
+    bodies = [dict(zip(Item.__mapper__.columns.keys(), i, strict=True)) for i in ITEMS]
+
+    with served(db, records, server_urls.get(request.param, "sqlite://")) as app:
+        client = app.test_client()
+        assert client.post("/items", json=bodies).status_code == 201
+        yield client
+
+
+@pytest.mark.parametrize(("query", "ids"), QUERIES)
+def test_a_query_gives_the_same_on_every_database(items, query, ids):
+    response = items.get(f"/items?{quote(query, safe='=&[]$')}")
+
+    assert [record["id"] for record in response.json] == ids
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ({"rank": {"$in": []}}, []),
+        ({"rank": {"$nin": []}}, [1, 2, 3, 4, 5, 6]),
+        ({"$or": []}, []),
+        ({"rank": None}, [3]),
+        ({"color": Color.red, "price": {"$lt": Decimal(2)}}, [1]),
+        ({"at": dt.datetime(2024, 1, 1)}, [1, 6]),
+    ],
+)
+def test_a_query_of_typed_values(items, query, ids):
+    service = items.application.extensions["records"]["items"]
+
+    with items.application.app_context():
+        found = service.find(Params(query))
+
+    assert [record["id"] for record in found] == ids
+
+
+@contextmanager
+def tasks_served(url, **options):
+    """An app with a service of tasks and one of seats."""
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    options = {"multi": True} | options
+    records.add("tasks", SQLAlchemyService(Task, **options), public=True)
+    records.add(
+        "seats", SQLAlchemyService(Seat, id="code", multi=["remove"]), public=True
+    )
+
+    with served(db, records, url) as app:
+        fill(app)
+        yield app
+
+
+def fill(app):
+    """Let there be three tasks and no seats."""
+    with app.app_context(), app.extensions["sqlalchemy"].engine.begin() as connection:
+        connection.execute(sa.delete(Seat))
+        connection.execute(sa.delete(Task))
+        connection.execute(sa.insert(Task), ALL)
+
+
+@pytest.fixture
+def app():
+    with tasks_served("sqlite://") as app:
+        yield app
+
+
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def app_of_module(request, server_urls):
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    with tasks_served(server_urls.get(request.param, "sqlite://")) as app:
+        yield app
+
+
+@pytest.fixture
+def app_everywhere(app_of_module):
+    fill(app_of_module)
+    return app_of_module
+
+
+@pytest.fixture
+def everywhere(app_everywhere):
+    """A client of each database."""
+    return app_everywhere.test_client()
+
+
+def task(number, **values):
+    return {"title": f"Task {number}", "rank": number, "done": False} | values
+
+
+def stored(number, **values):
+    return {"id": number} | task(number, **values)
+
+
+ALL = [stored(1, done=True), stored(2), stored(3)]
+
+
+def status_and_body(response):
+    return response.status_code, response.json
+
+
+def refused(error, errors=None):
+    return error.code, error.to_dict() | {"errors": errors or {}}
+
+
+def not_found(id):
+    return refused(NotFound(f"No record found for id '{id}'"))
+
+
+def test_the_life_of_a_record_over_a_socket(app_everywhere):
+    milk = {"id": 4, "title": "Milk", "rank": None, "done": False}
+    calls = [
+        ("POST", "/tasks", {"id": 4, "title": "Milk"}, (201, milk)),
+        ("GET", "/tasks/4", None, (200, milk)),
+        ("PATCH", "/tasks/4", {"rank": 7}, (200, milk | {"rank": 7})),
+        ("PUT", "/tasks/4", {"title": "Oats"}, (200, milk | {"title": "Oats"})),
+        ("DELETE", "/tasks/4", None, (200, milk | {"title": "Oats"})),
+        ("GET", "/tasks/4", None, not_found(4)),
+    ]
+
+    with running(app_everywhere) as url:
+        answers = [answer(url, *call[:3]) for call in calls]
+
+    assert answers == [call[3] for call in calls]
+
+
+def answer(url, verb, path, body):
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+    headers = {"Content-Type": "application/json"}
+    connection.request(verb, path, json.dumps(body) if body else None, headers)
+    response = connection.getresponse()
+    result = response.status, json.loads(response.read())
+    connection.close()
+    return result
+
+
+def test_a_record_outside_of_the_query_is_not_found(everywhere):
+    answers = [
+        everywhere.open("/tasks/1?rank=2", method=v, json=task(9)) for v in VERBS
+    ]
+
+    assert [status_and_body(each) for each in answers] == [not_found(1)] * 4
+    assert everywhere.get("/tasks").json == ALL
+
+
+def test_a_record_inside_of_the_query_is_found(everywhere):
+    url = "/tasks/2?rank[$gt]=1&done=false"
+
+    answers = [everywhere.open(url, method=verb, json=task(2)) for verb in VERBS]
+
+    assert [status_and_body(each) for each in answers] == [(200, stored(2))] * 4
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_id_of_no_record_is_not_found(everywhere, verb):
+    ids = ["9", "x", "1.5", "null", "true", "9" * 30, "0x1", "\0"]
+    urls = [f"/tasks/{quote(id)}" for id in ids]
+
+    answers = [everywhere.open(url, method=verb, json=task(9)) for url in urls]
+
+    assert [status_and_body(each) for each in answers] == [not_found(id) for id in ids]
+
+
+@pytest.mark.parametrize("id", [2, "2", Decimal(2)])
+def test_an_id_is_cast(app, app_context, id):
+    tasks = app.extensions["records"]["tasks"]
+
+    assert tasks.get(id) == stored(2)
+
+
+@pytest.mark.parametrize("id", [None, True, [2], {"$gt": 0}, 2.5])
+def test_an_id_that_can_not_be_cast_is_not_found(app, app_context, id):
+    tasks = app.extensions["records"]["tasks"]
+
+    with pytest.raises(NotFound, match="No record found for id"):
+        tasks.get(id)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_paging_of_one_record_is_ignored(client, verb):
+    url = "/tasks/2?$limit=0&$skip=5&$sort[rank]=-1"
+
+    response = client.open(url, method=verb, json=task(2))
+
+    assert status_and_body(response) == (200, stored(2))
+
+
+@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
+def test_an_id_in_the_body_is_ignored(client, verb):
+    response = client.open("/tasks/2", method=verb, json=task(2) | {"id": 77})
+
+    assert status_and_body(response) == (200, stored(2))
+
+
+def test_update_sets_absent_fields_to_null_or_their_default(everywhere):
+    response = everywhere.put("/tasks/1", json={"title": "New"})
+
+    assert response.json == {"id": 1, "title": "New", "rank": None, "done": False}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/tasks", task(1)), ("/tasks/1", [task(1)]), ("/tasks", [])]
+)
+def test_update_of_many_is_refused(client, path, body):
+    response = client.put(path, json=body)
+
+    message = "You can not replace multiple instances. Did you mean 'patch'?"
+    assert status_and_body(response) == refused(BadRequest(message))
+    assert client.get("/tasks").json == ALL
+
+
+def test_patch_merges(everywhere):
+    response = everywhere.patch("/tasks/1", json={"rank": None})
+
+    assert response.json == stored(1, rank=None, done=True)
+
+
+def test_an_empty_patch_answers_the_records(client):
+    assert status_and_body(client.patch("/tasks/1", json={})) == (200, ALL[0])
+    assert status_and_body(client.patch("/tasks", json={})) == (200, ALL)
+
+
+def test_patch_of_the_queried_field_answers_what_was_patched(everywhere):
+    one = everywhere.patch("/tasks/1?rank=1", json={"rank": 9})
+    many = everywhere.patch("/tasks?done=false", json={"done": True})
+
+    assert one.json == stored(1, rank=9, done=True)
+    assert many.json == [stored(2, done=True), stored(3, done=True)]
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("", [1, 2, 3]),
+        ("?done=false", [2, 3]),
+        ("?$limit=2", [1, 2]),
+        ("?$skip=2", [3]),
+        ("?$sort[rank]=-1&$limit=1", [3]),
+        ("?$sort[done]=-1&$sort[rank]=-1&$skip=1&$limit=1", [3]),
+        ("?$limit=0", []),
+        ("?rank=9", []),
+    ],
+)
+def test_the_query_restricts_what_a_multi_write_touches(everywhere, query, ids):
+    patched = everywhere.patch(f"/tasks{query}", json={"title": "New"})
+    titled = everywhere.get("/tasks?title=New")
+    removed = everywhere.delete(f"/tasks{query}")
+    left = everywhere.get("/tasks")
+
+    assert [record["id"] for record in patched.json] == ids
+    assert [record["id"] for record in titled.json] == sorted(ids)
+    assert [record["id"] for record in removed.json] == ids
+    assert [r["id"] for r in left.json] == [i for i in (1, 2, 3) if i not in ids]
+
+
+def test_the_fields_selected_and_the_id_are_answered(client):
+    body = task(4, rank=5)
+    query = "$select[]=title&$select=rank"
+    answer = {"id": 4, "title": "Task 4", "rank": 5}
+
+    assert client.post(f"/tasks?{query}", json=body).json == answer
+    assert client.get(f"/tasks/4?{query}").json == answer
+    assert client.get(f"/tasks?rank=5&{query}").json == [answer]
+    assert client.put(f"/tasks/4?{query}", json=body).json == answer
+    assert client.patch(f"/tasks?rank=5&{query}", json={}).json == [answer]
+    assert client.delete(f"/tasks/4?{query}").json == answer
+    assert client.delete("/tasks/3?$select=id").json == {"id": 3}
+
+
+@pytest.mark.parametrize("query", ["$select=no", "no=1", "$no=1", "$limit=x", "rank=x"])
+def test_nothing_is_written_where_the_query_is_not_understood(client, query):
+    writes = [
+        ("POST", ""),
+        ("PUT", "/1"),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("DELETE", "/1"),
+    ]
+
+    answers = [
+        client.open(f"/tasks{path}?{query}", method=verb, json=task(9))
+        for verb, path in writes
+    ]
+
+    assert [each.status_code for each in answers] == [400] * len(writes)
+    assert client.get("/tasks").json == ALL
+
+
+def test_an_id_option_that_names_another_field_than_the_primary_key(everywhere):
+    a1 = {"row": "A", "number": 1, "code": "A-1", "guest": None}
+
+    created = everywhere.post("/seats", json=a1)
+    patched = everywhere.patch("/seats/A-1", json=a1 | {"guest": "Ann", "code": "B-2"})
+    replaced = everywhere.put("/seats/A-1", json={"guest": "Bob", "row": "B"})
+    selected = everywhere.get("/seats/A-1?$select=guest")
+
+    assert status_and_body(created) == (201, a1)
+    assert patched.json == a1 | {"guest": "Ann"}
+    assert replaced.json == a1 | {"guest": "Bob"}
+    assert selected.json == {"code": "A-1", "guest": "Bob"}
+
+
+def test_many_records_of_a_composite_primary_key(everywhere):
+    seats = [{"row": "A", "number": n, "code": f"A-{n}", "guest": None} for n in (2, 1)]
+
+    for seat in seats:
+        everywhere.post("/seats", json=seat)
+
+    assert everywhere.delete("/seats?$sort[number]=-1").json == seats
+    assert everywhere.get("/seats").json == []
+
+
+@pytest.mark.parametrize(
+    "multi", [False, True, [], ["create"], ["patch"], ["remove"], MULTI_NAMES]
+)
+def test_multi_allows_the_methods_it_names(multi):
+    allowed = MULTI_NAMES if multi is True else multi or ()
+
+    with tasks_served("sqlite://", multi=multi) as app:
+        client = app.test_client()
+        answers = {
+            "create": client.post("/tasks", json=[]),
+            "patch": client.patch("/tasks?rank=9", json={"rank": 8}),
+            "remove": client.delete("/tasks?rank=9"),
+        }
+
+    for name, response in answers.items():
+        success = (201 if name == "create" else 200), []
+        failure = refused(MethodNotAllowed(f"Can not {name} multiple entries"))
+        assert status_and_body(response) == (success if name in allowed else failure)
+
+
+def test_pages_restrict_no_multi_write():
+    with tasks_served("sqlite://", paginate={"default": 1, "max": 2}) as app:
+        client = app.test_client()
+
+        assert len(client.patch("/tasks", json={"done": True}).json) == 3
+        assert len(client.delete("/tasks").json) == 3
+
+
+PAGES = [
+    ({"default": 2}, "", (3, 2, 0, [1, 2])),
+    ({"default": 2}, "$limit=", (3, 2, 0, [1, 2])),
+    ({"default": 2}, "$limit=9", (3, 9, 0, [1, 2, 3])),
+    ({"default": 2}, "$skip=2", (3, 2, 2, [3])),
+    ({"default": 2}, "$skip=3", (3, 2, 3, [])),
+    ({"default": 2}, "$skip=9", (3, 2, 9, [])),
+    ({"default": 2}, "$limit=0", (3, 0, 0, [])),
+    ({"default": 2}, "$limit=0&rank[$gt]=1", (2, 0, 0, [])),
+    ({"default": 2}, "$limit=1&$skip=1", (3, 1, 1, [2])),
+    ({"default": 2}, "rank=9", (0, 2, 0, [])),
+    ({"default": 3}, "", (3, 3, 0, [1, 2, 3])),
+    ({"default": 2, "max": 2}, "$limit=9", (3, 2, 0, [1, 2])),
+    ({"default": 9, "max": 2}, "", (3, 2, 0, [1, 2])),
+    ({"max": 2}, "", [1, 2]),
+    ({"max": 2}, "$limit=9", [1, 2]),
+    ({"max": 2}, "$limit=1", [1]),
+    ({"max": 2}, "$limit=0", []),
+    (None, "", [1, 2, 3]),
+    (None, "$limit=0", []),
+    (None, "$limit=2&$skip=1", [2, 3]),
+]
+
+
+@pytest.mark.parametrize(("paginate", "query", "page"), PAGES)
+def test_pages(paginate, query, page):
+    with tasks_served("sqlite://", paginate=paginate) as app:
+        result = app.test_client().get(f"/tasks?{query}").json
+
+    if isinstance(page, list):
+        assert [record["id"] for record in result] == page
+    else:
+        ids = [record["id"] for record in result["data"]]
+        assert (result["total"], result["limit"], result["skip"], ids) == page
+
+
+def test_a_huge_limit_or_skip_works(everywhere):
+    assert everywhere.get(f"/tasks?$limit={10**40}").json == ALL
+    assert everywhere.get(f"/tasks?$skip={10**40}").json == []
+    assert everywhere.patch(f"/tasks?$skip={10**40}", json={"rank": 1}).json == []
+
+
+def test_a_call_in_python_can_do_without_pages():
+    with tasks_served("sqlite://", paginate={"default": 1}) as app, app.app_context():
+        tasks = app.extensions["records"]["tasks"]
+
+        assert tasks.find() == Page(3, 1, 0, ALL[:1])
+        assert tasks.find(Params(paginate=False)) == ALL
+
+
+def test_pages_of_equal_records_do_not_overlap(everywhere):
+    urls = [f"/tasks?$sort[done]=1&$limit=1&$skip={skip}" for skip in range(3)]
+
+    assert [everywhere.get(url).json[0]["id"] for url in urls] == [2, 3, 1]

@@ -1,0 +1,402 @@
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import NotAuthenticated
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from .conftest import served
+from .conftest import SERVERS
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+membership = sa.Table(
+    "populate_membership",
+    Base.metadata,
+    sa.Column("person_id", sa.ForeignKey("populate_person.id"), primary_key=True),
+    sa.Column("club_id", sa.ForeignKey("populate_club.id"), primary_key=True),
+)
+
+
+class Team(Base):
+    __tablename__ = "populate_team"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    budget: Mapped[int | None]
+
+    people: Mapped[list[Person]] = relationship(back_populates="team")
+
+
+class Person(Base):
+    __tablename__ = "populate_person"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    team_id: Mapped[int | None] = mapped_column(sa.ForeignKey("populate_team.id"))
+    boss_id: Mapped[int | None] = mapped_column(sa.ForeignKey("populate_person.id"))
+
+    team: Mapped[Team | None] = relationship(back_populates="people")
+    boss: Mapped[Person | None] = relationship(
+        remote_side="Person.id", back_populates="reports"
+    )
+    reports: Mapped[list[Person]] = relationship(back_populates="boss")
+    card: Mapped[Card | None] = relationship(back_populates="person")
+    clubs: Mapped[list[Club]] = relationship(secondary=membership)
+    namesakes: Mapped[list[Person]] = relationship(
+        primaryjoin="and_(Person.name == foreign(remote(Person.name)), Person.id > 0)",
+        viewonly=True,
+    )
+
+
+class Card(Base):
+    __tablename__ = "populate_card"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    number: Mapped[str] = mapped_column(sa.String(20))
+    person_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("populate_person.id"), unique=True
+    )
+
+    person: Mapped[Person] = relationship(back_populates="card")
+    key: Mapped[Key | None] = relationship()
+
+
+class Club(Base):
+    __tablename__ = "populate_club"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+class Key(Base):
+    """A model that no service is over."""
+
+    __tablename__ = "populate_key"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    card_id: Mapped[int] = mapped_column(sa.ForeignKey("populate_card.id"))
+
+
+ANN = {"id": 1, "name": "Ann", "team_id": 1, "boss_id": None}
+BOB = {"id": 2, "name": "Bob", "team_id": 1, "boss_id": 1}
+EVE = {"id": 3, "name": "Eve", "team_id": None, "boss_id": 1}
+RED, BLUE = {"id": 1, "name": "Red"}, {"id": 2, "name": "Blue"}
+CHESS, GO = {"id": 1, "name": "Chess"}, {"id": 2, "name": "Go"}
+CARD = {"id": 7, "number": "007", "person_id": 2}
+
+
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def app(request, server_urls):
+    """An app of each database. The records are there, and no test changes them."""
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    db = SQLAlchemy(model_class=Base)
+
+    with served(db, services(), server_urls.get(request.param, "sqlite://")) as app:
+        fill(app)
+        yield app
+
+
+@pytest.fixture
+def changeable():
+    """The services of an app of its own, where tests may connect hooks and write."""
+    records = services()
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        fill(app)
+        yield app
+
+
+def services(**options):
+    """The services, the one of people with more options."""
+    records = FlaskRecords()
+    options = {"whitelist": ["$populate"], "multi": True} | options
+    pages = {"default": 2}
+    teams = SQLAlchemyService(
+        Team, hidden=["budget"], paginate=pages, whitelist=["$populate"]
+    )
+    records.add("people", SQLAlchemyService(Person, **options), public=True)
+    records.add("teams", teams, public=True)
+    records.add("clubs", SQLAlchemyService(Club), public=True)
+    cards = SQLAlchemyService(Card, whitelist=["$populate"])
+    records.add("cards", cards, public=True)
+    return records
+
+
+def fill(app):
+    rows = {
+        Team: [RED | {"budget": 100}, BLUE | {"budget": 200}],
+        Person: [ANN, BOB, EVE],
+        Card: [CARD],
+        Club: [CHESS, GO],
+        membership: [
+            {"person_id": person, "club_id": club}
+            for person, club in [(1, 2), (1, 1), (3, 1)]
+        ],
+    }
+
+    with app.app_context(), app.extensions["sqlalchemy"].engine.begin() as connection:
+        for table, values in rows.items():
+            connection.execute(sa.insert(table), values)
+
+
+POPULATED = [
+    ("/people/1?$populate=team", ANN | {"team": RED}),
+    ("/people/3?$populate=team", EVE | {"team": None}),
+    (
+        "/people?$populate=team",
+        [ANN | {"team": RED}, BOB | {"team": RED}, EVE | {"team": None}],
+    ),
+    ("/teams/1?$populate=people", RED | {"people": [ANN, BOB]}),
+    ("/teams/2?$populate[]=people", BLUE | {"people": []}),
+    ("/people/2?$populate=card", BOB | {"card": CARD}),
+    ("/people/1?$populate=card", ANN | {"card": None}),
+    ("/cards/7?$populate=person", CARD | {"person": BOB}),
+    (
+        "/people?$populate=clubs&$sort[id]=-1",
+        [EVE | {"clubs": [CHESS]}, BOB | {"clubs": []}, ANN | {"clubs": [CHESS, GO]}],
+    ),
+    ("/people/2?$populate=boss", BOB | {"boss": ANN}),
+    ("/people/1?$populate=boss", ANN | {"boss": None}),
+    ("/people/1?$populate=reports", ANN | {"reports": [BOB, EVE]}),
+    ("/people/2?$populate[]=team&$populate[]=boss", BOB | {"team": RED, "boss": ANN}),
+    ("/people/2?$populate=team&$populate=team", BOB | {"team": RED}),
+    ("/people/2?$populate=team&$select=name", {"id": 2, "name": "Bob", "team": RED}),
+    ("/people?name=Nobody&$populate=clubs", []),
+    (
+        "/teams?$populate=people&$limit=1",
+        {"total": 2, "limit": 1, "skip": 0, "data": [RED | {"people": [ANN, BOB]}]},
+    ),
+    (
+        "/teams?$populate=people&$limit=0",
+        {"total": 2, "limit": 0, "skip": 0, "data": []},
+    ),
+]
+
+
+@pytest.mark.parametrize(("url", "result"), POPULATED)
+def test_relationships_of_all_kinds(app, url, result):
+    assert app.test_client().get(url).json == result
+
+
+def test_every_method_answers_relationships(changeable):
+    client = changeable.test_client()
+    max = {"id": 9, "name": "Max", "team_id": 2, "boss_id": None}
+
+    created = client.post("/people?$populate=team", json=max)
+    many = client.post("/people?$populate=boss", json=[max | {"id": 8, "boss_id": 9}])
+    patched = client.patch("/people/9?$populate=team", json={"team_id": 1})
+    all_patched = client.patch("/people?id=9&$populate=clubs", json={"team_id": 2})
+    updated = client.put("/people/9?$populate=team", json={"name": "Max"})
+    removed = client.delete("/people/8?$populate=boss")
+
+    assert created.json == max | {"team": BLUE}
+    assert many.json == [max | {"id": 8, "boss_id": 9, "boss": max}]
+    assert patched.json == max | {"team_id": 1, "team": RED}
+    assert all_patched.json == [max | {"clubs": []}]
+    assert updated.json == max | {"team_id": None, "team": None}
+    assert removed.json["boss"] == max | {"team_id": None}
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("/people?$populate=nope", "nope"),
+        ("/people?$populate=name", "name"),
+        ("/people?$populate=namesakes", "namesakes"),
+        ("/people?$populate=", ""),
+        ("/people?$populate[]=team&$populate[]=nope", "nope"),
+        ("/people/1?$populate=team.people", "team.people"),
+        ("/cards?$populate=key", "key"),
+        ("/people?$populate=nope&$limit=0", "nope"),
+    ],
+)
+def test_what_can_not_be_populated_is_refused(app, url, name):
+    response = app.test_client().get(url)
+
+    assert (response.status_code, response.json) == (400, refused(name))
+
+
+def refused(name):
+    why = "is not a relationship that can be populated"
+    return BadRequest(f"'{name}' {why}.", errors={name: why}).to_dict()
+
+
+@pytest.mark.parametrize("value", ["$populate[a]=team", "$populate[$gt]=team"])
+def test_populate_takes_names(app, value):
+    response = app.test_client().get(f"/people?{value}")
+
+    assert response.status_code == 400
+    assert (
+        response.json["message"] == "$populate takes names, such as $populate[]=name."
+    )
+
+
+def test_a_wrong_relationship_is_refused_before_anything_is_written(changeable):
+    client = changeable.test_client()
+
+    answers = [
+        client.post("/people?$populate=nope", json=EVE | {"id": 9}),
+        client.patch("/people/1?$populate=nope", json={"name": "X"}),
+        client.put("/people/1?$populate=nope", json=EVE),
+        client.delete("/people/1?$populate=nope"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400] * 4
+    assert client.get("/people").json == [ANN, BOB, EVE]
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [("/people?$populate=team", "team"), ("/teams?$populate=people", "people")],
+)
+def test_a_relationship_over_a_hidden_field_is_refused(url, name):
+    records = services(hidden=["team_id"])
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        response = app.test_client().get(url)
+
+    assert (response.status_code, response.json) == (400, refused(name))
+
+
+def test_populate_needs_to_be_on_the_whitelist():
+    records = services(whitelist=[])
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        response = app.test_client().get("/people?$populate=team")
+
+    assert response.status_code == 400
+    assert response.json["message"] == "Invalid query parameter $populate"
+
+
+def test_a_call_in_python_sees_hidden_fields_of_the_other_service(app):
+    people = app.extensions["records"]["people"]
+
+    with app.app_context():
+        record = people.get(2, Params({"$populate": ["team"]}))
+
+    assert record == BOB | {"team": RED | {"budget": 100}}
+
+
+def test_hooks_of_the_other_service_restrict_what_is_shown(changeable):
+    records = changeable.extensions["records"]
+    calls = []
+
+    @records["people"].before("find")
+    def only_bob(method, context):
+        calls.append((context.params.provider, context.params.query))
+        context.params.query["name"] = "Bob"
+
+    response = changeable.test_client().get("/teams/1?$populate=people")
+
+    assert response.json == RED | {"people": [BOB]}
+    assert len(calls) == 1
+
+
+def test_hooks_of_the_other_service_restrict_what_a_list_shows(changeable):
+    @changeable.extensions["records"]["clubs"].before("find")
+    def only_chess(method, context):
+        context.params.query["name"] = "Chess"
+
+    response = changeable.test_client().get("/people/1?$populate=clubs")
+
+    assert response.json == ANN | {"clubs": [CHESS]}
+
+
+def test_hooks_of_the_other_service_change_what_is_shown(changeable):
+    @changeable.extensions["records"]["teams"].after("find")
+    def shout(method, context):
+        for team in context.result:
+            team["name"] = team["name"].upper()
+
+    response = changeable.test_client().get("/people/1?$populate=team")
+
+    assert response.json == ANN | {"team": RED | {"name": "RED"}}
+
+
+def test_a_hook_of_the_other_service_may_take_the_key_away(changeable):
+    @changeable.extensions["records"]["teams"].after("find")
+    def take_away(method, context):
+        for team in context.result:
+            del team["id"]
+
+    response = changeable.test_client().get("/people?$populate=team")
+
+    assert response.status_code == 200
+
+
+def test_an_error_of_the_other_service_is_the_answer(changeable):
+    @changeable.extensions["records"]["teams"].before("find")
+    def refuse(method, context):
+        raise NotAuthenticated("No teams for you")
+
+    response = changeable.test_client().get("/people/1?$populate=team")
+
+    assert response.status_code == 401
+    assert response.json["message"] == "No teams for you"
+
+
+def test_a_service_that_needs_a_token_is_not_shown_without(records):
+    db = SQLAlchemy(model_class=Base)
+    options = {"whitelist": ["$populate"], "populate": {"clubs": "private"}}
+    records.add("people", SQLAlchemyService(Person, **options), public=True)
+
+    with served(db, records, "sqlite://") as app:
+        app.config["RECORDS_AUTHENTICATION"] = {"secret": "x" * 32}
+        records.add("private", SQLAlchemyService(Club))
+        fill(app)
+        response = app.test_client().get("/people/1?$populate=clubs")
+
+    assert (response.status_code, response.json) == (
+        401,
+        NotAuthenticated("Not authenticated").to_dict(),
+    )
+
+
+def test_an_option_names_the_service_that_shows_a_relationship():
+    records = services(populate={"team": "secrets"})
+    records.add("secrets", SQLAlchemyService(Team, hidden=["name"]), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        fill(app)
+        response = app.test_client().get("/people/1?$populate=team")
+
+    assert response.json == ANN | {"team": {"id": 1, "budget": 100}}
+
+
+@pytest.mark.parametrize("name", ["nope", "name"])
+def test_an_option_for_no_relationship_is_an_error(name):
+    with pytest.raises(ValueError, match=f"'{name}', which is not a relationship"):
+        SQLAlchemyService(Person, populate={name: "teams"})
+
+
+def test_records_of_many_keys_are_all_shown(changeable):
+    """One statement does not name them all."""
+    client = changeable.test_client()
+    teams = [{"id": n, "name": f"Team {n}"} for n in range(10, 1200)]
+    people = [{"id": t["id"], "name": "X", "team_id": t["id"]} for t in teams]
+
+    with changeable.app_context():
+        engine = changeable.extensions["sqlalchemy"].engine
+
+        with engine.begin() as connection:
+            connection.execute(sa.insert(Team), teams)
+            connection.execute(sa.insert(Person), people)
+
+    response = client.get("/people?name=X&$populate=team&$select=team_id")
+
+    assert [person["team"] for person in response.json] == teams

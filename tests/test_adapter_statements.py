@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from .conftest import counted
+from .conftest import served
+from .conftest import SERVERS
+from .models import Base
+from .models import membership
+from .models import Message
+from .models import Room
+from .models import User
+
+ANN = {"id": 1, "email": "ann@example.com"}
+MESSAGES = [
+    {"id": n, "text": f"Text {n}", "rank": n, "room_id": 1 + n % 2, "user_id": 1}
+    for n in range(1, 6)
+]
+ALONE = {"id": 6, "text": "Text 6", "rank": None, "room_id": None, "user_id": None}
+NEW = {"id": 9, "text": "New", "user_id": 1, "room_id": 1}
+
+
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def app_of_module(request, server_urls):
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    records = FlaskRecords()
+
+    for model in (User, Room, Message):
+        options = {"multi": True, "whitelist": ["$populate"]}
+        service = SQLAlchemyService(model, paginate={"default": 6}, **options)
+        records.add(model.__name__.lower(), service, public=True)
+
+    url = server_urls.get(request.param, "sqlite://")
+
+    with served(SQLAlchemy(model_class=Base), records, url) as app:
+        yield app
+
+
+@pytest.fixture
+def app(app_of_module):
+    """An app of each database, with a user, two rooms and six messages."""
+    rows = {
+        User: [ANN],
+        Room: [{"id": 1, "name": "Red"}, {"id": 2, "name": "Blue"}],
+        Message: [*MESSAGES, ALONE],
+        membership: [{"user_id": 1, "room_id": 1}, {"user_id": 1, "room_id": 2}],
+    }
+
+    with app_of_module.app_context():
+        with app_of_module.extensions["sqlalchemy"].engine.begin() as connection:
+            for table in reversed(Base.metadata.sorted_tables):
+                connection.execute(table.delete())
+
+            for table, values in rows.items():
+                connection.execute(sa.insert(table), values)
+
+    return app_of_module
+
+
+@pytest.fixture
+def engine(app, app_context):
+    return app.extensions["sqlalchemy"].engine
+
+
+def kinds(statements):
+    """The first word of each statement, and of what counts that it does."""
+    words = [
+        "COUNT" if "SELECT count(" in each else each.split()[0] for each in statements
+    ]
+    return " ".join(word for word in words if word not in ("BEGIN", "PRAGMA"))
+
+
+READS = [
+    ("/message", "SELECT COUNT"),
+    ("/message?$limit=7", "SELECT"),
+    ("/message?$skip=3", "SELECT"),
+    ("/message?$skip=9", "SELECT COUNT"),
+    ("/message?$limit=0", "COUNT"),
+    ("/message?rank[$gt]=3&$sort[rank]=-1&$select=text", "SELECT"),
+    ("/message?rank=99", "SELECT"),
+    ("/message/1", "SELECT"),
+    ("/message/99", "SELECT"),
+    ("/message/x", ""),
+    ("/message?nope=1", ""),
+    ("/message/1?$populate=user", "SELECT SELECT"),
+    ("/message?$limit=7&$populate=user", "SELECT SELECT"),
+    ("/message?$limit=7&$populate[]=user&$populate[]=room", "SELECT SELECT SELECT"),
+    ("/message/6?$populate=user", "SELECT"),
+    ("/user?$populate=messages", "SELECT SELECT"),
+    ("/user?$populate=rooms", "SELECT SELECT SELECT"),
+    ("/user?id=9&$populate=rooms", "SELECT"),
+    ("/user?$limit=0&$populate=rooms", "COUNT"),
+]
+
+
+@pytest.mark.parametrize(("url", "expected"), READS)
+def test_statements_of_reads(engine, client, url, expected):
+    with counted(engine) as statements:
+        client.get(url)
+
+    assert kinds(statements) == expected
+
+
+WRITES = [
+    ("POST", "", NEW, "INSERT SELECT"),
+    ("POST", "", [NEW | {"id": n} for n in range(7, 9)], "INSERT SELECT"),
+    ("POST", "", [], ""),
+    ("POST", "", {"rank": "x"}, ""),
+    ("POST", "?$populate=user", NEW, "INSERT SELECT SELECT"),
+    ("PUT", "/1", NEW, "SELECT UPDATE SELECT"),
+    ("PATCH", "/1", {"text": "b"}, "SELECT UPDATE SELECT"),
+    ("PATCH", "/1", {}, "SELECT SELECT"),
+    ("PATCH", "/1", {"text": "Text 1"}, "SELECT SELECT"),
+    ("PATCH", "/99", {"text": "b"}, "SELECT"),
+    ("PATCH", "", {"text": "b"}, "SELECT UPDATE SELECT"),
+    ("PATCH", "?$limit=0", {"text": "b"}, ""),
+    ("PATCH", "?rank=99", {"text": "b"}, "SELECT"),
+    ("DELETE", "/1", None, "SELECT SELECT DELETE"),
+    ("DELETE", "", None, "SELECT SELECT DELETE"),
+    ("DELETE", "?rank=99", None, "SELECT"),
+]
+
+
+@pytest.mark.parametrize(("verb", "path", "body", "expected"), WRITES)
+def test_statements_of_writes(engine, client, verb, path, body, expected):
+    with counted(engine) as statements:
+        client.open(f"/message{path}", method=verb, json=body)
+
+    assert kinds(statements) == expected
+
+
+def test_reads_make_no_instances_of_the_model(app, client):
+    loaded = []
+
+    def remember(target, context):
+        loaded.append(target)
+
+    sa.event.listen(Base, "load", remember, propagate=True)
+    client.get("/message?$limit=7&$populate[]=user&$populate[]=room&rank[$gt]=1")
+    client.get("/user/1?$populate[]=rooms&$populate[]=messages")
+    assert loaded == []
+
+    client.patch("/user/1", json={"age": 1})
+    assert len(loaded) == 1
+
+    sa.event.remove(Base, "load", remember)
+
+
+def test_a_read_selects_the_fields_that_are_asked_for_only(engine, client):
+    with counted(engine) as statements:
+        client.get("/message/1?$select=text")
+
+    columns = statements[0].partition("FROM")[0]
+    assert "text" in columns
+    assert "rank" not in columns
+
+
+def test_queries_of_the_same_shape_are_the_same_statement(engine, client):
+    """SQLAlchemy's cache, and those of drivers, know a statement by its text."""
+    with counted(engine) as statements:
+        client.get("/message?rank=1&$limit=1&$sort[text]=1")
+        client.get("/message?rank=2&$limit=3&$sort[text]=1")
+        client.get("/message?rank[$in]=1&rank[$in]=2&$limit=9")
+        client.get("/message?rank[$in]=3&$limit=8")
+
+    assert statements[0] == statements[2]
+    assert len(statements) == 5
+
+
+def test_records_of_another_call_are_not_left_in_the_session(app, client, app_context):
+    session = app.extensions["sqlalchemy"].session
+
+    client.get("/message?$populate=user")
+
+    assert list(session.identity_map.values()) == []

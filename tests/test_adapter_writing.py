@@ -1,0 +1,520 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import validates
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from .conftest import counted
+from .conftest import served
+from .conftest import SERVERS
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
+
+
+class Account(Base):
+    """One column of each kind of default."""
+
+    __tablename__ = "account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(10))
+    note: Mapped[str | None] = mapped_column(sa.String(10))
+    scalar: Mapped[str] = mapped_column(sa.String(10), default="free")
+    called: Mapped[str] = mapped_column(sa.String(10), default=lambda: "called")
+    zero: Mapped[int] = mapped_column(default=0)
+    expression: Mapped[int] = mapped_column(default=sa.literal_column("1 + 2"))
+    server: Mapped[str] = mapped_column(sa.String(10), server_default="it's :new")
+    server_number: Mapped[int] = mapped_column(server_default=sa.text("7"))
+    role: Mapped[str] = mapped_column(sa.String(10), default="user")
+    secret: Mapped[str] = mapped_column(sa.String(10))
+    hint: Mapped[str | None] = mapped_column(sa.String(10))
+
+
+DEFAULTS = {
+    "note": None,
+    "scalar": "free",
+    "called": "called",
+    "zero": 0,
+    "expression": 3,
+    "server": "it's :new",
+    "server_number": 7,
+    "role": "user",
+}
+CHANGED = {
+    "note": "x",
+    "scalar": "x",
+    "called": "x",
+    "zero": 9,
+    "expression": 9,
+    "server": "x",
+    "server_number": 9,
+}
+
+
+class Page(Base):
+    """A model with rules of its own."""
+
+    __tablename__ = "page"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(20))
+    slug: Mapped[str] = mapped_column(sa.String(20))
+    editor: Mapped[str | None] = mapped_column(sa.String(20), onupdate="nobody")
+    version: Mapped[int] = mapped_column()
+    document: Mapped[Any | None] = mapped_column(sa.JSON)
+    long: Mapped[str | None] = mapped_column(sa.Text)
+
+    __mapper_args__ = {"version_id_col": version}
+
+    @validates("title")
+    def validate_title(self, key, title):
+        if title.startswith("!"):
+            raise ValueError("begins with an exclamation mark")
+
+        return title.strip()
+
+
+@sa.event.listens_for(Page, "before_insert")
+def fill_slug(mapper, connection, page):
+    page.slug = page.slug or page.title.lower()
+
+
+labels = sa.Table(
+    "parent_label",
+    Base.metadata,
+    sa.Column("parent_id", sa.ForeignKey("parent.id"), primary_key=True),
+    sa.Column("label_id", sa.ForeignKey("label.id"), primary_key=True),
+)
+
+
+class Label(Base):
+    __tablename__ = "label"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+class Parent(Base):
+    __tablename__ = "parent"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(20))
+
+    owned: Mapped[list[Child]] = relationship(
+        cascade="all, delete-orphan", foreign_keys="Child.owner_id"
+    )
+    known: Mapped[list[Child]] = relationship(
+        foreign_keys="Child.friend_id", lazy="joined"
+    )
+    labels: Mapped[list[Label]] = relationship(secondary=labels, lazy="selectin")
+
+
+class Child(Base):
+    __tablename__ = "child"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    owner_id: Mapped[int | None] = mapped_column(sa.ForeignKey("parent.id"))
+    friend_id: Mapped[int | None] = mapped_column(sa.ForeignKey("parent.id"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def app_of_module(request, server_urls):
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    records = FlaskRecords()
+    accounts = SQLAlchemyService(
+        Account, multi=True, readonly=["role"], hidden=["secret", "hint"]
+    )
+    records.add("accounts", accounts, public=True)
+
+    for model in (Page, Parent, Child, Label):
+        service = SQLAlchemyService(model, multi=True)
+        records.add(model.__tablename__, service, public=True)
+
+    url = server_urls.get(request.param, "sqlite://")
+
+    with served(SQLAlchemy(model_class=Base), records, url) as app:
+        yield app
+
+
+@pytest.fixture
+def app(app_of_module):
+    """An app of each database, whose tables are empty."""
+    with (
+        app_of_module.app_context(),
+        app_of_module.extensions["sqlalchemy"].engine.begin() as connection,
+    ):
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+
+    return app_of_module
+
+
+@pytest.fixture
+def dialect(app, app_context):
+    return app.extensions["sqlalchemy"].engine.dialect.name
+
+
+@pytest.fixture
+def inside(app, app_context):
+    """The service of accounts, as the application calls it."""
+    return app.extensions["records"]["accounts"]
+
+
+def account(**values):
+    return {"id": 1, "name": "Ann"} | DEFAULTS | values
+
+
+ANN = {"id": 1, "name": "Ann", "secret": "s3cret", "hint": "h1nt"}
+
+
+def status_and_body(response):
+    return response.status_code, response.json
+
+
+def invalid(message, errors):
+    return 400, BadRequest(message, errors=errors).to_dict()
+
+
+def test_a_new_record_has_all_defaults(client):
+    assert status_and_body(client.post("/accounts", json=ANN)) == (201, account())
+
+
+def test_values_come_before_defaults(client):
+    response = client.post("/accounts", json=ANN | CHANGED)
+
+    assert response.json == account(**CHANGED)
+
+
+def test_null_asks_for_the_default_of_a_new_record(client):
+    response = client.post("/accounts", json=ANN | dict.fromkeys(CHANGED))
+
+    assert response.json == account()
+
+
+def test_null_is_not_patched_where_a_field_can_not_be_null(client):
+    client.post("/accounts", json=ANN)
+    fields = [name for name in CHANGED if name != "note"]
+
+    response = client.patch("/accounts/1", json=dict.fromkeys(fields))
+
+    assert response.status_code == 400
+    assert response.json["errors"] == dict.fromkeys(fields, "is required")
+
+
+def test_update_sets_absent_fields_to_null_or_their_default(client):
+    client.post("/accounts", json=ANN | CHANGED)
+
+    response = client.put("/accounts/1", json={"name": "Eve"})
+
+    assert status_and_body(response) == (200, account(name="Eve"))
+
+
+def test_update_keeps_the_hidden_fields_that_are_absent(client, inside):
+    client.post("/accounts", json=ANN)
+
+    client.put("/accounts/1", json={"name": "Eve", "hint": "new"})
+
+    record = inside.get(1)
+    assert (record["secret"], record["hint"]) == ("s3cret", "new")
+
+
+def test_update_in_python_needs_all_fields(client, inside):
+    client.post("/accounts", json=ANN)
+
+    with pytest.raises(BadRequest, match="'secret' is required") as caught:
+        inside.update(1, {"name": "Eve"})
+
+    assert caught.value.errors == {"secret": "is required"}
+
+
+def test_update_keeps_fields_that_are_read_only(client, app, app_context):
+    client.post("/accounts", json=ANN)
+    session = app.extensions["sqlalchemy"].session
+    session.execute(sa.update(Account).values(role="admin"))
+    session.commit()
+
+    response = client.put("/accounts/1", json={"name": "Ann"})
+
+    assert response.json == account(role="admin")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"), [("POST", ""), ("PUT", "/1"), ("PATCH", "/1"), ("PATCH", "")]
+)
+def test_all_problems_are_told_together(client, verb, path):
+    client.post("/accounts", json=ANN)
+    body = {
+        "name": None,
+        "note": "x" * 11,
+        "zero": "x",
+        "role": "admin",
+        "nope": 1,
+        "scalar": [],
+        "secret": 1.5,
+    }
+
+    response = client.open(f"/accounts{path}", method=verb, json=body)
+
+    errors = {
+        "name": "is required",
+        "nope": "is not a field",
+        "note": "has more than 10 characters",
+        "role": "is read-only",
+        "scalar": "is not text",
+        "zero": "is not a whole number",
+    }
+    assert (response.status_code, response.json["errors"]) == (400, errors)
+    assert client.get("/accounts").json == [account()]
+
+
+def test_the_application_writes_what_is_read_only(inside):
+    assert inside.create(ANN | {"role": "admin"})["role"] == "admin"
+
+
+def test_what_a_new_record_needs_is_told(client):
+    response = client.post("/accounts", json={})
+
+    assert status_and_body(response) == invalid(
+        "The data is not valid: 'name' is required, 'secret' is required.",
+        {"name": "is required", "secret": "is required"},
+    )
+
+
+def test_the_problems_of_a_list_are_told_by_place(client):
+    bodies = [
+        ANN,
+        {"name": "Bob", "secret": "x"} | {"zero": "x", "nope": 1},
+        {"name": "Eve"},
+    ]
+
+    response = client.post("/accounts", json=bodies)
+
+    assert (response.status_code, response.json["errors"]) == (
+        400,
+        {
+            "1.nope": "is not a field",
+            "1.zero": "is not a whole number",
+            "2.secret": "is required",
+        },
+    )
+    assert client.get("/accounts").json == []
+
+
+def test_the_problems_of_a_list_of_one_are_told_by_place(client):
+    response = client.post("/accounts", json=[{"name": "Eve"}])
+
+    assert response.json["errors"] == {"0.secret": "is required"}
+
+
+@pytest.mark.parametrize("body", [[1], [None], [[]], [ANN, "x"]])
+def test_what_is_no_object_is_refused(client, body):
+    response = client.post("/accounts", json=body)
+
+    message = "First parameter for 'create' must be an object"
+    assert status_and_body(response) == invalid(message, {})
+
+
+def test_patch_of_a_list_is_refused(client):
+    client.post("/accounts", json=ANN)
+
+    response = client.patch("/accounts/1", json=[{"note": "x"}])
+
+    message = "First parameter for 'patch' must be an object"
+    assert status_and_body(response) == invalid(message, {})
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"), [("POST", ""), ("PUT", "/1"), ("PATCH", "/1"), ("PATCH", "")]
+)
+def test_what_a_validator_refuses_is_told_by_field(client, verb, path):
+    client.post("/page", json={"id": 1, "title": "Home"})
+
+    body = {"title": "!Home", "slug": "home"}
+    response = client.open(f"/page{path}", method=verb, json=body)
+
+    assert (response.status_code, response.json["errors"]) == (
+        400,
+        {"title": "begins with an exclamation mark"},
+    )
+    assert [page["title"] for page in client.get("/page").json] == ["Home"]
+
+
+PAGE = {
+    "id": 1,
+    "title": "Home",
+    "slug": "home",
+    "editor": None,
+    "version": 1,
+    "document": None,
+    "long": None,
+}
+
+
+def test_validators_and_events_change_what_is_stored(client):
+    response = client.post("/page", json={"id": 1, "title": " Home "})
+
+    assert status_and_body(response) == (201, PAGE)
+
+
+def test_a_write_counts_the_version_up(client):
+    client.post("/page", json={"id": 1, "title": "Home"})
+
+    response = client.patch("/page/1", json={"title": "Start"})
+
+    assert response.json["version"] == 2
+    assert client.patch("/page/1", json={"version": 7}).json["errors"] == {
+        "version": "is read-only"
+    }
+
+
+@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
+def test_a_field_with_a_value_for_updates_gets_it(client, verb):
+    client.post("/page", json={"id": 1, "title": "Home", "editor": "Ann"})
+    body = {"title": "Start", "slug": "start"}
+
+    response = client.open("/page/1", method=verb, json=body)
+
+    assert response.json["editor"] == "nobody"
+
+
+@pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
+def test_a_record_changed_by_others_in_between_is_a_conflict(client, verb):
+    client.post("/page", json={"id": 1, "title": "Home"})
+
+    def change(mapper, connection, page):
+        connection.execute(sa.update(Page).values(version=9))
+
+    names = ("before_update", "before_delete")
+
+    for name in names:
+        sa.event.listen(Page, name, change)
+
+    response = client.open("/page/1", method=verb, json={"title": "Start"})
+
+    for name in names:
+        sa.event.remove(Page, name, change)
+
+    assert (response.status_code, response.json["message"]) == (
+        409,
+        "The record was changed by another call. Try again.",
+    )
+    assert client.get("/page/1").json == PAGE
+
+
+def test_removing_a_record_does_what_its_relationships_say(client, app, app_context):
+    client.post("/parent", json=[{"id": 5}, {"id": 6}])
+    client.post("/label", json={"id": 8})
+    children = [{"id": n, "owner_id": 5 + n % 2, "friend_id": 5} for n in (1, 2)]
+    client.post("/child", json=children)
+    session = app.extensions["sqlalchemy"].session
+    session.execute(sa.insert(labels).values(parent_id=5, label_id=8))
+    session.commit()
+
+    removed = client.delete("/parent/5")
+
+    assert status_and_body(removed) == (200, {"id": 5, "name": None})
+    assert client.get("/label").json == [{"id": 8}]
+    assert client.get("/child").json == [{"id": 1, "owner_id": 6, "friend_id": None}]
+
+
+def test_writes_load_no_relationships(client, app, app_context):
+    client.post("/parent", json=[{"id": 5}, {"id": 6}])
+    client.post("/child", json=[{"id": 1, "friend_id": 5}, {"id": 2, "friend_id": 5}])
+
+    with counted(app.extensions["sqlalchemy"].engine) as statements:
+        response = client.patch("/parent?$limit=2", json={"name": "Ann"})
+
+    assert response.json == [{"id": 5, "name": "Ann"}, {"id": 6, "name": "Ann"}]
+    assert len([each for each in statements if each.startswith("SELECT")]) == 2
+
+
+def test_a_nul_character_is_stored_or_refused(client, dialect):
+    response = client.post("/accounts", json=ANN | {"note": "a\0b"})
+    found = client.get("/accounts?note=a%00b")
+
+    if dialect == "postgresql":
+        assert (response.status_code, found.status_code) == (400, 400)
+    else:
+        assert response.json == account(note="a\0b")
+        assert found.json == [response.json]
+
+
+def test_a_text_that_is_too_long_is_refused(client):
+    client.post("/accounts", json=ANN | {"note": "é" * 10})
+
+    response = client.patch("/accounts/1", json={"note": "é" * 11})
+
+    assert status_and_body(response) == invalid(
+        "The data is not valid: 'note' has more than 10 characters.",
+        {"note": "has more than 10 characters"},
+    )
+
+
+def test_a_text_is_stored_as_a_whole_or_not_at_all(client, dialect):
+    text = "é" * 100_000
+    is_too_long = dialect == "mariadb"
+
+    response = client.post("/page", json={"id": 1, "title": "Home", "long": text})
+
+    assert status_and_body(response) == (
+        invalid("A value does not fit its field.", {})
+        if is_too_long
+        else (201, PAGE | {"long": text})
+    )
+
+
+@pytest.mark.parametrize("id", [2**31, -(2**31) - 1, 10**30, "x", 1.5, True])
+def test_an_id_that_does_not_fit_is_refused(client, id):
+    response = client.post("/accounts", json=ANN | {"id": id})
+
+    assert (response.status_code, [*response.json["errors"]]) == (400, ["id"])
+
+
+def test_a_new_record_can_have_an_id_of_the_client(client):
+    assert client.post("/accounts", json=ANN | {"id": 41}).json == account(id=41)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        r'{"title": "\ud800"}',
+        r'{"title": "a", "document": {"a": ["\udfff"]}}',
+        r'{"title": "a", "document": {"\udfff": 1}}',
+        r'{"title": "a", "long": "\ud83d"}',
+        r'{"title": "a", "\udfff": 1}',
+    ],
+)
+def test_half_a_character_is_refused(client, body):
+    response = client.post("/page", data=body, content_type="application/json")
+
+    assert response.status_code == 400
+    assert client.get("/page").json == []
+
+
+@pytest.mark.parametrize(
+    "document", [r'{"a": "\u0000"}', r'"\u0000"', "[1e400]", "-0.0"]
+)
+def test_a_strange_document_gets_in_the_way_of_no_query(client, document):
+    body = f'{{"id": 1, "title": "Home", "document": {document}}}'
+
+    stored = client.post("/page", data=body, content_type="application/json")
+    same = client.get("/page?document=7")
+    differing = client.get("/page?document[$ne]=7")
+
+    assert stored.status_code in (201, 400)
+    assert same.json == []
+    assert differing.json == ([stored.json] if stored.status_code == 201 else [])

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from flask_records import Page
+from flask_records import Pagination
+
+
+@pytest.mark.parametrize(
+    ("paginate", "pagination"),
+    [
+        (None, Pagination(None, None)),
+        ({}, Pagination(None, None)),
+        ({"default": 1}, Pagination(1, None)),
+        ({"max": 50}, Pagination(None, 50)),
+        ({"default": 10, "max": 50}, Pagination(10, 50)),
+        (Pagination(10, 50), Pagination(10, 50)),
+    ],
+)
+def test_of_option(paginate, pagination):
+    assert Pagination.of(paginate) == pagination
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("default", 0),
+        ("max", -1),
+        ("max", "10"),
+        ("default", 1.5),
+        ("default", True),
+        ("default", None),
+        ("maximum", 10),
+    ],
+)
+def test_of_anything_else_is_an_error(name, size):
+    message = f"^'paginate' takes 'default' and 'max', .* not '{name}': {size!r}\\.$"
+
+    with pytest.raises(ValueError, match=message):
+        Pagination.of({name: size})
+
+
+@pytest.mark.parametrize(
+    ("pagination", "is_on"),
+    [
+        (Pagination(), False),
+        (Pagination(max=50), False),
+        (Pagination(10), True),
+        (Pagination(10, 50), True),
+    ],
+)
+def test_is_on_with_a_default(pagination, is_on):
+    assert pagination.is_on is is_on
+
+
+@pytest.mark.parametrize(
+    ("pagination", "asked", "limit"),
+    [
+        (Pagination(), None, None),
+        (Pagination(), 5, 5),
+        (Pagination(10, 50), None, 10),
+        (Pagination(10, 50), 0, 0),
+        (Pagination(10, 50), 20, 20),
+        (Pagination(10, 50), 50, 50),
+        (Pagination(10, 50), 51, 50),
+        (Pagination(10, 5), None, 5),
+        (Pagination(10), 1000, 1000),
+        (Pagination(max=50), None, 50),
+        (Pagination(max=50), 51, 50),
+        (Pagination(max=50), 5, 5),
+    ],
+)
+def test_limit(pagination, asked, limit):
+    assert pagination.limit(asked) == limit
+
+
+def test_page_on_the_wire():
+    page = Page(total=3, limit=2, skip=1, data=[{"id": 1}])
+
+    assert page.to_dict() == {"total": 3, "limit": 2, "skip": 1, "data": [{"id": 1}]}
