@@ -44,7 +44,11 @@ LOCKS: t.Final = {
 class Base(DeclarativeBase):
     # SQLite gives the id of a removed record again, and MariaDB compares text without
     # regard to case, unless they are told otherwise.
-    __table_args__ = {"sqlite_autoincrement": True, "mysql_collate": "utf8mb4_bin"}
+    __table_args__ = {
+        "sqlite_autoincrement": True,
+        "mysql_collate": "utf8mb4_bin",
+        "mariadb_collate": "utf8mb4_bin",
+    }
 
 
 db = SQLAlchemy(model_class=Base)
@@ -113,12 +117,17 @@ PAGES: t.Final = {"default": 10, "max": 50}
 users = records.add(
     "users",
     SQLAlchemyService(
-        User, paginate=PAGES, hidden=["password"], readonly=["createdAt"]
+        User,
+        paginate=PAGES,
+        hidden=["password"],
+        readonly=["id", "createdAt"],
     ),
     public=True,
 )
 rooms = records.add(
-    "rooms", SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"]), public=True
+    "rooms",
+    SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"], readonly=["id"]),
+    public=True,
 )
 messages = records.add(
     "messages",
@@ -127,6 +136,7 @@ messages = records.add(
         paginate=PAGES,
         multi=["create", "patch", "remove"],
         whitelist=["$and", "$search", "$populate"],
+        readonly=["id"],
     ),
     public=True,
 )

@@ -124,12 +124,13 @@ def served(db, records, url):
         sa.event.listen(db.engine, "connect", enforce_foreign_keys)
         db.create_all()
 
-    yield app
-
-    with app.app_context():
-        db.session.remove()
-        db.drop_all()
-        db.engine.dispose()
+    try:
+        yield app
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.drop_all()
+            db.engine.dispose()
 
 
 def enforce_foreign_keys(connection, record):
@@ -152,14 +153,15 @@ def app_context(app):
 def running(app):
     """The address of a server that answers real HTTP for an app."""
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
 
-    yield f"http://127.0.0.1:{server.server_port}"
-
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sqlalchemy.orm import relationship
 
 class Base(DeclarativeBase):
     # MariaDB compares text without regard to case unless it is told otherwise.
-    __table_args__ = {"mysql_collate": "utf8mb4_bin"}
+    __table_args__ = {"mysql_collate": "utf8mb4_bin", "mariadb_collate": "utf8mb4_bin"}
 
 
 membership = sa.Table(

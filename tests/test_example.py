@@ -44,6 +44,15 @@ for path in sys.argv[1:]:
 print(json.dumps(found))
 """
 
+TAKE_LARGEST_ID = """
+from wsgi import app
+
+client = app.test_client()
+client.post("/rooms", json={"id": 2**31 - 1, "name": "Attic"})
+created = client.post("/rooms", json={"name": "Cellar"}).get_json()
+print(client.get(f"/rooms/{created['id']}").get_json() == created)
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -302,3 +311,7 @@ def test_message_of_an_unknown_room_is_refused(connection):
 
     errors = {"roomId": "refers to a record that is not there"}
     assert (status, body["errors"]) == (409, errors)
+
+
+def test_client_can_not_use_up_the_identifiers(tmp_path):
+    assert run(tmp_path / "ids.db", "-c", TAKE_LARGEST_ID) == "True\n"

@@ -53,7 +53,8 @@ class Thing(Base):
     # Servers compare and sort text as SQLite does only if they are told to.
     __table_args__ = {"mariadb_collate": "utf8mb4_nopad_bin"}
 
-    id: Mapped[int] = mapped_column(primary_key=True)
+    # PostgreSQL counts on from here, whatever identifiers the seeds have.
+    id: Mapped[int] = mapped_column(sa.Identity(start=10_000), primary_key=True)
     name: Mapped[str | None] = mapped_column(
         sa.String(50).with_variant(sa.String(50, collation="C"), "postgresql")
     )
@@ -397,7 +398,7 @@ def test_no_bytes_in_a_url_break_the_server(world):
 
         try:
             world.try_examples(250, targets | odd.map(b"/things/%b".__mod__), check)
-        except AssertionError as error:
+        except Exception as error:
             # The server stops only if the block ends well.
             problems.append(error)
 
@@ -604,13 +605,7 @@ shapes = st.builds(
     "{}&{}={}&{}".format,
     good_queries,
     st.sampled_from(
-        [
-            "$sort[password]",
-            "$select[]",
-            "$or[0][password]",
-            "$not[password]",
-            "password",
-        ]
+        "password $sort[password] $select[] $or[0][password] $not[password]".split()
         + [f"password[{name}]" for name in [*OPERATORS, "", "0", "$foo", "x"]]
         + [f"$and[0][$or][1][password][{name}]" for name in OPERATORS]
         + ["$populate", "parent[password]", "$populate[password]"]

@@ -36,6 +36,11 @@ class Base(DeclarativeBase):
     pass
 
 
+class Document(sa.TypeDecorator):
+    impl = sa.JSON
+    cache_ok = True
+
+
 class Person(Base):
     __tablename__ = "person"
 
@@ -43,6 +48,7 @@ class Person(Base):
     name: Mapped[str | None]
     age: Mapped[int | None]
     extra: Mapped[dict | None] = mapped_column(sa.JSON)
+    decorated: Mapped[dict | None] = mapped_column(Document)
 
 
 FIELDS = Fields(Person)
@@ -335,8 +341,14 @@ def test_documents(found, operator, value, expected):
     assert found(documents, operator, value, field="extra") == expected
 
 
-def test_order_of_names_in_a_document_does_not_matter(found):
-    assert found([{"a": 1, "b": 2}], "$eq", '{"b": 2, "a": 1}', field="extra")
+@pytest.mark.parametrize("field", ["extra", "decorated"])
+def test_order_of_names_in_a_document_does_not_matter(found, field):
+    assert found([{"a": 1, "b": 2}], "$eq", '{"b": 2, "a": 1}', field=field)
+
+
+@pytest.mark.parametrize("field", ["extra", "decorated"])
+def test_document_that_holds_null_is_null(found, field):
+    assert found([None, 1], "$eq", "null", field=field) == [None]
 
 
 DOCUMENT = {

@@ -82,6 +82,9 @@ class Populate:
         services = current_records.services
         path = self._paths.get(relationship.key)
 
+        if path is not None and path not in services:
+            raise RuntimeError(f"'populate' names '{path}', which is not a service.")
+
         if path is not None:
             return services[path]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from ..errors import BadRequest
+from ..query.values import is_json
 
 if t.TYPE_CHECKING:
     from ..query import Field
@@ -198,7 +199,7 @@ def _with_json_null(fields: Fields, values: Record) -> Record:
     nulls = {
         name: sa.null()
         for name, value in values.items()
-        if value is None and isinstance(fields.mapper.columns[name].type, sa.JSON)
+        if value is None and is_json(fields.mapper.columns[name].type)
     }
     return {**values, **nulls} if nulls else values
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from ..errors import BadRequest
 from .values import cast
 from .values import Conversion
@@ -50,12 +52,17 @@ class Field:
         :raises BadRequest: It can't be cast. The message names the field and the value.
         """
         try:
-            return cast(self.conversion, value, in_query=True)
+            read = cast(self.conversion, value, in_query=True)
         except ValueError as error:
             raise BadRequest(
                 f"'{self.name}' can't be {shown(value)}, which {error}.",
                 errors={self.name: str(error)},
             ) from error
+
+        if self.conversion.is_foreign and read is not None:
+            return sa.cast(sa.literal(read, sa.Text), self.column.type)
+
+        return read
 
     def stored(self, value: t.Any) -> t.Any:
         """Return a value of a body as one of the column's type.

@@ -24,6 +24,7 @@ from .syntax import items_of
 from .syntax import NOT
 from .syntax import POPULATE
 from .syntax import Syntax
+from .values import is_json
 
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
@@ -51,7 +52,7 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
     """Read two values of the field's type."""
     values = many(field, value)
 
-    if len(values) != 2 or None in values:
+    if len(values) != 2 or any(each is None for each in values):
         raise _wrong(field, value, "is not a list of two values")
 
     return values
@@ -133,12 +134,8 @@ class Operator:
     """Whether the values of the field have to be less or greater than others."""
 
 
-def _is_json(column: t.Any) -> bool:
-    return isinstance(column.type, sa.JSON)
-
-
 def _equals(column: t.Any, value: t.Any) -> Expression:
-    if not _is_json(column):
+    if not is_json(column.type):
         return t.cast(
             "Expression", column.is_(None) if value is None else column == value
         )
@@ -148,7 +145,7 @@ def _equals(column: t.Any, value: t.Any) -> Expression:
 
 
 def _differs(column: t.Any, value: t.Any) -> Expression:
-    if _is_json(column):
+    if is_json(column.type):
         return _is_not_true(_equals(column, value))
 
     if value is None:
@@ -158,7 +155,7 @@ def _differs(column: t.Any, value: t.Any) -> Expression:
 
 
 def _is_in(column: t.Any, values: Sequence[t.Any]) -> Expression:
-    if _is_json(column):
+    if is_json(column.type):
         return sa.or_(sa.false(), *(_equals(column, value) for value in values))
 
     known = [value for value in values if value is not None]
@@ -182,8 +179,7 @@ def _ordered(compare: Compare) -> Operator:
         if value is None:
             return sa.false()
 
-        # SQLAlchemy takes no plain True and False here.
-        return compare(column, sa.literal(value, column.type))
+        return compare(column, _bound(column, value))
 
     return Operator(compare_values, needs_order=True)
 
@@ -214,8 +210,16 @@ def _is_null(column: t.Any, value: bool) -> Expression:
 
 
 def _between(column: t.Any, value: Sequence[t.Any]) -> Expression:
-    lower, upper = (sa.literal(bound, column.type) for bound in value)
+    lower, upper = (_bound(column, bound) for bound in value)
     return t.cast("Expression", column.between(lower, upper))
+
+
+def _bound(column: t.Any, value: t.Any) -> t.Any:
+    """Return a value that a column can be less or greater than. SQLAlchemy takes no
+    plain True and False there.
+    """
+    is_expression = isinstance(value, sa.ColumnElement)
+    return value if is_expression else sa.literal(value, column.type)
 
 
 BUILT_IN: dict[str, Operator] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import sqlalchemy as sa
+from sqlalchemy.types import NullType
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
@@ -55,6 +56,9 @@ class Conversion:
     from_text: Cast | None = None
     """Reads text in a query, where that differs from text in a body."""
 
+    is_foreign: bool = False
+    """Whether the type is not known here, so that only the database can read text."""
+
 
 def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
     """Return how values of a column type are read, or ``None`` for a type whose values
@@ -67,7 +71,18 @@ def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
             make = CONVERSIONS[base]
             return None if make is None else make(type_)
 
-    return Conversion(as_text)
+    return Conversion(as_text, is_foreign=True)
+
+
+def is_json(type_: TypeEngine[t.Any]) -> bool:
+    """Whether a column type holds JSON documents, plain or decorated.
+
+    :param type_: The type of the column.
+    """
+    if isinstance(type_, TypeDecorator):
+        return is_json(type_.impl_instance)
+
+    return isinstance(type_, sa.JSON)
 
 
 def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
@@ -141,7 +156,8 @@ def _enums(type_: sa.Enum) -> Conversion:
 
         raise ValueError(f"is none of {', '.join(members)}")
 
-    return Conversion(cast_enum)
+    # Some databases order them as they were declared, others by their names.
+    return Conversion(cast_enum, is_ordered=False)
 
 
 def _numerics(type_: sa.Numeric[t.Any]) -> Conversion:
@@ -231,6 +247,8 @@ CONVERSIONS: dict[type[t.Any], Callable[[t.Any], Conversion | None] | None] = {
     # What a pickle holds has no form on the wire.
     sa.PickleType: None,
     TypeDecorator: _decorated,
+    # The type of an expression that tells none.
+    NullType: lambda type_: Conversion(as_text),
 }
 """How values are read, by column type. A type that is not here uses its nearest base,
 and text otherwise.

@@ -13,7 +13,11 @@ from werkzeug.security import generate_password_hash
 
 class Base(DeclarativeBase):
     # The identifiers of removed records are not given again.
-    __table_args__ = {"sqlite_autoincrement": True, "mysql_collate": "utf8mb4_bin"}
+    __table_args__ = {
+        "sqlite_autoincrement": True,
+        "mysql_collate": "utf8mb4_bin",
+        "mariadb_collate": "utf8mb4_bin",
+    }
 
     id: Mapped[int] = mapped_column(primary_key=True, sort_order=-1)
 
