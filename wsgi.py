@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.cli import with_appcontext
 from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -55,6 +56,10 @@ db = SQLAlchemy(model_class=Base)
 records = FlaskRecords(app_errors=True)
 
 
+# MariaDB keeps fractions of a second only if it is told to.
+Moment = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+
+
 def now() -> dt.datetime:
     """Return the time in UTC, without its zone, as the columns hold it."""
     return dt.datetime.now(dt.UTC).replace(tzinfo=None)
@@ -69,7 +74,7 @@ class User(Base):
     email: Mapped[str] = mapped_column(sa.String(254), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(255))
     name: Mapped[str | None] = mapped_column(sa.String(100))
-    createdAt: Mapped[dt.datetime] = mapped_column("created_at", default=now)
+    createdAt: Mapped[dt.datetime] = mapped_column("created_at", Moment, default=now)
 
     messages: Mapped[list[Message]] = relationship(
         back_populates="user", cascade="all, delete-orphan", passive_deletes=True
@@ -105,7 +110,7 @@ class Message(Base):
         "user_id", sa.ForeignKey("user_account.id", ondelete="CASCADE"), index=True
     )
     createdAt: Mapped[dt.datetime] = mapped_column(
-        "created_at", default=now, index=True
+        "created_at", Moment, default=now, index=True
     )
 
     room: Mapped[Room | None] = relationship(back_populates="messages")

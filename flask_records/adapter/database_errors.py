@@ -52,6 +52,9 @@ POSTGRESQL_KEY = re.compile(r"^[^(]*\((.+?)\)=")
 MYSQL_FOREIGN_KEY = re.compile(r"FOREIGN KEY \(([^)]*)\)")
 MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
 
+# The codes of a value that does not fit, which are not all counted as such.
+MYSQL_MISFIT = {167, 1264, 1467}
+
 # The codes of a transaction that another one got in the way of.
 MYSQL_BUSY = {1020, 1205, 1213}
 POSTGRESQL_BUSY = {"40001", "40P01", "55P03"}
@@ -92,7 +95,7 @@ def translated(
 
 
 def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:
-    if isinstance(error, sa.exc.DataError):
+    if isinstance(error, sa.exc.DataError) or _code(error) in MYSQL_MISFIT:
         return BadRequest("A value does not fit its field.")
 
     if _is_busy(error):
