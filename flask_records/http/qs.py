@@ -280,13 +280,6 @@ def _concat(items: list[t.Any], limit: int) -> t.Any:
     return _limited(Array(enumerate(items)), limit)
 
 
-def _items(value: t.Any) -> list[t.Any]:
-    if isinstance(value, Array):
-        return [value[index] for index in sorted(value)]
-
-    return list(value.values()) if isinstance(value, Overflow) else [value]
-
-
 def _limited(array: Array, limit: int) -> Array | Overflow:
     return array if len(array) <= limit else _overflow(array)
 

@@ -100,9 +100,15 @@ def _lower(value: t.Any) -> t.Any:
     return value.lower() if isinstance(value, str) else value
 
 
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 def _sorted_json(value: t.Any) -> t.Any:
     # A column of JSON has the affinity of a number, and holds some documents as one.
-    document = json.loads(value) if isinstance(value, str) else value
+    is_text = isinstance(value, str)
+    document = json.loads(value, parse_float=_number) if is_text else value
     return None if value is None else json.dumps(document, sort_keys=True)
 
 

@@ -34,6 +34,7 @@ MAX_TEXT: t.Final = 10_000
 MAX_PATTERN: t.Final = 200
 """The longest regular expression that is run."""
 
+LOOSE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 WILDCARDS = re.compile(r"[%_\\]")
 
 
@@ -74,17 +75,28 @@ def text(field: Field, value: t.Any) -> str:
     return t.cast(str, field.compared(value))
 
 
+def like(field: Field, value: t.Any) -> str:
+    """Read a LIKE pattern for a field that holds text."""
+    expression = text(field, value)
+
+    # PostgreSQL refuses a backslash that has nothing to escape.
+    if LOOSE_ESCAPE.search(expression):
+        raise _wrong(field, value, "ends in a single backslash")
+
+    return expression
+
+
 def pattern(field: Field, value: t.Any) -> str:
     """Read a regular expression for a field that holds text."""
     expression = text(field, value)
+
+    if len(expression) > MAX_PATTERN:
+        raise _wrong(field, value, f"has more than {MAX_PATTERN} characters")
 
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError):
         raise _wrong(field, value, "is not a regular expression") from None
-
-    if len(expression) > MAX_PATTERN:
-        raise _wrong(field, value, f"has more than {MAX_PATTERN} characters")
 
     return expression
 
@@ -127,7 +139,7 @@ class Operator:
 
     read: Read = one
     """Reads the value: :func:`one`, :func:`many`, :func:`pair`, :func:`text`,
-    :func:`pattern`, :func:`flag` or a function like these.
+    :func:`like`, :func:`pattern`, :func:`flag` or a function like these.
     """
 
     needs_order: bool = False
@@ -235,9 +247,9 @@ BUILT_IN: dict[str, Operator] = {
 """The operators that every service has. See section 4.2 of the specification."""
 
 ON_WHITELIST: dict[str, Operator] = {
-    "$like": Operator(_like, text),
-    "$notLike": Operator(_not_like, text),
-    "$ilike": Operator(_ilike, text),
+    "$like": Operator(_like, like),
+    "$notLike": Operator(_not_like, like),
+    "$ilike": Operator(_ilike, like),
     "$regex": Operator(_regex, pattern),
     "$search": Operator(_search, text),
     "$null": Operator(_is_null, flag),
