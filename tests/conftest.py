@@ -64,6 +64,15 @@ def database_url(request, server_urls, tmp_path):
     return server_urls[request.param].render_as_string(hide_password=False)
 
 
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def module_url(request, server_urls):
+    """The URL of an empty database of each kind, for what a module makes once."""
+    if request.param != "sqlite" and request.param not in server_urls:
+        pytest.skip(f"{SERVERS[request.param]} is not set")
+
+    return server_urls.get(request.param, "sqlite://")
+
+
 @pytest.fixture
 def db():
     return SQLAlchemy(model_class=Base)

@@ -25,7 +25,6 @@ from flask_records import SQLAlchemyService
 
 from .conftest import running
 from .conftest import served
-from .conftest import SERVERS
 
 VERBS = ("GET", "PUT", "PATCH", "DELETE")
 MULTI_NAMES = ("create", "patch", "remove")
@@ -168,19 +167,16 @@ QUERIES = [
 WHITELIST = "$and $nor $not $like $notLike $ilike $search $regex $null $between".split()
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def items(request, server_urls):
+@pytest.fixture(scope="module")
+def items(module_url):
     """A client of a service that has the records of ITEMS, which no test changes."""
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     db, records = SQLAlchemy(model_class=ItemBase), FlaskRecords()
     records.add(
         "items", SQLAlchemyService(Item, multi=True, whitelist=WHITELIST), public=True
     )
     bodies = [dict(zip(Item.__mapper__.columns.keys(), i, strict=True)) for i in ITEMS]
 
-    with served(db, records, server_urls.get(request.param, "sqlite://")) as app:
+    with served(db, records, module_url) as app:
         client = app.test_client()
         assert client.post("/items", json=bodies).status_code == 201
         yield client
@@ -242,12 +238,9 @@ def app():
         yield app
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def app_of_module(request, server_urls):
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
-    with tasks_served(server_urls.get(request.param, "sqlite://")) as app:
+@pytest.fixture(scope="module")
+def app_of_module(module_url):
+    with tasks_served(module_url) as app:
         yield app
 
 

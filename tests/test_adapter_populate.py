@@ -15,7 +15,6 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 
 from .conftest import served
-from .conftest import SERVERS
 
 
 class Base(DeclarativeBase):
@@ -98,15 +97,12 @@ CHESS, GO = {"id": 1, "name": "Chess"}, {"id": 2, "name": "Go"}
 CARD = {"id": 7, "number": "007", "person_id": 2}
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def app(request, server_urls):
+@pytest.fixture(scope="module")
+def app(module_url):
     """An app of each database. The records are there, and no test changes them."""
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     db = SQLAlchemy(model_class=Base)
 
-    with served(db, services(), server_urls.get(request.param, "sqlite://")) as app:
+    with served(db, services(), module_url) as app:
         fill(app)
         yield app
 

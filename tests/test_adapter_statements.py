@@ -9,7 +9,6 @@ from flask_records import SQLAlchemyService
 
 from .conftest import counted
 from .conftest import served
-from .conftest import SERVERS
 from .models import Base
 from .models import membership
 from .models import Message
@@ -25,11 +24,8 @@ ALONE = {"id": 6, "text": "Text 6", "rank": None, "room_id": None, "user_id": No
 NEW = {"id": 9, "text": "New", "user_id": 1, "room_id": 1}
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def app_of_module(request, server_urls):
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
+@pytest.fixture(scope="module")
+def app_of_module(module_url):
     records = FlaskRecords()
 
     for model in (User, Room, Message):
@@ -37,9 +33,7 @@ def app_of_module(request, server_urls):
         service = SQLAlchemyService(model, paginate={"default": 6}, **options)
         records.add(model.__name__.lower(), service, public=True)
 
-    url = server_urls.get(request.param, "sqlite://")
-
-    with served(SQLAlchemy(model_class=Base), records, url) as app:
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
 
 

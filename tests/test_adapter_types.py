@@ -115,17 +115,14 @@ WRONG_BODIES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def served_everything(request, server_urls):
+@pytest.fixture(scope="module")
+def served_everything(module_url):
     """A client of each database, whose connections are in another time zone."""
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     db, records = SQLAlchemy(model_class=Base), FlaskRecords()
     service = SQLAlchemyService(Everything, multi=True, whitelist=["$null"])
     records.add("all", service, public=True)
 
-    with served(db, records, server_urls.get(request.param, "sqlite://")) as app:
+    with served(db, records, module_url) as app:
         with app.app_context():
             sa.event.listen(db.engine, "checkout", go_far_east)
 
@@ -423,18 +420,15 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def served_special(request, server_urls):
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
+@pytest.fixture(scope="module")
+def served_special(module_url):
     db, records = SQLAlchemy(model_class=Special), FlaskRecords()
 
     for path, model in MODELS.items():
         service = SQLAlchemyService(model, multi=True, paginate={"default": 10})
         records.add(path, service, public=True)
 
-    with served(db, records, server_urls.get(request.param, "sqlite://")) as app:
+    with served(db, records, module_url) as app:
         yield app.test_client()
 
 

@@ -17,7 +17,6 @@ from flask_records import SQLAlchemyService
 
 from .conftest import counted
 from .conftest import served
-from .conftest import SERVERS
 
 
 class Base(DeclarativeBase):
@@ -129,11 +128,8 @@ class Child(Base):
     friend_id: Mapped[int | None] = mapped_column(sa.ForeignKey("parent.id"))
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def app_of_module(request, server_urls):
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
+@pytest.fixture(scope="module")
+def app_of_module(module_url):
     records = FlaskRecords()
     accounts = SQLAlchemyService(
         Account, multi=True, readonly=["role"], hidden=["secret", "hint"]
@@ -144,9 +140,7 @@ def app_of_module(request, server_urls):
         service = SQLAlchemyService(model, multi=True)
         records.add(model.__tablename__, service, public=True)
 
-    url = server_urls.get(request.param, "sqlite://")
-
-    with served(SQLAlchemy(model_class=Base), records, url) as app:
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
 
 

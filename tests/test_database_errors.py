@@ -88,12 +88,9 @@ ONE = {
 TWO = {"id": 2}
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def app_of_module(request, server_urls):
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
-    with things_served(server_urls.get(request.param, "sqlite://")) as app:
+@pytest.fixture(scope="module")
+def app_of_module(module_url):
+    with things_served(module_url) as app:
         yield app
 
 
