@@ -212,7 +212,7 @@ def _mysql_columns(fields: Fields | None, code: int, message: str) -> list[str]:
     if code == 1452 and (match := MYSQL_FOREIGN_KEY.search(message)):
         return [part.strip(" `") for part in match[1].split(",")]
 
-    if code not in (1062, 1586, 1048, 1364):
+    if MYSQL.get(code) not in (UNIQUE, REQUIRED):
         return []
 
     match = MYSQL_QUOTED.search(message)

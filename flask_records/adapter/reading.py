@@ -96,7 +96,8 @@ class Reader:
         :param id: The identifier of one record, or ``None`` for all of the query.
         :raises NotFound: There is no record of this identifier, or it does not match.
         """
-        self.check()
+        # What is read back later is checked now, before anything is written.
+        self._selection()
         statement = self._select([self._fields.model])
 
         if id is not None:

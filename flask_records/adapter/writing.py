@@ -34,6 +34,7 @@ class Writer:
         self._fields = fields
         self._model = fields.model
         self._init_names = _init_names(fields.model)
+        self._needed = _needed_by(fields.model)
         self._has_constructor = _has_constructor(fields)
         # The model may itself fill in what a body leaves out.
         self._fills_in = self._has_constructor or bool(
@@ -124,7 +125,7 @@ class Writer:
         if not self._fills_in:
             return self._fields.missing(given)
 
-        return [name for name in _needed_by(self._model) if name not in given]
+        return [name for name in self._needed if name not in given]
 
     def _split(self, values: Record) -> tuple[Record, Record]:
         """Return the values that the constructor takes, and the others."""

@@ -15,7 +15,6 @@ ESCAPE: t.Final = "\\"
 
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
-
 SORTED_JSON: t.Final = "records_sorted_json"
 """What SQLite calls our function that returns JSON text with its names in order."""
 

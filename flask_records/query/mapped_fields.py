@@ -23,7 +23,7 @@ def fields_of(
 
     :param mapper: The mapper of the class.
     :param id: The name of the identifier field, which may begin with an underscore.
-    :param readonly: Fields that can't be written.
+    :param readonly: Fields that a client can't write.
     :raises ValueError: A column or a hybrid property can't be shown.
     """
     for prop in mapper.column_attrs:

@@ -196,21 +196,13 @@ def _ordered(compare: Compare) -> Operator:
     return Operator(compare_values, needs_order=True)
 
 
-def _like(column: t.Any, value: str) -> Expression:
-    return like_exactly(column, value)
-
-
 def _not_like(column: t.Any, value: str) -> Expression:
-    return _is_not_true(_like(column, value))
-
-
-def _ilike(column: t.Any, value: str) -> Expression:
-    return like_any_case(column, value)
+    return _is_not_true(like_exactly(column, value))
 
 
 def _search(column: t.Any, value: str) -> Expression:
     escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], value)
-    return _ilike(column, f"%{escaped}%")
+    return like_any_case(column, f"%{escaped}%")
 
 
 def _regex(column: t.Any, value: str) -> Expression:
@@ -247,9 +239,9 @@ BUILT_IN: dict[str, Operator] = {
 """The operators that every service has. See section 4.2 of the specification."""
 
 ON_WHITELIST: dict[str, Operator] = {
-    "$like": Operator(_like, like),
+    "$like": Operator(like_exactly, like),
     "$notLike": Operator(_not_like, like),
-    "$ilike": Operator(_ilike, like),
+    "$ilike": Operator(like_any_case, like),
     "$regex": Operator(_regex, pattern),
     "$search": Operator(_search, text),
     "$null": Operator(_is_null, flag),
