@@ -1,6 +1,19 @@
 """Record services for Flask, over HTTP, in the manner of FeathersJS."""
 
 from .adapter import SQLAlchemyService as SQLAlchemyService
+from .authentication import authenticate as authenticate
+from .authentication import AuthenticationService as AuthenticationService
+from .authentication import hash_password as hash_password
+from .authentication import limit_to_user as limit_to_user
+from .authentication import OAuthStrategy as OAuthStrategy
+from .authentication import protect as protect
+from .authentication import RedisRevocations as RedisRevocations
+from .authentication import requires as requires
+from .authentication import RevocationStore as RevocationStore
+from .authentication import RevokedTokenMixin as RevokedTokenMixin
+from .authentication import set_user_field as set_user_field
+from .authentication import Strategy as Strategy
+from .authentication import TableRevocations as TableRevocations
 from .context import HookContext as HookContext
 from .context import NO_RESULT as NO_RESULT
 from .context import Params as Params
@@ -29,5 +42,6 @@ from .http.formatter import format_json as format_json
 from .pagination import Page as Page
 from .pagination import Pagination as Pagination
 from .query import Operator as Operator
+from .query import restrict as restrict
 from .service import Service as Service
 from .transaction import Transaction as Transaction

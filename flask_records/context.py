@@ -56,8 +56,17 @@ class Params:
     authenticated: bool = False
     """Whether a strategy has accepted :attr:`authentication`."""
 
+    authenticator: t.Any = None
+    """The authentication service that has accepted it."""
+
     user: t.Any = None
     """The record of the user that is logged in."""
+
+    user_id: t.Any = None
+    """The identifier of the user that is logged in."""
+
+    connection: t.Any = None
+    """The connection that the call came over, where there is one that stays."""
 
     paginate: bool = True
     """Whether find gives a page where the service has pages. ``False`` gives a list
@@ -92,6 +101,9 @@ class HookContext:
 
     result: t.Any = NO_RESULT
     """What the call gives. Set in a before hook, it skips the method."""
+
+    stored: t.Any = NO_RESULT
+    """The result as the method gave it, where a ``readable`` rule looks at it."""
 
     dispatch: t.Any = NO_RESULT
     """What the client sees, if that differs from :attr:`result`."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import typing as t
+from functools import partial
 from weakref import WeakSet
 
 from flask import Blueprint
 from werkzeug.exceptions import HTTPException
 
+from .authentication import AuthenticationService
+from .authentication.access import Access
+from .authentication.access import check_apart
+from .authentication.limits import Limits
 from .errors import RecordsError
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -15,6 +20,7 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import format_json
 from .http.qs import parse
 from .service import Service
+from .signals import add_publisher
 from .signals import CallSignals
 from .signals import METHODS
 
@@ -24,17 +30,28 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flask import Flask
+    from flask import Response
+    from flask_limiter import Limiter
 
+    from .context import Params
     from .http.error_handler import Logger
+    from .signals import EventTransport
     from .typing import BodyParser
     from .typing import ErrorPages
     from .typing import Formatter
+    from .typing import Publisher
     from .typing import QueryParser
+    from .typing import Readable
 
 NOT_PUBLIC = """\
 The service '{path}' needs a token for its calls, but this app has no \
 authentication. Configure RECORDS_AUTHENTICATION, or add the service with \
 'public=True' to let everybody in.\
+"""
+
+NO_SERVICE = """\
+The service '{path}' needs a token for its calls, and nothing issues tokens. Add one: \
+records.add("authentication", AuthenticationService()).\
 """
 
 
@@ -57,6 +74,8 @@ class FlaskRecords:
     :param formatter: Makes the responses of calls. JSON by default.
     :param query_parser: Reads query strings. See section 4.3.9.
     :param body_parsers: Reads bodies, by media type. JSON and forms by default.
+    :param limiter: A ``flask_limiter.Limiter``, which lets clients log in and register
+        only so often, and call what ``RECORDS_LIMITS`` names. No limits by default.
     :param before_request: HTTP middleware in front of every service, and of nothing
         else in the application. See section 4.3.10.
     :param after_request: HTTP middleware behind every service.
@@ -73,11 +92,14 @@ class FlaskRecords:
         formatter: Formatter = format_json,
         query_parser: QueryParser = parse,
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
+        limiter: Limiter | None = None,
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
         self.services: dict[str, Service] = {}
         """The services by path."""
+        self.publishers: dict[str | None, Publisher] = {}
+        """What decides who gets an event, by its name, or ``None`` for all others."""
         signals = CallSignals()
         self.before = signals.before
         """Runs hooks before the method of every service."""
@@ -93,8 +115,11 @@ class FlaskRecords:
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
+        self._limits = None if limiter is None else Limits(limiter)
         self._before_request = tuple(before_request)
         self._after_request = tuple(after_request)
+        self._accesses: dict[str, Access] = {}
+        self._authentications: dict[str, AuthenticationService] = {}
         self._blueprints: dict[str, Blueprint] = {}
         self._apps: WeakSet[Flask] = WeakSet()
 
@@ -111,6 +136,9 @@ class FlaskRecords:
         service: t.Any,
         *,
         public: bool | Collection[str] = False,
+        strategies: Collection[str] = ("jwt",),
+        authentication: str | None = None,
+        readable: Readable | None = None,
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,
@@ -125,9 +153,17 @@ class FlaskRecords:
             or ``users/:user_id/posts``, which become ``params.route``.
         :param service: An object with one or more of the six methods.
         :param public: Which methods need no token: ``True`` for all, or those named.
-            None by default.
+            None by default, and all but remove of an :class:`.AuthenticationService`.
+        :param strategies: The strategies that callers of the others can authenticate
+            with.
+        :param authentication: The path of the authentication service that checks
+            this. The first one that was added by default.
+        :param readable: Which records a user may see: a function of the user, or of
+            ``None``, that returns a query, or ``None`` for all. It holds for every call
+            of a client but create, and for the events that he gets.
         :param methods: The methods that can be called, for example ``["find", "get"]``
-            for a service to read only. All that the object has by default.
+            for a service to read only. Custom methods of the object are named here.
+            Those of the six that the object has by default.
         :param events: The names of custom events. Those of the object by default.
         :param formatter: Makes the responses of this service.
         :param query_parser: Reads the query strings of this service.
@@ -150,7 +186,13 @@ class FlaskRecords:
         if path in self.services:
             raise ValueError(f"There is a service at '{path}' already.")
 
+        if isinstance(service, AuthenticationService):
+            public = public or [name for name in METHODS if name != "remove"]
+            after_request = [*after_request, _forbid_storing]
+
         custom_events = getattr(service, "events", ()) if events is None else events
+        find = partial(self._authentication_or_none, authentication)
+        access = Access(path, find, strategies, authentication)
         added = Service(
             path,
             service,
@@ -158,6 +200,8 @@ class FlaskRecords:
             public=public,
             methods=methods,
             events=custom_events,
+            readable=readable,
+            guards=[*([self._limits] if self._limits else []), access],
         )
         blueprint = ServiceBlueprint(
             added,
@@ -174,16 +218,71 @@ class FlaskRecords:
         for after in (*self._after_request, *after_request):
             blueprint.after_request(after)
 
+        if isinstance(service, AuthenticationService):
+            self._add_authentication(added, service)
+
         for app in self._apps:
-            _check_access(app, added)
+            self._check_access(app, added)
+
+            for one in self._authentications.values():
+                if one.users_path == path:
+                    one.check_users(app, {path: added})
 
         self.services[path] = added
+        self._accesses[path] = access
         self._blueprints[path] = blueprint
 
         for app in self._apps:
             app.register_blueprint(blueprint)
 
+            if self._limits:
+                self._limits.init_app(app, self.services, self._authentications)
+
         return added
+
+    def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
+        """Let the decorated function decide who gets an event of the services that have
+        no function of their own for it: see :meth:`.Service.publish`.
+
+        :param events: The events. All that have no function of their own by default.
+        """
+        return add_publisher(self.publishers, events)
+
+    def carry(self, transport: EventTransport) -> None:
+        """Send the events of all services through a transport too.
+
+        :param transport: What carries them to clients.
+        """
+        self._signals.transports.append(transport)
+
+    def accepts(self, service: Service, params: Params) -> bool:
+        """Return whether a service accepts a login that was found valid.
+
+        :param service: The service.
+        :param params: What was found out about the login.
+        """
+        return self._accesses[service.path].accepts(params)
+
+    @property
+    def authentications(self) -> Mapping[str, AuthenticationService]:
+        """The authentication services by path."""
+        return self._authentications
+
+    def authentication(self, path: str | None = None) -> AuthenticationService:
+        """Return an authentication service.
+
+        :param path: Its path. The first one that was added by default.
+        :raises RuntimeError: There is none.
+        """
+        found = self._authentication_or_none(path)
+
+        if found is None:
+            raise RuntimeError(
+                f"There is no authentication service{f' at {path!r}' if path else ''}."
+                " Add one: records.add('authentication', AuthenticationService())."
+            )
+
+        return found
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. It has
@@ -206,14 +305,38 @@ class FlaskRecords:
             )
 
         for service in self.services.values():
-            _check_access(app, service)
+            self._check_access(app, service)
+            self._check_has_service(service)
+
+        for authentication in self._authentications.values():
+            authentication.init_app(app, self.services)
+
+        for access in self._accesses.values():
+            access.check()
+
+        check_apart(app, self._authentications)
+
+        if self._limits:
+            self._limits.init_app(app, self.services, self._authentications)
+        elif app.config.get("RECORDS_LIMITS"):
+            raise RuntimeError(
+                "RECORDS_LIMITS needs something that counts:"
+                " FlaskRecords(limiter=Limiter(...))."
+            )
 
         app.extensions["records"] = self
         self._apps.add(app)
         app.register_blueprint(
-            Blueprint("flask_records", __package__, template_folder="http/templates")
+            Blueprint(
+                "flask_records",
+                __package__,
+                template_folder="http/templates",
+                static_folder="http/static",
+                static_url_path="/flask_records",
+            )
         )
-        app.register_error_handler(RecordsError, self._errors.handle)
+        # Flask's own way would register it for the status of the base class alone.
+        app.error_handler_spec[None][None][RecordsError] = self._errors.handle
 
         if self._app_errors and not _has_error_handler(app, HTTPException):
             app.register_error_handler(HTTPException, self._errors.handle_http_error)
@@ -221,13 +344,41 @@ class FlaskRecords:
         for blueprint in self._blueprints.values():
             app.register_blueprint(blueprint)
 
+    def _add_authentication(
+        self, added: Service, service: AuthenticationService
+    ) -> None:
+        for app in self._apps:
+            service.init_app(app, self.services)
 
-def _check_access(app: Flask, service: Service) -> None:
-    """Refuse a service that needs tokens in an application that has none."""
-    needs_token = not service.public.issuperset(service.methods)
+        self._authentications[added.path] = service
+        added.after("create", "remove")(service.announce)
+        self.after("update", "patch", "remove")(service.revoke_older)
 
-    if needs_token and not app.config.get("RECORDS_AUTHENTICATION"):
-        raise RuntimeError(NOT_PUBLIC.format(path=service.path))
+    def _authentication_or_none(self, path: str | None) -> AuthenticationService | None:
+        if path is not None:
+            return self._authentications.get(path.strip("/"))
+
+        return next(iter(self._authentications.values()), None)
+
+    def _check_access(self, app: Flask, service: Service) -> None:
+        """Refuse a service that needs tokens in an application that has none."""
+        has_settings = app.config.get("RECORDS_AUTHENTICATION") is not None
+
+        if _needs_token(service) and not has_settings and not self._authentications:
+            raise RuntimeError(NOT_PUBLIC.format(path=service.path))
+
+    def _check_has_service(self, service: Service) -> None:
+        if _needs_token(service) and not self._authentications:
+            raise RuntimeError(NO_SERVICE.format(path=service.path))
+
+
+def _needs_token(service: Service) -> bool:
+    return not service.public.issuperset(service.methods)
+
+
+def _forbid_storing(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _has_error_handler(app: Flask, error: type[Exception]) -> bool:

@@ -1,8 +1,9 @@
-"""The pages of find."""
+"""What find gives: the pages, and the results without what is not to be seen."""
 
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -86,3 +87,22 @@ class Page:
 
 def _is_size(value: t.Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def without(result: t.Any, fields: Collection[str]) -> t.Any:
+    """Return a result without some fields of its records.
+
+    :param result: A record, a list of records, a page, or anything else.
+    :param fields: The names of the fields.
+    """
+    if isinstance(result, Page):
+        data = [without(record, fields) for record in result.data]
+        return Page(result.total, result.limit, result.skip, data)
+
+    if isinstance(result, list):
+        return [without(record, fields) for record in result]
+
+    if isinstance(result, dict) and any(name in result for name in fields):
+        return {name: value for name, value in result.items() if name not in fields}
+
+    return result

@@ -13,8 +13,12 @@ from .errors import BadRequest
 from .errors import is_answer
 from .errors import MethodNotAllowed
 from .errors import NotAuthenticated
+from .errors import without_parameters
 from .globals import call_stack
 from .pagination import Page
+from .pagination import without
+from .query import restrict
+from .signals import add_publisher
 from .signals import call
 from .signals import CallSignals
 from .signals import EVENTS
@@ -28,6 +32,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .typing import Id
+    from .typing import Publisher
+    from .typing import Readable
     from .typing import Record
 
 logger = logging.getLogger(__package__)
@@ -42,7 +48,7 @@ ARGUMENTS: dict[str, Callable[[HookContext], tuple[t.Any, ...]]] = {
     "patch": lambda context: (context.id, context.data),
     "remove": lambda context: (context.id,),
 }
-"""What each method is called with, before the params."""
+"""What each method is called with, before the params. A custom one gets the data."""
 
 
 class Service:
@@ -59,9 +65,16 @@ class Service:
         hooks write is part of the same transaction.
     :param records: The signals of all services.
     :param public: The methods that need no token: all, none, or those named.
-    :param methods: The methods that can be called. All that the object has by default.
+    :param methods: The methods that can be called, custom ones of the object included.
+        Those of the six that it has by default.
     :param events: The names of the custom events of the service.
+    :param guards: What a transport asks before a call: functions of its context, which
+        find out who calls or refuse.
+    :param readable: Which records a user may see: a function of the user, or of
+        ``None``, that returns a query, or ``None`` for all. It holds for every call of
+        a client but create, and for events.
     :raises TypeError: The object has none of the six methods.
+    :raises ValueError: A custom method is not there.
     """
 
     def __init__(
@@ -73,14 +86,19 @@ class Service:
         public: bool | Collection[str] = False,
         methods: Collection[str] = METHODS,
         events: Collection[str] = (),
+        guards: Collection[Callable[[HookContext], None]] = (),
+        readable: Readable | None = None,
     ) -> None:
         self.path = path
         """Where the service is found."""
         self.target = target
         """The object that has the methods."""
-        allowed = self._method_names("methods", methods)
-        self.methods = tuple(
-            name for name in METHODS if name in allowed and _has_method(target, name)
+        self.custom_methods = tuple(name for name in methods if name not in METHODS)
+        """The names of the methods beyond the six."""
+        self._check_custom()
+        self.methods = (
+            *(name for name in METHODS if name in methods and _has(target, name)),
+            *self.custom_methods,
         )
         """The names of the methods that the service has."""
         self.custom_events = tuple(events)
@@ -91,14 +109,29 @@ class Service:
             raise TypeError(f"The service '{path}' has none of the methods {names}.")
 
         if isinstance(public, bool):
-            public = METHODS if public else ()
+            public = (*METHODS, *self.custom_methods) if public else ()
 
-        self.public = self._method_names("public", public)
+        self.public = self._checked_public(public)
         """The names of the methods that need no token."""
-        self._hidden = frozenset(getattr(target, "hidden", ()))
+        self._guards = tuple(guards)
+        self.readable = readable
+        """The query of the records that a user may see, as a function of the user."""
+        self.publishers: dict[str | None, Publisher] = {}
+        """What decides who gets an event, by its name, or ``None`` for all others."""
+        self.sends_events: bool = getattr(target, "sends_events", True)
+        """Whether clients get its events, unless they are published on purpose."""
+        hidden = getattr(target, "hidden", ())
+        # It may be a method of the object's own, too.
+        self._hidden = frozenset(() if callable(hidden) else hidden)
+        self._relationships = frozenset(getattr(target, "relationships", ()))
+        self._check_multi: Callable[[str], None] = getattr(
+            target, "check_multi", _nothing
+        )
         self._begin: Callable[[str], None] = getattr(target, "begin", _nothing)
         self._all = records
-        own = CallSignals(METHODS, (*EVENTS.values(), *self.custom_events))
+        own = CallSignals(
+            (*METHODS, *self.custom_methods), (*EVENTS.values(), *self.custom_events)
+        )
         self.before = own.before
         """Runs hooks before the method."""
         self.after = own.after
@@ -172,6 +205,16 @@ class Service:
         """
         return self._internal("remove", params, id)
 
+    def custom(self, method: str, data: t.Any, params: Params | None = None) -> t.Any:
+        """Return what a custom method gives.
+
+        :param method: The name of the method.
+        :param data: What it is given.
+        :param params: What accompanies the call.
+        :raises MethodNotAllowed: The service has no such method.
+        """
+        return self._internal(method, params, None, data)
+
     def _find(self, params: Params | None = None) -> list[Record] | Page:
         """:meth:`find` without hooks and events."""
         return t.cast("list[Record] | Page", self._bare("find", params))
@@ -212,20 +255,40 @@ class Service:
 
         self._send_later(event, record, call_stack.get())
 
+    def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
+        """Let the decorated function decide who gets an event: a function of the
+        event's name, the record and the context that returns the names of channels.
+        Who is in one of them gets the event, unless he may not see the record.
+
+        :param events: The events. All that have no function of their own by default.
+        :raises ValueError: The service has no such event.
+        """
+        known = t.cast("tuple[str, ...]", self.events.senders)
+        return add_publisher(self.publishers, events, known)
+
     def check_access(self, context: HookContext) -> None:
         """Refuse an external call that needs a token and has none that is valid. A
         transport asks this before it looks at the query and the data.
 
         :param context: The call, with its provider and what is known of the caller.
-        :raises NotAuthenticated: The call needs a token.
+        :raises NotAuthenticated: The call needs a token, or has a wrong one.
+        :raises RecordsError: What else a guard of the service refuses with.
         """
-        params = context.params
-
-        if params.provider is None or context.method in self.public:
+        if context.params.provider is None:
             return
 
-        if not params.authenticated:
+        for guard in self._guards:
+            guard(context)
+
+        if context.method not in self.public and not context.params.authenticated:
             raise NotAuthenticated("Not authenticated")
+
+    def visible(self, result: t.Any) -> t.Any:
+        """Return a result without the fields that no client sees.
+
+        :param result: A record, a list of records, a page, or anything else.
+        """
+        return without(result, self._hidden)
 
     def call(self, context: HookContext) -> HookContext:
         """Run a call: hooks, the method, hooks, the commit, events. Return its context,
@@ -250,17 +313,28 @@ class Service:
 
         if context.params.provider is not None:
             context.params.client_fields = _names_in(context.data)
+            self._limit_to_readable(context)
 
         self._all.before.run(context.method, context)
         self.before.run(context.method, context)
 
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
+            context.stored = _copied(context.result) if self.readable else NO_RESULT
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
         self._hide(context)
         self._send_events(context)
+
+    def _limit_to_readable(self, context: HookContext) -> None:
+        if self.readable is None or context.method == "create":
+            return
+
+        condition = self.readable(context.params.user)
+
+        if condition:
+            restrict(context.params, condition)
 
     def _fail(self, context: HookContext, error: Exception) -> None:
         if is_answer(error):
@@ -291,9 +365,14 @@ class Service:
         ):
             raise BadRequest(REPLACES_MANY)
 
+        # Before hooks do for each what is then refused for all.
+        if context.method == "create" and isinstance(context.data, list):
+            self._check_multi("create")
+
     def _call_method(self, context: HookContext) -> t.Any:
         method = getattr(self.target, context.method)
-        return call(method, *ARGUMENTS[context.method](context), context.params)
+        arguments = ARGUMENTS.get(context.method, ARGUMENTS["create"])
+        return call(method, *arguments(context), context.params)
 
     def _internal(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
@@ -313,39 +392,42 @@ class Service:
 
     def _hide(self, context: HookContext) -> None:
         if self._hidden and context.params.provider is not None:
-            context.dispatch = self._without_hidden(context.sent)
-
-    def _without_hidden(self, result: t.Any) -> t.Any:
-        if isinstance(result, Page):
-            data = [self._without_hidden(record) for record in result.data]
-            return Page(result.total, result.limit, result.skip, data)
-
-        if isinstance(result, list):
-            return [self._without_hidden(record) for record in result]
-
-        if isinstance(result, dict) and not self._hidden.isdisjoint(result):
-            return {k: v for k, v in result.items() if k not in self._hidden}
-
-        return result
+            context.dispatch = self.visible(context.sent)
 
     def _send_events(self, context: HookContext) -> None:
         event = EVENTS.get(context.method)
 
-        if event is None:
+        if event is None or not self.sends_events:
             return
 
-        sent = context.sent
+        sent, facts = _listed(context.sent), _listed(context.stored)
 
-        for record in sent if isinstance(sent, list) else [sent]:
-            self._send_later(event, record, context)
+        # A hook may have made another result.
+        if len(facts) != len(sent):
+            facts = sent
+
+        for record, fact in zip(sent, facts, strict=True):
+            self._send_later(event, record, context, fact)
 
     def _send_later(
-        self, event: str, record: t.Any, context: HookContext | None
+        self,
+        event: str,
+        record: t.Any,
+        context: HookContext | None,
+        facts: t.Any = NO_RESULT,
     ) -> None:
-        visible = self._without_hidden(record)
-        after_commit(lambda: self._send(event, visible, context))
+        # Another user may not see the records that the caller has seen with it.
+        visible = without(record, self._hidden | self._relationships)
+        known = visible if facts is NO_RESULT else facts
 
-    def _send(self, event: str, record: t.Any, context: HookContext | None) -> None:
+        for transport in self._all.transports:
+            transport.prepare(self, visible)
+
+        after_commit(lambda: self._send(event, visible, known, context))
+
+    def _send(
+        self, event: str, record: t.Any, facts: t.Any, context: HookContext | None
+    ) -> None:
         for signal in (self.events, self._all.events):
             if signal.is_muted:
                 continue
@@ -353,18 +435,33 @@ class Service:
             for receiver in signal.receivers_for(event):
                 try:
                     call(receiver, event, record, context)
-                except Exception:
+                except Exception as error:
                     # The call is committed: a receiver can't undo it any more.
+                    without_parameters(error)
                     logger.exception("A receiver of '%s %s' failed.", self.path, event)
 
-    def _method_names(self, option: str, names: Collection[str]) -> frozenset[str]:
+        for transport in self._all.transports:
+            try:
+                transport.deliver(self, event, record, facts, context)
+            except Exception:
+                # As above.
+                logger.exception("'%s %s' could not be sent.", self.path, event)
+
+    def _checked_public(self, names: Collection[str]) -> frozenset[str]:
         for name in names:
-            if name not in METHODS:
+            if name not in METHODS and name not in self.custom_methods:
                 raise ValueError(
-                    f"'{option}' of '{self.path}' names '{name}', which is no method."
+                    f"'public' of '{self.path}' names '{name}', which is no method."
                 )
 
         return frozenset(names)
+
+    def _check_custom(self) -> None:
+        for name in self.custom_methods:
+            if name.startswith("_") or not _has(self.target, name):
+                raise ValueError(
+                    f"'methods' of '{self.path}' names '{name}', which is no method."
+                )
 
 
 def _names_in(data: t.Any) -> frozenset[str]:
@@ -372,11 +469,22 @@ def _names_in(data: t.Any) -> frozenset[str]:
     return frozenset(name for body in bodies if isinstance(body, dict) for name in body)
 
 
+def _listed(result: t.Any) -> list[t.Any]:
+    return result if isinstance(result, list) else [result]
+
+
+def _copied(result: t.Any) -> t.Any:
+    if isinstance(result, list):
+        return [_copied(record) for record in result]
+
+    return dict(result) if isinstance(result, dict) else result
+
+
 def _nothing(method: str) -> None:
-    """Begin a call of a service that has nothing to begin."""
+    """Stand in for what the object of a service does not do before a call."""
 
 
-def _has_method(target: t.Any, name: str) -> bool:
+def _has(target: t.Any, name: str) -> bool:
     return callable(getattr(target, name, None))
 
 

@@ -17,10 +17,17 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
 
+    from .context import HookContext
+    from .service import Service
+    from .typing import Publisher
+
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
 METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
 """The six methods of a service."""
+
+READS: t.Final = ("find", "get")
+"""The methods that write nothing."""
 
 EVENTS: t.Final = {
     "create": "created",
@@ -118,6 +125,34 @@ class OrderedSignal(Signal):
             )
 
 
+class EventTransport(t.Protocol):
+    """Carries events to clients."""
+
+    def prepare(self, service: Service, record: t.Any) -> None:
+        """Get ready for an event of the transaction in progress.
+
+        :param service: The service that will send it.
+        :param record: What is sent.
+        """
+
+    def deliver(
+        self,
+        service: Service,
+        event: str,
+        record: t.Any,
+        facts: t.Any,
+        context: HookContext | None,
+    ) -> None:
+        """Send an event to those who may have it, after the commit.
+
+        :param service: The service that sends it.
+        :param event: Its name.
+        :param record: What is sent.
+        :param facts: The record as it is stored, which tells who may see it.
+        :param context: The call that caused it, if there was one.
+        """
+
+
 class CallSignals:
     """The four signals of a service, or of all services of an extension.
 
@@ -132,6 +167,35 @@ class CallSignals:
         self.after = OrderedSignal("Runs after the method.", methods)
         self.error = OrderedSignal("Runs when something went wrong.", methods)
         self.events = OrderedSignal("Runs after the commit, once a record.", events)
+        self.transports: list[EventTransport] = []
+        """What carries events to clients."""
+
+
+def add_publisher(
+    publishers: dict[str | None, Publisher],
+    events: Collection[str],
+    known: Collection[str] | None = None,
+) -> Callable[[Publisher], Publisher]:
+    """Return a decorator that keeps a function that decides who gets an event.
+
+    :param publishers: Where it is kept.
+    :param events: The names of the events, or none for all others.
+    :param known: The events that there are. Any by default.
+    :raises ValueError: There is no such event.
+    """
+    for event in events:
+        if known is not None and event not in known:
+            raise ValueError(
+                f"There is no event '{event}'. There is: {', '.join(known)}."
+            )
+
+    def decorator(publisher: Publisher) -> Publisher:
+        for event in events or (None,):
+            publishers[event] = publisher
+
+        return publisher
+
+    return decorator
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:

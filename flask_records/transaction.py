@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import ExitStack
 from contextvars import ContextVar
 
 from .errors import Unavailable
@@ -10,6 +11,7 @@ from .errors import Unavailable
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Hashable
+    from contextlib import AbstractContextManager
     from contextvars import Token
     from types import TracebackType
 
@@ -21,6 +23,9 @@ NO_TRANSACTION = """\
 This needs a call of a service around it. Use the service that 'FlaskRecords.add' \
 returned, or open a 'Transaction'.\
 """
+
+
+UNDONE: t.Final = "The database has undone the call. Try again."
 
 
 class Savepoint(t.Protocol):
@@ -71,7 +76,9 @@ class Transaction:
         self._token: Token[Transaction | None] | None = None
         self._participants: dict[Hashable, Participant] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
+        self._before_commit: list[Callable[[], t.Any]] = []
         self._after_commit: list[Callable[[], None]] = []
+        self._held: dict[str, AbstractContextManager[t.Any]] = {}
         self._is_broken = False
 
     def __enter__(self) -> t.Self:
@@ -102,12 +109,34 @@ class Transaction:
 
         return transaction
 
+    @classmethod
+    def current_or_none(cls) -> Transaction | None:
+        """Return the innermost transaction, if there is one."""
+        return _current.get()
+
+    def before_commit(self, function: Callable[[], t.Any]) -> None:
+        """Call a function in the end of the outermost transaction, as a part of it. It
+        is not called if this part is undone.
+
+        :param function: What it raises undoes the transaction.
+        """
+        self._before_commit.append(function)
+
     def after_commit(self, function: Callable[[], None]) -> None:
         """Call a function once the outermost transaction has been committed.
 
         :param function: It must not raise.
         """
         self._after_commit.append(function)
+
+    def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
+        """Hold a lock from before the outermost commit until the functions after it
+        have run. Locks are taken in the order of their keys.
+
+        :param key: What the lock is known by.
+        :param lock: A context manager.
+        """
+        self._outermost._held.setdefault(key, lock)
 
     def join(self, key: Hashable, make: Callable[[], P]) -> P:
         """Return the participant of a key, made on the first use in the outermost
@@ -147,10 +176,19 @@ class Transaction:
             return
 
         for savepoint in reversed(self._savepoints.values()):
-            savepoint.commit()
+            self._keep(savepoint)
 
         if self._parent is not None:
+            self._parent._before_commit += self._before_commit
             self._parent._after_commit += self._after_commit
+
+    def _keep(self, savepoint: Savepoint) -> None:
+        try:
+            savepoint.commit()
+        except Exception as error:
+            # It has gone with the whole transaction, as after a deadlock.
+            self._outermost._is_broken = True
+            raise Unavailable(UNDONE) from error
 
     def _roll_back_part(self) -> None:
         for savepoint in reversed(self._savepoints.values()):
@@ -162,23 +200,41 @@ class Transaction:
                 self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
-        try:
+        with ExitStack() as locks:
+            try:
+                if committing:
+                    self._commit(locks)
+                else:
+                    self._rollback()
+            finally:
+                for participant in self._participants.values():
+                    participant.close()
+
             if committing:
-                self._commit()
-            else:
-                self._rollback()
-        finally:
-            for participant in self._participants.values():
-                participant.close()
+                for function in self._after_commit:
+                    function()
 
-        if committing:
-            for function in self._after_commit:
-                function()
+    def _prepare(self) -> None:
+        # What is written here belongs to the transaction, too.
+        token = _current.set(self)
 
-    def _commit(self) -> None:
         try:
+            for function in self._before_commit:
+                function()
+        finally:
+            _current.reset(token)
+
+    def _lock(self, locks: ExitStack) -> None:
+        for key in sorted(self._held):
+            locks.enter_context(self._held[key])
+
+    def _commit(self, locks: ExitStack) -> None:
+        try:
+            self._prepare()
+            self._lock(locks)
+
             if self._is_broken:
-                raise Unavailable("The database has undone the call. Try again.")
+                raise Unavailable(UNDONE)
 
             for participant in self._participants.values():
                 participant.commit()
@@ -189,6 +245,20 @@ class Transaction:
     def _rollback(self) -> None:
         for participant in self._participants.values():
             participant.rollback()
+
+
+def before_commit(function: Callable[[], t.Any]) -> None:
+    """Call a function in the end of the transaction in progress, or at once if there is
+    none.
+
+    :param function: What it raises undoes the transaction.
+    """
+    transaction = _current.get()
+
+    if transaction is None:
+        function()
+    else:
+        transaction.before_commit(function)
 
 
 def after_commit(function: Callable[[], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Awaitable
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 
 if t.TYPE_CHECKING:
@@ -27,6 +28,12 @@ EventReceiver: t.TypeAlias = (
     "Callable[[str, Record, HookContext | None], Awaitable[None] | None]"
 )
 """A function of the event's name, the record and the context of the call."""
+
+Publisher: t.TypeAlias = "Callable[[str, Record, HookContext | None], Iterable[str]]"
+"""Names the channels whose members get an event."""
+
+Readable: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
+"""Makes the query of the records that a user may see, or ``None`` for all."""
 
 Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
 """Makes the response of a call. See section 4.3.11 of the specification."""

@@ -7,6 +7,7 @@ from urllib.request import urlopen
 import pytest
 from flask import Flask
 
+from flask_records import AuthenticationService
 from flask_records import BadRequest
 from flask_records import FlaskRecords
 
@@ -56,14 +57,27 @@ class Nothing:
         return None
 
 
+class Custom(ReadOnly):
+    text = "no method"
+
+    def shout(self, data, params):
+        return {"text": data["text"].upper(), "query": params.query}
+
+    def _secret(self, data, params):
+        raise AssertionError
+
+
 @pytest.fixture
 def client():
     records = FlaskRecords(app_errors=True, logger=False)
     records.add("calls", Calls(), public=True)
     records.add("readonly", ReadOnly(), public=True)
     records.add("nothing", Nothing(), public=True)
+    records.add("authentication", AuthenticationService())
     records.add("private", ReadOnly())
     records.add("partly", Calls(), public=["find"])
+    records.add("custom", Custom(), public=True, methods=["find", "shout"])
+    records.add("closed", Custom(), public=["find"], methods=["find", "shout"])
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
     records.init_app(app)
@@ -342,6 +356,70 @@ def test_token_is_asked_for_before_hooks_run(client, seen):
 
 def test_public_method_of_a_service_needs_no_token(client):
     assert client.get("/partly").json["method"] == "find"
+
+
+def test_header_names_a_custom_method(client):
+    headers = {"X-Service-Method": "shout"}
+
+    response = client.post("/custom?x=1", json={"text": "hey"}, headers=headers)
+
+    assert (response.status_code, response.json) == (
+        200,
+        {"text": "HEY", "query": {"x": "1"}},
+    )
+
+
+@pytest.mark.parametrize("name", ["find", "remove", "whisper", "_secret", "__init__"])
+def test_header_names_no_other_method(client, name):
+    response = client.post("/custom", json={}, headers={"X-Service-Method": name})
+
+    assert (response.status_code, response.json["message"]) == (
+        405,
+        f"Method `{name}` is not supported by this endpoint.",
+    )
+
+
+@pytest.mark.parametrize("verb", ["GET", "PUT", "PATCH", "DELETE"])
+def test_custom_method_is_named_by_post_only(client, verb):
+    headers = {"X-Service-Method": "shout"}
+
+    response = client.open("/custom", method=verb, json={"text": "a"}, headers=headers)
+
+    assert "HEY" not in response.text
+
+
+def test_custom_method_needs_a_body(client):
+    response = client.post("/custom", headers={"X-Service-Method": "shout"})
+
+    assert (response.status_code, response.json["message"]) == (400, "No data provided")
+
+
+def test_custom_method_that_is_not_public_needs_a_token(client):
+    for name in ("shout", "whisper"):
+        response = client.post("/closed", json={}, headers={"X-Service-Method": name})
+
+        assert response.status_code == 401
+
+
+def test_hooks_run_around_a_custom_method(client):
+    calls = []
+    custom = client.application.extensions["records"]["custom"]
+    custom.before("shout")(lambda method, context: calls.append(method))
+    custom.after()(lambda method, context: calls.append(context.result["text"]))
+
+    client.post("/custom", json={"text": "a"}, headers={"X-Service-Method": "shout"})
+
+    assert calls == ["shout", "A"]
+
+
+def test_service_with_custom_methods_alone_allows_post(client):
+    assert client.options("/custom").headers["Allow"] == "GET,POST"
+
+
+@pytest.mark.parametrize("name", ["whisper", "_secret", "text"])
+def test_custom_method_has_to_be_there(name):
+    with pytest.raises(ValueError, match=f"names '{name}', which is no method"):
+        FlaskRecords().add("custom", Custom(), methods=["find", name])
 
 
 def test_underscored_methods_are_not_reachable(client):

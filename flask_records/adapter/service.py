@@ -11,11 +11,12 @@ from ..errors import MethodNotAllowed
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import Fields
+from ..query import matches
 from ..query import Query
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
-from ..signals import EVENTS
 from ..signals import METHODS
+from ..signals import READS
 from .audience import Audience
 from .database_errors import translated
 from .populate import Populate
@@ -91,6 +92,8 @@ class SQLAlchemyService:
         """The name of the identifier field."""
         self._inside = Audience.of(everything, known)
         self._outside = Audience.of(visible, known)
+        self.relationships = frozenset(visible.mapper.relationships.keys())
+        """The names of what ``$populate`` shows, which no event holds."""
         self._session_source = session
         self._populate = Populate(visible, populate or {})
 
@@ -106,14 +109,25 @@ class SQLAlchemyService:
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that writes takes SQLite's write
-        lock here, before its hooks read what they decide by.
+        lock here, before its hooks read what they decide by. A custom method may write.
 
         :param method: The name of the method that is called.
         """
         scope = joined_session(self._session_source)
 
-        if method in EVENTS:
+        if method not in READS:
             scope.begin_writing(self._inside.fields.mapper)
+
+    def matches(self, record: Record, query: Record) -> bool | None:
+        """Return whether a record meets a query, or ``None`` if only the database can
+        tell.
+
+        :param record: The record, typed or as it is in JSON.
+        :param query: A query of fields.
+        :raises BadRequest: The query is not understood.
+        """
+        where = Query.parse(query, self._syntax).where
+        return matches(self._inside.fields, where, record)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
@@ -152,7 +166,7 @@ class SQLAlchemyService:
         bodies = data if isinstance(data, list) else [data]
 
         if bodies is data:
-            self._check_multi("create")
+            self.check_multi("create")
 
         reader = self._reader(params)
         reader.check()
@@ -160,7 +174,7 @@ class SQLAlchemyService:
         every = audience.writer.created(data, params.client_fields)
         instances = [audience.writer.instance(values) for values in every]
 
-        with translated(audience.fields, _given(*every)):
+        with translated(audience.fields, _given(params, *every)):
             session.add_all(instances)
             session.flush()
 
@@ -185,7 +199,7 @@ class SQLAlchemyService:
         :raises BadRequest: The data does not fit the fields.
         """
         if id is None:
-            self._check_multi("patch")
+            self.check_multi("patch")
 
         reader = self._reader(params, is_one=id is not None)
         values = reader.audience.writer.merged(data, params.client_fields)
@@ -199,7 +213,7 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         """
         if id is None:
-            self._check_multi("remove")
+            self.check_multi("remove")
 
         reader = self._reader(params, is_one=id is not None)
         instances = reader.instances(id)
@@ -217,7 +231,7 @@ class SQLAlchemyService:
         instances = reader.instances(id)
         audience = reader.audience
 
-        with translated(audience.fields, _given(values)):
+        with translated(audience.fields, _given(reader.params, values)):
             for instance in instances:
                 audience.writer.assign(instance, values)
 
@@ -238,16 +252,24 @@ class SQLAlchemyService:
         session = joined_session(self._session_source).session
         return Reader(session, self._audience(params), query, params, self._populate)
 
-    def _check_multi(self, method: str) -> None:
+    def check_multi(self, method: str) -> None:
+        """Refuse a method on many records, unless ``multi`` allows it.
+
+        :param method: The name of the method.
+        :raises MethodNotAllowed: It does not.
+        """
         if method not in self.multi:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
 
 
-def _given(*every: Record) -> set[str]:
-    """Return the names of the fields that are given a value."""
-    return {
+def _given(params: Params, *every: Record) -> set[str]:
+    """Return the names of the fields that are given a value: those by the client, if
+    there are any, since he can mend them.
+    """
+    names = {
         name for values in every for name, value in values.items() if value is not None
     }
+    return names.intersection(params.client_fields) or names
 
 
 def _multi_methods(multi: bool | Collection[str]) -> frozenset[str]:

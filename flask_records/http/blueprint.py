@@ -6,8 +6,10 @@ import re
 import typing as t
 
 from flask import Blueprint
+from flask import current_app
 from flask import request
 from flask import Response
+from werkzeug.exceptions import HTTPException
 
 from ..context import HookContext
 from ..context import Params
@@ -31,6 +33,9 @@ if t.TYPE_CHECKING:
 
 PROVIDER: t.Final = "rest"
 
+PREFIX: t.Final = "records:"
+"""What the names of blueprints begin with."""
+
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
 
@@ -53,7 +58,10 @@ METHODS: t.Final = {
 
 VERBS: t.Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
-HAS_BODY: t.Final = frozenset({"create", "update", "patch"})
+HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
+
+METHOD_HEADER: t.Final = "X-Service-Method"
+"""The header of a POST that names a custom method."""
 
 
 class ServiceBlueprint:
@@ -84,6 +92,7 @@ class ServiceBlueprint:
             verb
             for verb in VERBS
             if any(METHODS.get((verb, one)) in service.methods for one in (False, True))
+            or (verb == "POST" and service.custom_methods)
         )
 
     def make(self) -> Blueprint:
@@ -124,24 +133,47 @@ class ServiceBlueprint:
         self._service.check_access(context)
         context.params.query = self._query(context)
 
-        if context.method in HAS_BODY and context.method in self._service.methods:
+        if (
+            context.method not in HAS_NO_BODY
+            and context.method in self._service.methods
+        ):
             context.data = read_body(request, context.method, self._body_parsers)
 
         self._service.call(context)
         return self._formatter(context)
 
     def _context(self, id: str | None, route: dict[str, t.Any]) -> HookContext:
-        verb = "GET" if request.method == "HEAD" else request.method
         params = Params(provider=PROVIDER, route=route, headers=request.headers)
+
+        try:
+            method = self._method(id)
+        except MethodNotAllowed:
+            # Who may not call at all is not told what there is.
+            self._service.check_access(HookContext(self._service, "create", params))
+            raise
+
+        return HookContext(self._service, method, params, id)
+
+    def _method(self, id: str | None) -> str:
+        verb = "GET" if request.method == "HEAD" else request.method
         method = METHODS.get((verb, id is not None))
 
         if method is None:
-            self._service.check_access(HookContext(self._service, "create", params))
             raise MethodNotAllowed(
                 f"{verb} is not allowed on a record. Use /{self._service.path}."
             )
 
-        return HookContext(self._service, method, params, id)
+        return self._method_of_post() if method == "create" else method
+
+    def _method_of_post(self) -> str:
+        name = request.headers.get(METHOD_HEADER) or "create"
+
+        if name != "create" and name not in self._service.custom_methods:
+            raise MethodNotAllowed(
+                f"Method `{name}` is not supported by this endpoint."
+            )
+
+        return name
 
     def _query(self, context: HookContext) -> dict[str, t.Any]:
         if not request.query_string:
@@ -168,9 +200,29 @@ class ServiceBlueprint:
         return response
 
 
+def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:
+    """Return the path of the service at an address of the current application, and the
+    values of its placeholders. ``None`` if there is no service.
+
+    :param path: The address, without a record.
+    """
+    try:
+        urls = current_app.url_map.bind("")
+        endpoint, route = urls.match(f"/{path.strip('/')}", method="GET")
+    except HTTPException:
+        return None, {}
+
+    name, _, kind = endpoint.rpartition(".")
+
+    if kind != "many" or not name.startswith(PREFIX):
+        return None, {}
+
+    return name.removeprefix(PREFIX).replace("%2E", "."), dict(route)
+
+
 def blueprint_name(path: str) -> str:
     """Return the name of the blueprint of a service.
 
     :param path: The path of the service.
     """
-    return "records:" + path.replace(".", "%2E")
+    return PREFIX + path.replace(".", "%2E")

@@ -19,6 +19,7 @@ from ..errors import is_answer
 from ..errors import NotFound
 from ..errors import RecordsError
 from ..errors import to_records_error
+from ..errors import without_parameters
 from .formatter import dumps
 from .formatter import JSON
 
@@ -170,4 +171,4 @@ def _words(name: str) -> str:
 
 
 def _traceback(error: Exception) -> t.Any:
-    return (type(error), error, error.__traceback__)
+    return (type(error), without_parameters(error), error.__traceback__)

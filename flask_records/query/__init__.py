@@ -2,7 +2,9 @@
 
 from .field import Field as Field
 from .fields import Fields as Fields
+from .matching import matches as matches
 from .operators import Operator as Operator
+from .restriction import restrict as restrict
 from .syntax import Query as Query
 from .syntax import Syntax as Syntax
 from .translator import Translator as Translator

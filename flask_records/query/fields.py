@@ -15,6 +15,12 @@ from .field import Field
 from .mapped_fields import fields_of
 
 
+class TrustedName(str):
+    """The name of a field in a condition of the application, for which no field is
+    hidden. No client can send one.
+    """
+
+
 class Fields:
     """The fields of a model that one kind of caller knows of.
 
@@ -69,8 +75,10 @@ class Fields:
 
         :raises BadRequest: There is no such field, as far as the caller can tell.
         """
+        known = self._every if isinstance(name, TrustedName) else self._readable
+
         try:
-            return self._readable[name]
+            return known[name]
         except KeyError:
             raise BadRequest(
                 f"'{name}' is not a field.", errors={name: "is not a field"}
@@ -157,6 +165,22 @@ class Fields:
                 errors[name] = "is required"
 
         return values, errors
+
+    def is_unique(self, name: str) -> bool:
+        """Return whether the database lets only one record have a value of a field.
+
+        :param name: The name of a field that can be read.
+        """
+        prop = self.mapper.attrs.get(name)
+        column = prop.columns[0] if isinstance(prop, orm.ColumnProperty) else None
+
+        if not isinstance(column, sa.Column) or not isinstance(column.table, sa.Table):
+            return False
+
+        kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
+        constraints = [c for c in column.table.constraints if isinstance(c, kinds)]
+        indexes = [index for index in column.table.indexes if index.unique]
+        return any(list(one.columns) == [column] for one in (*constraints, *indexes))
 
     def missing(self, values: Collection[str]) -> list[str]:
         """Return the names of the fields that a new record needs and does not have.

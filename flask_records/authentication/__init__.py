@@ -1,0 +1,15 @@
+"""Who calls: logins, tokens and passwords."""
+
+from .hooks import authenticate as authenticate
+from .hooks import hash_password as hash_password
+from .hooks import limit_to_user as limit_to_user
+from .hooks import protect as protect
+from .hooks import set_user_field as set_user_field
+from .middleware import requires as requires
+from .oauth_strategy import OAuthStrategy as OAuthStrategy
+from .revocation import RedisRevocations as RedisRevocations
+from .revocation import RevocationStore as RevocationStore
+from .revocation import RevokedTokenMixin as RevokedTokenMixin
+from .revocation import TableRevocations as TableRevocations
+from .service import AuthenticationService as AuthenticationService
+from .strategies import Strategy as Strategy

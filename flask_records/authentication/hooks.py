@@ -1,0 +1,166 @@
+"""Hooks for services that know their users."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..context import NO_RESULT
+from ..errors import BadRequest
+from ..errors import Forbidden
+from ..errors import NotAuthenticated
+from ..globals import current_records
+from ..pagination import without
+from ..query import restrict
+from .access import admit
+from .passwords import MAX_LENGTH
+
+if t.TYPE_CHECKING:
+    from ..context import HookContext
+    from ..context import Params
+    from ..typing import Hook
+    from ..typing import Id
+
+
+def authenticate(*strategies: str, service: str | None = None) -> Hook:
+    """Return a before hook that lets only those pass whom one of the strategies
+    accepts. Calls in Python pass, unless they have ``params.authentication``.
+
+    Services that are not public do this by themselves.
+
+    :param strategies: Their names. ``"jwt"`` by default.
+    :param service: The path of the authentication service. The first one by default.
+    """
+    accepted = strategies or ("jwt",)
+
+    def hook(method: str, context: HookContext) -> None:
+        params = context.params
+        known = params.authentication
+
+        if known is None:
+            if params.provider is not None:
+                raise NotAuthenticated("Not authenticated")
+
+            return
+
+        found = current_records.authentication(service)
+        is_same = params.authenticator in (None, found)
+
+        if (
+            not params.authenticated
+            or not is_same
+            or known.get("strategy") not in accepted
+        ):
+            admit(found, params, accepted)
+
+    return hook
+
+
+def hash_password(*fields: str, service: str | None = None) -> Hook:
+    """Return a before hook for create, update and patch that replaces passwords by
+    their hashes. Absent ones stay absent, and null stays null.
+
+    :param fields: The fields with passwords. ``"password"`` by default.
+    :param service: The path of the authentication service whose settings say what a
+        hash costs. The first one by default.
+    """
+    names = fields or ("password",)
+
+    def hook(method: str, context: HookContext) -> None:
+        for body in context.bodies:
+            for name in names:
+                if body.get(name) is not None:
+                    body[name] = _hash(name, body[name], service)
+
+    return hook
+
+
+def protect(*fields: str) -> Hook:
+    """Return an after hook that leaves fields out of what clients and the receivers of
+    events see. The result, which hooks and calls in Python get, keeps them.
+
+    Fields that nobody may filter or sort by either are better ``hidden``.
+
+    :param fields: Their names.
+    """
+
+    def hook(method: str, context: HookContext) -> None:
+        if context.sent is not NO_RESULT:
+            context.dispatch = without(context.sent, frozenset(fields))
+
+    return hook
+
+
+def set_user_field(field: str) -> Hook:
+    """Return a before hook for create, update and patch that makes the caller the owner
+    of what he writes. A patch that does not name the field leaves it as it is. Calls in
+    Python without a user pass.
+
+    :param field: The field with the identifier of the owner.
+    """
+
+    def hook(method: str, context: HookContext) -> None:
+        owner = _user_id(context.params)
+
+        if owner is None:
+            return
+
+        for body in context.bodies:
+            if method != "patch" or field in body:
+                body[field] = owner
+
+    return hook
+
+
+def limit_to_user(field: str) -> Hook:
+    """Return a before hook that shows a caller his own records only. Others are not
+    found, whatever the method; create is not concerned. Calls in Python without a user
+    pass.
+
+    :param field: The field with the identifier of the owner.
+    """
+
+    def hook(method: str, context: HookContext) -> None:
+        owner = _user_id(context.params)
+
+        if owner is not None:
+            restrict(context.params, {field: owner})
+
+    return hook
+
+
+def _user_id(params: Params) -> Id:
+    """Return the identifier of the caller, or ``None`` for a call in Python without a
+    user.
+    """
+    owner = params.user_id
+
+    # A call in Python may name a user, too.
+    if owner is None and isinstance(params.user, dict):
+        owner = params.user.get(current_records.authentication().id)
+
+    if owner is not None:
+        return owner
+
+    if params.provider is None:
+        return None
+
+    if params.authenticated:
+        raise Forbidden("This needs a login of a user.")
+
+    raise NotAuthenticated("Not authenticated")
+
+
+def _hash(name: str, password: t.Any, service: str | None) -> str:
+    if not isinstance(password, str):
+        raise BadRequest(f"'{name}' is not text.", errors={name: "is not text"})
+
+    if not password:
+        raise BadRequest(f"'{name}' is empty.", errors={name: "is empty"})
+
+    if len(password) > MAX_LENGTH:
+        raise BadRequest(
+            f"'{name}' has {MAX_LENGTH} characters at most.",
+            errors={name: "is too long"},
+        )
+
+    return current_records.authentication(service).settings.passwords.hash(password)

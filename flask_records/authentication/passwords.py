@@ -1,0 +1,160 @@
+"""Passwords: hashed, verified, and hashed again when they should be."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from functools import cached_property
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error
+from argon2.exceptions import InvalidHashError
+from werkzeug.security import check_password_hash
+
+from ..errors import BadRequest
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_LENGTH: t.Final = 1024
+"""How many characters a password has at most."""
+
+NO_BCRYPT = """\
+A user has a password hash of bcrypt, and the package 'bcrypt' is not installed. \
+Install 'flask-record-services[bcrypt]'.\
+"""
+
+
+@dataclass(frozen=True)
+class Passwords:
+    """Hashes passwords with Argon2id, and verifies those that Argon2, Werkzeug (scrypt
+    and PBKDF2) or bcrypt have hashed.
+
+    Each check takes :attr:`memory`, and no more checks run at once in a process than
+    it has processors: others wait. They run in threads of their own, because a thread
+    keeps the memory that it has used.
+    """
+
+    memory: int = 19 * 1024
+    """How many KiB of memory a check takes."""
+
+    passes: int = 2
+    """How often a check goes through the memory."""
+
+    threads: int = 1
+    """How many threads a check runs on."""
+
+    def hash(self, password: str) -> str:
+        """Return the hash of a password.
+
+        :param password: The password.
+        :raises BadRequest: It is too long.
+        """
+        return t.cast("str", _run(self._hasher.hash, _encoded(password)))
+
+    def verify(self, password: str, hash: str | None) -> bool:
+        """Return whether a password is the one that was hashed. It takes as long
+        without a hash.
+
+        :param password: What somebody says is the password.
+        :param hash: The hash, or ``None`` where there is no password.
+        :raises BadRequest: The password is too long.
+        """
+        secret = _encoded(password)
+        check = _check_of(hash) if hash else None
+
+        if check is None or hash is None:
+            _run(self._verify_argon2, secret, self._nobody)
+            return False
+
+        return t.cast("bool", _run(check, self, secret, hash))
+
+    def needs_update(self, hash: str) -> bool:
+        """Return whether a hash was made in another way than new ones are.
+
+        :param hash: A hash that was just verified.
+        """
+        try:
+            return self._hasher.check_needs_rehash(hash)
+        except InvalidHashError:
+            return True
+
+    def _verify_argon2(self, secret: bytes, hash: str) -> bool:
+        try:
+            return self._hasher.verify(hash, secret)
+        except (Argon2Error, InvalidHashError, ValueError):
+            return False
+
+    def _verify_bcrypt(self, secret: bytes, hash: str) -> bool:
+        try:
+            import bcrypt
+        except ImportError:
+            raise RuntimeError(NO_BCRYPT) from None
+
+        try:
+            # What made the hash looked at no more of the password.
+            return bcrypt.checkpw(secret[:72], hash.encode())
+        except ValueError:
+            return False
+
+    def _verify_werkzeug(self, secret: bytes, hash: str) -> bool:
+        try:
+            return check_password_hash(hash, secret.decode("utf-8", "surrogatepass"))
+        except (ValueError, OverflowError, TypeError):
+            return False
+
+    @cached_property
+    def _hasher(self) -> PasswordHasher:
+        return PasswordHasher(
+            time_cost=self.passes, memory_cost=self.memory, parallelism=self.threads
+        )
+
+    @cached_property
+    def _nobody(self) -> str:
+        return t.cast("str", _run(self._hasher.hash, os.urandom(16)))
+
+
+CHECKS: dict[str, Callable[[Passwords, bytes, str], bool]] = {
+    "$argon2": Passwords._verify_argon2,
+    "$2a$": Passwords._verify_bcrypt,
+    "$2b$": Passwords._verify_bcrypt,
+    "$2y$": Passwords._verify_bcrypt,
+    "scrypt:": Passwords._verify_werkzeug,
+    "pbkdf2:": Passwords._verify_werkzeug,
+}
+"""What verifies a hash, by how it begins."""
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count() or 1, "passwords")
+
+
+# The threads of a process are not those of its children.
+os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
+def _run(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
+    return _threads().submit(function, *args).result()
+
+
+def _check_of(hash: str) -> Callable[[Passwords, bytes, str], bool] | None:
+    for start, check in CHECKS.items():
+        if hash.startswith(start):
+            return check
+
+    return None
+
+
+def _encoded(password: str) -> bytes:
+    if len(password) > MAX_LENGTH:
+        raise BadRequest(
+            f"A password has {MAX_LENGTH} characters at most.",
+            errors={"password": "is too long"},
+        )
+
+    # JSON can hold halves of characters, which have no bytes of their own.
+    return password.encode("utf-8", "surrogatepass")

@@ -1,0 +1,451 @@
+"""The service that issues tokens."""
+
+from __future__ import annotations
+
+import typing as t
+
+from flask import current_app
+
+from ..context import HookContext
+from ..context import Params
+from ..errors import BadRequest
+from ..errors import NotAuthenticated
+from ..errors import NotFound
+from ..errors import RecordsError
+from ..globals import current_records
+from ..pagination import without
+from ..signals import call
+from ..transaction import before_commit
+from .oauth_strategy import LOGIN
+from .oauth_strategy import OAUTH
+from .oauth_strategy import OAuthStrategy
+from .revocation import Revocations
+from .settings import Settings
+from .strategies import JWT
+from .strategies import LOCAL
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from flask import Flask
+    from werkzeug.datastructures import Headers
+
+    from ..query import Fields
+    from ..service import Service
+    from ..typing import Id
+    from ..typing import Record
+    from .revocation import RevocationStore
+    from .strategies import Strategy
+
+EVENTS: t.Final = {"create": "login", "remove": "logout"}
+"""The event that each method sends."""
+
+EXTENSION: t.Final = "records_authentication"
+"""Where an application keeps the settings of its authentication services."""
+
+
+TOKEN: t.Final = frozenset({"accessToken"})
+"""What no event of a login has."""
+
+NO_ID_FIELD: t.Final = """\
+{setting}['oauth'][{provider!r}] needs a field '{field}' of '{users}': text that is \
+unique and can be null.\
+"""
+
+
+class AuthenticationService:
+    """Issues access tokens to users, and says who a token, or what else a client sends,
+    belongs to. Add it as ``authentication``: see section 5 of the specification.
+
+    The first one that is added is what services ask by default.
+
+    :param users: The path of the service that has the users.
+    :param username: The field of a user that he logs in with.
+    :param password: The field that has the hash of his password.
+    :param normalize: Makes the user name of what was typed, for example
+        :meth:`str.lower` where names are kept so. Taken as it is by default.
+    :param strategies: Ways to authenticate besides ``local`` and ``jwt``, by name. They
+        replace those of the same name.
+    :param revocations: Where tokens that are not valid any more are kept. Without it a
+        token is valid until it expires.
+    :param settings: The name of the application's setting for this service.
+    """
+
+    events = tuple(EVENTS.values())
+    sends_events = False
+
+    def __init__(
+        self,
+        users: str = "users",
+        *,
+        username: str = "email",
+        password: str = "password",
+        normalize: Callable[[str], str] | None = None,
+        strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
+        revocations: RevocationStore | None = None,
+        settings: str = "RECORDS_AUTHENTICATION",
+    ) -> None:
+        self.username = username
+        """The field of a user that he logs in with."""
+        self.password = password
+        """The field that has the hash of his password."""
+        self.strategies: dict[str, Strategy | OAuthStrategy] = {
+            "jwt": JWT,
+            "local": LOCAL,
+            **(strategies or {}),
+        }
+        """The ways to authenticate, by name."""
+        self.revocations = (
+            Revocations(revocations, users.strip("/")) if revocations else None
+        )
+        """Where tokens that are not valid any more are kept, if they are."""
+        self.users_path = users.strip("/")
+        """The path of the service that has the users."""
+        self._normalize = normalize
+        self._setting = settings
+
+    def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:
+        """Read the settings of an application, and add the views for its OAuth
+        providers if it has some.
+
+        :param app: The application.
+        :param services: The services of the extension.
+        :raises RuntimeError: A setting is missing or wrong.
+        """
+        settings = Settings.of(app, self._setting)
+
+        for option in ("strategies", "parse_strategies"):
+            for name in getattr(settings, option) or ():
+                if name not in self.strategies:
+                    raise RuntimeError(
+                        f"{self._setting}['{option}'] names '{name}', which is not a"
+                        f" strategy. There is: {', '.join(self.strategies)}."
+                    )
+
+        app.extensions.setdefault(EXTENSION, {})[self] = settings
+
+        if settings.oauth.providers:
+            self.check_users(app, services)
+            self._add_oauth(app)
+
+    def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
+        """Look whether users have the fields that the providers of an application need.
+
+        :param app: The application.
+        :param services: The services of the extension.
+        :raises RuntimeError: A field is missing, or not unique.
+        """
+        users = services.get(self.users_path)
+        fields = _fields_of(users) if users else None
+
+        for provider in self.settings_of(app).oauth.providers.values():
+            if fields is not None and not _is_unique(fields, provider.id_field):
+                raise RuntimeError(
+                    NO_ID_FIELD.format(
+                        setting=self._setting,
+                        provider=provider.name,
+                        users=self.users_path,
+                        field=provider.id_field,
+                    )
+                )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the current application."""
+        return t.cast("Settings", current_app.extensions[EXTENSION][self])
+
+    def settings_of(self, app: Flask) -> Settings:
+        """Return the settings of an application.
+
+        :param app: The application.
+        """
+        return t.cast("Settings", app.extensions[EXTENSION][self])
+
+    @property
+    def users(self) -> Service:
+        """The service that has the users.
+
+        :raises RuntimeError: There is none.
+        """
+        try:
+            return current_records[self.users_path]
+        except KeyError:
+            raise RuntimeError(
+                f"There is no service '{self.users_path}' with the users. Add it, or"
+                " name another one: AuthenticationService(users=...)."
+            ) from None
+
+    @property
+    def id(self) -> str:
+        """The name of the identifier field of users."""
+        return getattr(self.users.target, "id", "id")
+
+    @property
+    def user_fields(self) -> Fields | None:
+        """The fields of users, or ``None`` if their service does not tell."""
+        return _fields_of(self.users)
+
+    @property
+    def as_service(self) -> Service:
+        """The service that was made of this object, with its hooks."""
+        return next(
+            service
+            for service in current_records.services.values()
+            if service.target is self
+        )
+
+    def strategy(self, name: str) -> Strategy | OAuthStrategy:
+        """Return a way to authenticate.
+
+        :param name: Its name, or that of a configured OAuth provider.
+        """
+        return self.strategies.get(name, OAUTH)
+
+    def create(self, data: t.Any, params: Params) -> Record:
+        """Return an access token for what a client logs in with, and who he is. See
+        section 2.2 of the specification.
+
+        :param data: The name of the strategy and what it needs.
+        :param params: What accompanies the call.
+        :raises NotAuthenticated: The login failed.
+        """
+        allowed = self.settings.strategies
+
+        # Only the server can say that somebody was at a provider.
+        if LOGIN in params.extra:
+            allowed = (*allowed, params.extra[LOGIN].provider.name)
+
+        result = self.authenticate(data, params, allowed)
+
+        if "accessToken" in result:
+            return result
+
+        token, payload = self.create_token(result.get("user"))
+        known = {**result["authentication"], "accessToken": token, "payload": payload}
+        return {"accessToken": token, **result, "authentication": known}
+
+    def remove(self, id: Id, params: Params) -> Record:
+        """Return what the token of the call says, which is not valid any more if there
+        are ``revocations``.
+
+        :param id: The token of the call, or ``None``.
+        :param params: What accompanies the call.
+        :raises NotAuthenticated: The call has no valid token, or the id is another one.
+        """
+        known = params.authentication or {}
+        result = self.authenticate(known, params, self.settings.strategies)
+
+        if id is not None and id != result.get("accessToken"):
+            raise NotAuthenticated("Invalid access token")
+
+        payload = result["authentication"].get("payload")
+
+        if self.revocations and payload:
+            self.revocations.revoke_token(payload)
+
+        return result
+
+    def authenticate(
+        self, data: t.Any, params: Params, allowed: t.Collection[str]
+    ) -> Record:
+        """Return the result of a strategy: ``authentication``, ``user`` and what else
+        it gives.
+
+        :param data: The name of the strategy and what it needs.
+        :param params: What accompanies the call.
+        :param allowed: The names of the strategies that are accepted.
+        :raises NotAuthenticated: It was refused.
+        """
+        name = data.get("strategy") if isinstance(data, dict) else None
+
+        if not name:
+            raise _invalid("no `strategy` set")
+
+        if not isinstance(name, str) or name not in allowed:
+            raise _invalid("strategy not allowed in authStrategies")
+
+        result = call(self.strategy(name).authenticate, self, data, params)
+        known = {"strategy": name, **result.get("authentication", {})}
+        return {**result, "authentication": known}
+
+    def parse(self, headers: Headers) -> Record | None:
+        """Return what the headers of a request say of who makes it, for the first
+        strategy that finds something.
+
+        :param headers: The headers.
+        """
+        names = self.settings.parse_strategies
+
+        for name in self.strategies if names is None else names:
+            parse = self.strategies[name].parse
+            found = parse(headers) if parse else None
+
+            if found is not None:
+                return {"strategy": name, **found}
+
+        return None
+
+    def announce(self, method: str, context: HookContext) -> None:
+        """Send ``login`` or ``logout`` after the commit, with the result of the call
+        but for the token.
+
+        :param method: The name of the method.
+        :param context: The call of this service.
+        """
+        known = without(context.result["authentication"], TOKEN)
+        result = {**without(context.result, TOKEN), "authentication": known}
+        context.service.emit(EVENTS[method], result)
+
+    def revoke_older(self, method: str, context: HookContext) -> None:
+        """Refuse the tokens that were issued until now for users that are removed, or
+        whose password was changed.
+
+        :param method: The name of the method.
+        :param context: The call of any service.
+        """
+        if self.revocations is None or context.path != self.users_path:
+            return
+
+        if not self._is_password_changed(context):
+            return
+
+        found = context.result if context.id is None else [{self.id: context.id}]
+        lifetime = self.settings.tokens.lifetime
+        revoke = self.revocations.revoke_user
+        ids = [user[self.id] for user in found]
+
+        # Whoever logs in until the commit does so with the password before.
+        before_commit(lambda: [revoke(id, lifetime) for id in ids])
+
+    def _is_password_changed(self, context: HookContext) -> bool:
+        # An update makes null of what it does not name, unless that is hidden.
+        is_lost = context.method == "update" and self.password not in getattr(
+            context.service.target, "hidden", ()
+        )
+        is_named = any(self.password in body for body in context.bodies)
+        return context.method == "remove" or is_lost or is_named
+
+    def create_token(self, user: Record | None) -> tuple[str, Record]:
+        """Return a new access token and what it says.
+
+        :param user: The user it is for.
+        :raises NotAuthenticated: There is no user.
+        """
+        if user is None:
+            raise NotAuthenticated("A token is issued for a user only.")
+
+        subject = user[self.id]
+        later = self.revocations.issued_before(subject) if self.revocations else 0
+        return self.settings.tokens.create_token(subject, issued_at=later)
+
+    def verify_token(self, token: t.Any) -> Record:
+        """Return what an access token says.
+
+        :param token: What a client sent.
+        :raises NotAuthenticated: It is not valid, or not any more.
+        """
+        payload = self.settings.tokens.verify_token(token)
+
+        if self.revocations and self.revocations.is_revoked(payload):
+            raise NotAuthenticated("jwt revoked")
+
+        return payload
+
+    def get_user(self, id: Id) -> Record:
+        """Return a user as hooks and clients may see him: without the fields that are
+        hidden or protected. The service of the users is called with its hooks, as from
+        Python; a hook that raises keeps the user out.
+
+        :param id: His identifier.
+        :raises NotAuthenticated: There is no such user.
+        """
+        context = HookContext(self.users, "get", Params(), id)
+
+        try:
+            user = self.users.visible(self.users.call(context).sent)
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated("The user of the token is gone.") from error
+
+        if not isinstance(user, dict):
+            raise NotAuthenticated("The user of the token is gone.")
+
+        return t.cast("Record", without(user, {self.password}))
+
+    def login(self, username: str, password: str) -> Record:
+        """Return the user with a name and a password. Takes as long if there is none.
+
+        :param username: What was typed as the name.
+        :param password: What was typed as the password.
+        :raises NotAuthenticated: There is no such user, or it is not his password.
+        """
+        user = self._find_user(username) or {}
+        hash = user.get(self.password)
+        passwords = self.settings.passwords
+
+        if not passwords.verify(password, hash) or not password:
+            raise NotAuthenticated("Invalid login")
+
+        if passwords.needs_update(user[self.password]):
+            self._replace_hash(user, passwords.hash(password))
+
+        return self.get_user(user[self.id])
+
+    def _add_oauth(self, app: Flask) -> None:
+        try:
+            from .oauth import OAuthBlueprint
+        except ImportError as error:
+            raise RuntimeError(
+                f"{self._setting}['oauth'] needs 'flask-record-services[oauth]'."
+            ) from error
+
+        settings = self.settings_of(app)
+
+        for name in settings.oauth.providers:
+            if not isinstance(self.strategy(name), OAuthStrategy):
+                raise RuntimeError(
+                    f"{self._setting}['oauth'][{name!r}] has the name of a strategy."
+                )
+
+        if "records_oauth" in app.blueprints:
+            raise RuntimeError(
+                f"{self._setting}['oauth'] is the second one: only one authentication"
+                " service of an application can have providers."
+            )
+
+        blueprint = OAuthBlueprint(app, self, settings.oauth).make("/oauth")
+        app.register_blueprint(blueprint)
+
+    def _find_user(self, username: str) -> Record | None:
+        if self._normalize:
+            username = self._normalize(username)
+
+        if not username:
+            return None
+
+        # A client's query has no part in this.
+        query = {self.username: username, "$limit": 1}
+        found = self.users._find(Params(query=query, paginate=False))
+        return next(iter(t.cast("list[Record]", found)), None)
+
+    def _replace_hash(self, user: Record, hash: str) -> None:
+        # Somebody may have changed the password meanwhile.
+        unchanged = Params(query={self.password: user[self.password]})
+
+        try:
+            self.users._patch(user[self.id], {self.password: hash}, unchanged)
+        except RecordsError as error:
+            current_app.logger.warning("A hash stays as it is: %s", error.name)
+
+
+def _invalid(reason: str) -> NotAuthenticated:
+    return NotAuthenticated(f"Invalid authentication information ({reason})")
+
+
+def _fields_of(users: Service) -> Fields | None:
+    fields_for = getattr(users.target, "fields_for", None)
+    return fields_for(Params()) if fields_for else None
+
+
+def _is_unique(fields: Fields, name: str) -> bool:
+    return name in fields.names and fields.is_unique(name)

@@ -1,0 +1,163 @@
+"""Access tokens: made, signed and verified."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+import uuid
+from dataclasses import dataclass
+
+import jwt
+
+from ..errors import NotAuthenticated
+
+if t.TYPE_CHECKING:
+    from ..typing import Record
+
+DAY: t.Final = 24 * 60 * 60
+
+MAX_LENGTH: t.Final = 8192
+"""How many characters a token has at most."""
+
+MAX_TIME: t.Final = 2**53
+"""The latest time that is understood, in seconds since 1970."""
+
+CLAIMS: t.Final = ("iat", "exp", "aud", "iss", "sub", "jti")
+"""What every token says."""
+
+REFUSALS: dict[type[jwt.InvalidTokenError], str] = {
+    jwt.ExpiredSignatureError: "jwt expired",
+    jwt.ImmatureSignatureError: "jwt not active",
+    jwt.InvalidSignatureError: "invalid signature",
+    jwt.InvalidAlgorithmError: "invalid algorithm",
+    jwt.InvalidAudienceError: "jwt audience invalid. expected: {audience}",
+    jwt.InvalidIssuerError: "jwt issuer invalid. expected: {issuer}",
+}
+"""What is said of a token that is not valid."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Makes access tokens for users and verifies those that clients send. See section
+    5.3 of the specification.
+    """
+
+    signing_key: t.Any
+    """What new tokens are signed with: a secret, or a private key."""
+
+    verifying_keys: tuple[t.Any, ...]
+    """What tokens are verified with, one after the other."""
+
+    algorithm: str = "HS256"
+    """The one algorithm that is used and accepted."""
+
+    audience: str = "https://yourdomain.com"
+    """Who the tokens are for."""
+
+    issuer: str = "feathers"
+    """Who issues them."""
+
+    lifetime: int = DAY
+    """How many seconds a token is valid."""
+
+    def create_token(
+        self, subject: t.Any, *, issued_at: int = 0, **claims: t.Any
+    ) -> tuple[str, Record]:
+        """Return a new token and what it says.
+
+        :param subject: The identifier of the user, which becomes text.
+        :param issued_at: The time since 1970 in seconds, if that is later than now.
+        :param claims: What the token says besides.
+        """
+        issued_at = max(int(time.time()), issued_at)
+        payload = {
+            **claims,
+            "iat": issued_at,
+            "exp": issued_at + self.lifetime,
+            "aud": self.audience,
+            "iss": self.issuer,
+            "sub": str(subject),
+            "jti": str(uuid.uuid4()),
+        }
+        token = jwt.encode(
+            payload, self.signing_key, self.algorithm, headers={"typ": "access"}
+        )
+        return token, payload
+
+    def verify_token(self, token: t.Any) -> Record:
+        """Return what a token says.
+
+        :param token: What a client sent.
+        :raises NotAuthenticated: It is not a token of ours that is valid now.
+        """
+        if not isinstance(token, str):
+            raise NotAuthenticated("jwt must be a string")
+
+        if token.count(".") != 2 or len(token) > MAX_LENGTH:
+            raise NotAuthenticated("jwt malformed")
+
+        payload = self._decode(token)
+
+        # Not all of it is looked at where the signature is right.
+        times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
+
+        if not all(map(_is_time, times)) or not _is_text(
+            payload["jti"], payload["sub"]
+        ):
+            raise NotAuthenticated("invalid token")
+
+        return payload
+
+    def _decode(self, token: str) -> Record:
+        refused: Exception = jwt.InvalidSignatureError()
+
+        for key in self.verifying_keys:
+            try:
+                return self._decode_with(key, token)
+            except jwt.InvalidSignatureError as error:
+                refused = error
+            except (jwt.InvalidTokenError, ValueError, OverflowError) as error:
+                refused = error
+                break
+
+        raise NotAuthenticated(self._refusal(refused)) from refused
+
+    def _decode_with(self, key: t.Any, token: str) -> Record:
+        return jwt.decode(
+            token,
+            key,
+            algorithms=[self.algorithm],
+            audience=self.audience,
+            issuer=self.issuer,
+            # Other servers of this interface issue the subject as a number, too, and
+            # clocks differ.
+            options={
+                "require": list(CLAIMS),
+                "verify_iat": False,
+                "verify_sub": False,
+            },
+        )
+
+    def _refusal(self, error: Exception) -> str:
+        if isinstance(error, jwt.MissingRequiredClaimError):
+            return f"jwt has no {error.claim}"
+
+        for kind, message in REFUSALS.items():
+            if isinstance(error, kind):
+                return message.format(audience=self.audience, issuer=self.issuer)
+
+        return "invalid token"
+
+
+def _is_time(value: t.Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= MAX_TIME
+
+
+def _is_text(*values: t.Any) -> bool:
+    """Return whether values are text, or whole numbers, that a database can hold."""
+    try:
+        "".join(map(str, values)).encode()
+    except UnicodeEncodeError:
+        return False
+
+    return all(type(value) in (str, int) for value in values)

@@ -1,0 +1,139 @@
+"""An application with users who log in, and tokens of all kinds for it."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from contextlib import contextmanager
+
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from jwt.api_jws import encode
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import NotAuthenticated
+from flask_records import SQLAlchemyService
+from flask_records import Strategy
+
+from .models import Base
+from .models import User
+
+SECRET = "s" * 32
+
+ANN = {"email": "ann@example.com", "password": "correct horse"}
+
+LOGIN = {"strategy": "local", **ANN}
+
+CHEAP = {"memory": 64, "passes": 1}
+"""A cost of passwords for tests that are about something else."""
+
+ABSENT = object()
+"""What a token does not say."""
+
+
+class Echo:
+    """Answers what the call knows of the caller, but for the token."""
+
+    def find(self, params):
+        return known(params)
+
+    def get(self, id, params):
+        return known(params)
+
+    def create(self, data, params):
+        return known(params)
+
+
+def known(params):
+    said = params.authentication or {}
+    return {
+        "user": params.user,
+        "authentication": {k: v for k, v in said.items() if k != "accessToken"},
+        "authenticated": params.authenticated,
+        "extra": params.extra,
+    }
+
+
+def authenticate_by_key(service, data, params):
+    if data.get("key") != "robot's key":
+        raise NotAuthenticated("Invalid API key")
+
+    return {"robot": "R2"}
+
+
+def key_in(headers):
+    key = headers.get("X-Api-Key")
+    return None if key is None else {"key": key}
+
+
+API_KEY = Strategy(authenticate_by_key, key_in)
+
+
+def make_records(*, users=None, **options):
+    """An extension with users, and with services that are closed or public."""
+    records = FlaskRecords(app_errors=True)
+    options = {"strategies": {"api-key": API_KEY}, **options}
+    records.add("authentication", AuthenticationService(**options))
+    service = users or SQLAlchemyService(User, hidden=["password"])
+    added = records.add("users", service, public=["create"])
+    added.before("create", "update", "patch")(hash_password())
+    records.add("secrets", Echo())
+    records.add("vault", Echo(), strategies=["jwt", "api-key"])
+    records.add("echo", Echo(), public=True)
+    return records
+
+
+@contextmanager
+def serving(records, settings=None, *, url="sqlite://", base=Base, **config):
+    """A client of an application, whose only user is Ann if there are users."""
+    app = Flask("tests")
+    db = SQLAlchemy(model_class=base)
+    settings = {"secret": SECRET, "passwords": CHEAP} if settings is None else settings
+    app.config.update(
+        RECORDS_AUTHENTICATION=settings, SQLALCHEMY_DATABASE_URI=url, **config
+    )
+    db.init_app(app)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+    try:
+        client = app.test_client()
+
+        if "users" in records.services:
+            assert client.post("/users", json=ANN).status_code == 201
+
+        yield client
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.drop_all()
+            db.engine.dispose()
+
+
+def log_in(client, path="/authentication"):
+    return client.post(path, json=LOGIN).json["accessToken"]
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def signed(key=SECRET, algorithm="HS256", headers=None, **claims):
+    """A token for Ann that says something else than it should."""
+    now = int(time.time())
+    payload = {
+        "iat": now,
+        "exp": now + 60,
+        "aud": "https://yourdomain.com",
+        "iss": "feathers",
+        "sub": "1",
+        "jti": str(uuid.uuid4()),
+        **claims,
+    }
+    said = {name: value for name, value in payload.items() if value is not ABSENT}
+    return encode(json.dumps(said).encode(), key, algorithm, headers=headers)
