@@ -1,0 +1,346 @@
+"""Logging in at a provider: the way there, and the way back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import typing as t
+from urllib.parse import urlsplit
+
+from authlib.common.errors import AuthlibBaseError
+from flask import Blueprint
+from flask import current_app
+from flask import request
+from flask import Response
+from flask import url_for
+from itsdangerous import BadData
+from itsdangerous import URLSafeTimedSerializer
+from joserfc.errors import JoseError
+from requests import RequestException
+
+from ..context import Params
+from ..errors import BadRequest
+from ..errors import Conflict
+from ..errors import NotAuthenticated
+from ..errors import NotFound
+from ..errors import RecordsError
+from ..http.formatter import dumps
+from ..http.formatter import empty
+from ..http.formatter import JSON
+from .oauth_client import client_options
+from .oauth_client import in_time
+from .oauth_client import ProviderClient
+from .oauth_client import raw_profile
+from .oauth_client import Registry
+from .oauth_strategy import LOGIN
+from .oauth_strategy import OAuthLogin
+from .redirects import with_answer
+
+if t.TYPE_CHECKING:
+    from flask import Flask
+    from flask.typing import ResponseReturnValue
+
+    from ..typing import Record
+    from .oauth_settings import OAuthSettings
+    from .oauth_strategy import OAuthStrategy
+    from .providers import Provider
+    from .service import AuthenticationService
+
+LIFETIME: t.Final = 10 * 60
+"""How many seconds a user has to log in at the provider."""
+
+MAX_COOKIE: t.Final = 3800
+"""How many characters of a login can be kept. Browsers drop larger cookies."""
+
+CODE = re.compile("[a-z_]{1,40}")
+"""What an error of OAuth is called."""
+
+DENIED: t.Final = "The login was cancelled."
+
+LOST: t.Final = "The login took too long, or began in another browser. Try again."
+
+SILENT: t.Final = "{title} does not answer at the moment. Try again later."
+
+NONSENSE: t.Final = "{title} gave an answer that is not understood. Try again later."
+
+EMAIL_TAKEN: t.Final = """\
+There is a user with this email already. Log in as this user, then connect {title}.\
+"""
+
+PROFILE_TAKEN: t.Final = "This login of {title} belongs to another user."
+
+TROUBLES: tuple[type[Exception], ...] = (
+    AttributeError,
+    AuthlibBaseError,
+    JoseError,
+    LookupError,
+    RequestException,
+    RuntimeError,
+    TimeoutError,
+    TypeError,
+    ValueError,
+)
+"""What a provider can cause: it is away, or its answer is not as it should be."""
+
+
+class OAuthBlueprint:
+    """Makes the two views of an authentication service for one application: see the
+    last two rows of section 4.1 of the specification.
+
+    :param app: The application, which has a secret key.
+    :param service: The authentication service.
+    :param settings: The providers, and where users come back to.
+    :raises RuntimeError: There is nothing to sign with.
+    """
+
+    def __init__(
+        self, app: Flask, service: AuthenticationService, settings: OAuthSettings
+    ) -> None:
+        self._service = service
+        self._settings = settings
+        self._states = _serializer(app, service)
+        registry = Registry()
+        self._clients: dict[str, ProviderClient] = {
+            name: registry.register(name, **client_options(provider))
+            for name, provider in settings.providers.items()
+        }
+        registry.init_app(app)
+
+    def make(self, path: str) -> Blueprint:
+        """Return the blueprint.
+
+        :param path: Where it is found, such as ``/oauth``.
+        """
+        blueprint = Blueprint("records_oauth", __package__, url_prefix=path)
+        blueprint.add_url_rule("/<provider>", "start", self._start)
+        blueprint.add_url_rule(
+            "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
+        )
+        blueprint.after_request(_keep_private)
+        return blueprint
+
+    def _start(self, provider: str) -> ResponseReturnValue:
+        found = self._provider(provider)
+        query = request.args.to_dict()
+        target = self._settings.redirects.target(query.pop("redirect", ""))
+
+        try:
+            link = self._link(query.pop("feathers_token", None))
+            redirect_uri = self._callback_url(provider)
+            create_url = self._clients[provider].create_authorization_url
+            sent = in_time(create_url, redirect_uri)
+        except RecordsError as error:
+            return _refused(target, error)
+        except TROUBLES as error:
+            return _refused(target, _trouble(found, error))
+
+        kept = {
+            "provider": provider,
+            "nonce": sent.get("nonce"),
+            "code_verifier": sent["code_verifier"],
+            "redirect_uri": redirect_uri,
+            "target": target,
+            "link": link,
+            "query": query,
+        }
+        text = str(self._states.dumps({"state": sent["state"], **kept}))
+
+        if len(text) > MAX_COOKIE:
+            return _refused(target, BadRequest("The query of the login is too long."))
+
+        response = _redirect(sent["url"])
+        response.set_cookie(
+            _cookie_name(sent["state"]),
+            text,
+            max_age=LIFETIME,
+            path=urlsplit(redirect_uri).path,
+            httponly=True,
+            # A form that another site posts comes with no other cookies.
+            samesite="None" if found.posts_back else "Lax",
+            secure=found.posts_back or redirect_uri.startswith("https:"),
+        )
+        return response
+
+    def _callback(self, provider: str) -> ResponseReturnValue:
+        found = self._provider(provider)
+        answer = request.form if request.method == "POST" else request.args
+        state = answer.get("state", "")
+        kept = self._kept(provider, state)
+
+        if kept is None:
+            # Some providers leave out the state when they deny.
+            message = DENIED if "error" in answer else LOST
+            target = self._settings.redirects.target("")
+            return _refused(target, NotAuthenticated(message))
+
+        try:
+            response = self._logged_in(found, kept, answer.to_dict())
+        except RecordsError as error:
+            response = _refused(kept["target"], error)
+
+        # A state is good for one answer.
+        path = urlsplit(kept["redirect_uri"]).path
+        response.delete_cookie(_cookie_name(state), path=path)
+        return response
+
+    def _logged_in(
+        self, provider: Provider, kept: Record, answer: dict[str, str]
+    ) -> Response:
+        if "error" in answer or "code" not in answer:
+            raise NotAuthenticated(DENIED)
+
+        try:
+            raw = {
+                **(_posted_profile(answer) if provider.posts_back else {}),
+                **in_time(
+                    raw_profile,
+                    self._clients[provider.name],
+                    provider,
+                    kept,
+                    answer["code"],
+                ),
+            }
+            login = OAuthLogin(provider, raw, kept["link"])
+            strategy = self._service.strategy(provider.name)
+            t.cast("OAuthStrategy", strategy).profile(login)
+        except TROUBLES as error:
+            raise _trouble(provider, error) from error
+
+        result = self._result(login, kept["query"])
+
+        if kept["target"] is None:
+            return Response(dumps(result), mimetype=JSON)
+
+        token = result["accessToken"]
+        return _redirect(with_answer(kept["target"], access_token=token))
+
+    def _result(self, login: OAuthLogin, query: Record) -> Record:
+        name = login.provider.name
+        service = self._service.as_service
+
+        def call() -> Record:
+            params = Params(query=dict(query), extra={LOGIN: login})
+            return t.cast("Record", service.create({"strategy": name}, params))
+
+        try:
+            return call()
+        except Conflict:
+            # The same profile may have logged in for the first time at this moment.
+            try:
+                return call()
+            except Conflict as error:
+                raise self._conflict(login.provider, error) from error
+
+    def _conflict(self, provider: Provider, error: Conflict) -> Conflict:
+        if self._service.username in error.errors:
+            return Conflict(EMAIL_TAKEN.format(title=provider.title))
+
+        if provider.id_field in error.errors:
+            return Conflict(PROFILE_TAKEN.format(title=provider.title))
+
+        return error
+
+    def _link(self, token: str | None) -> t.Any:
+        """Return the identifier of the user who wants his account linked."""
+        if token is None:
+            return None
+
+        # Another site could link the visitor's login to an account of its own.
+        if request.headers.get("Sec-Fetch-Site") == "cross-site" and (
+            not self._settings.redirects.allows(request.referrer)
+        ):
+            raise BadRequest("Another site can't connect a login.")
+
+        payload = self._service.verify_token(token)
+        return str(self._service.get_user(payload["sub"])[self._service.id])
+
+    def _callback_url(self, provider: str) -> str:
+        base = self._settings.base_url
+
+        if base is None:
+            return url_for("records_oauth.callback", provider=provider, _external=True)
+
+        path = url_for("records_oauth.callback", provider=provider)
+        return base.rstrip("/") + path.removeprefix(request.script_root)
+
+    def _kept(self, provider: str, state: str) -> Record | None:
+        text = request.cookies.get(_cookie_name(state), "")
+
+        try:
+            kept = t.cast("Record", self._states.loads(text, max_age=LIFETIME))
+        except BadData:
+            return None
+
+        is_same = (kept["provider"], kept["state"]) == (provider, state)
+        return kept if is_same else None
+
+    def _provider(self, name: str) -> Provider:
+        if name not in self._settings.providers:
+            raise NotFound(f"There is no login with '{name}'.")
+
+        return self._settings.providers[name]
+
+
+def _posted_profile(answer: dict[str, str]) -> Record:
+    """Return what comes with the first answer only, as the name at Apple."""
+    try:
+        name = json.loads(answer.get("user", "{}"))["name"]
+        parts = [name.get("firstName"), name.get("lastName")]
+        return {"name": " ".join(part for part in parts if part)}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # It is no more than a name to show.
+        return {}
+
+
+def _trouble(provider: Provider, error: Exception) -> NotAuthenticated:
+    # What a provider says of it may hold what it was sent.
+    code = getattr(error, "error", None)
+    known = code if isinstance(code, str) and CODE.fullmatch(code) else ""
+    current_app.logger.warning(
+        "The login at %s failed: %s %s", provider.name, type(error).__name__, known
+    )
+    is_away = isinstance(error, (RequestException, TimeoutError))
+    message = SILENT if is_away else NONSENSE
+    return NotAuthenticated(message.format(title=provider.title))
+
+
+def _refused(target: str | None, error: RecordsError) -> Response:
+    """Return the way back of a login that failed."""
+    if target is None:
+        raise error
+
+    return _redirect(with_answer(target, error=error.message))
+
+
+def _redirect(url: str) -> Response:
+    # The page that redirects have by default would show the token.
+    response = empty(302)
+    response.location = url
+    return response
+
+
+def _cookie_name(state: str) -> str:
+    return f"records_oauth_{hashlib.sha256(state.encode()).hexdigest()[:16]}"
+
+
+def _serializer(app: Flask, service: AuthenticationService) -> URLSafeTimedSerializer:
+    keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
+    settings = service.settings_of(app)
+
+    if not app.secret_key:
+        secret = settings.tokens.signing_key
+
+        if not isinstance(secret, (str, bytes)):
+            raise RuntimeError(f"{settings.name}['oauth'] needs SECRET_KEY.")
+
+        keys = [secret]
+
+    # The last key signs.
+    return URLSafeTimedSerializer(keys[::-1], salt="flask-records oauth")
+
+
+def _keep_private(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,234 @@
+"""What an OAuth provider is asked, and what is believed of its answers."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import typing as t
+
+from authlib.integrations.flask_client import FlaskOAuth2App
+from authlib.integrations.flask_client import OAuth
+
+from .redirects import origin_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typing import Record
+    from .providers import Provider
+
+TIMEOUT: t.Final = 3
+"""How many seconds a provider has to say something."""
+
+DEADLINE: t.Final = 8
+"""How many seconds it has to say all that it is asked."""
+
+TENANT = re.compile(r"[0-9a-f-]{36}")
+
+TENANT_PLACE: t.Final = "{tenantid}"
+"""What stands for a directory in the issuer of Microsoft."""
+
+ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+SIGNED: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
+"""The algorithms of an ID token that only the provider can have signed."""
+
+
+class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
+    """A client of a provider that takes from its configuration what is understood."""
+
+    def load_server_metadata(self) -> Record:
+        """Return the addresses of the provider, asked for once.
+
+        :raises ValueError: They make no sense.
+        """
+        if self._server_metadata_url and "_loaded_at" not in self.server_metadata:
+            with self._get_session() as session:
+                answer = session.request(
+                    "GET", self._server_metadata_url, withhold_token=True
+                )
+                answer.raise_for_status()
+
+            self.server_metadata.update(_metadata(answer.json()))
+
+        return t.cast("Record", self.server_metadata)
+
+
+class Registry(OAuth):  # type: ignore[misc]  # it has no hints
+    """The clients of an application."""
+
+    oauth2_client_cls = ProviderClient
+
+
+def client_options(provider: Provider) -> Record:
+    """Return what the client of a provider is made of.
+
+    :param provider: The provider.
+    """
+    return {
+        "overwrite": True,
+        "client_id": provider.key,
+        "client_secret": provider.secret,
+        "server_metadata_url": provider.discovery_url,
+        "authorize_url": provider.authorize_url,
+        "access_token_url": provider.access_url,
+        "authorize_params": dict(provider.params),
+        "client_kwargs": {
+            "scope": provider.scope,
+            "code_challenge_method": "S256",
+            "default_timeout": TIMEOUT,
+            "token_endpoint_auth_method": provider.token_endpoint_auth_method,
+        },
+    }
+
+
+def raw_profile(
+    client: ProviderClient, provider: Provider, kept: Record, code: str
+) -> Record:
+    """Return what a provider tells of who has logged in.
+
+    :param client: The client of the provider.
+    :param provider: The provider.
+    :param kept: What was kept of the start of the login.
+    :param code: The code that came back.
+    :raises Exception: The provider is away, or makes no sense, in the many ways that
+        the libraries have to say so.
+    """
+    token = client.fetch_access_token(
+        code=code,
+        redirect_uri=kept["redirect_uri"],
+        code_verifier=kept["code_verifier"],
+    )
+    claims: Record = {}
+
+    if provider.discovery_url:
+        claims = _claims(client, token, kept["nonce"])
+
+    url = provider.profile_url or client.load_server_metadata().get("userinfo_endpoint")
+    raw = _profile(client, provider, url, token) if url else {}
+
+    if provider.emails_url and not raw.get("email"):
+        raw["email"] = _email(client, provider.emails_url, token)
+
+    if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
+        raise ValueError("The profile is of somebody else.")
+
+    return {**raw, **claims}
+
+
+def in_time(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
+    """Return what a function gives, unless that takes too long.
+
+    :param function: What asks a provider. A slow one goes on in its own thread.
+    :raises TimeoutError: It took too long.
+    """
+    outcome: Record = {}
+
+    def run() -> None:
+        try:
+            outcome["result"] = function(*args)
+        except Exception as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(DEADLINE)
+
+    if "error" in outcome:
+        raise outcome["error"]
+
+    if "result" not in outcome:
+        raise TimeoutError
+
+    return outcome["result"]
+
+
+def _metadata(said: t.Any) -> Record:
+    known = {name: _url(said[name]) for name in ENDPOINTS}
+
+    if not isinstance(said["issuer"], str) or not said["issuer"]:
+        raise ValueError("The issuer is not text.")
+
+    listed = said.get("id_token_signing_alg_values_supported") or ["RS256"]
+    return {
+        **known,
+        "issuer": said["issuer"],
+        "userinfo_endpoint": _url(said["userinfo_endpoint"])
+        if said.get("userinfo_endpoint")
+        else None,
+        "id_token_signing_alg_values_supported": [
+            name for name in listed if SIGNED.fullmatch(name)
+        ],
+        "_loaded_at": time.time(),
+    }
+
+
+def _url(value: t.Any) -> str:
+    if not isinstance(value, str) or origin_of(value) is None:
+        raise ValueError("An endpoint is not an address.")
+
+    value.encode()
+    return value
+
+
+def _claims(client: ProviderClient, token: Record, nonce: str) -> Record:
+    """Return what a valid ID token says."""
+    metadata = client.load_server_metadata()
+
+    def is_issuer(claims: Record, value: t.Any) -> bool:
+        return bool(value == _issuer(metadata["issuer"], claims))
+
+    options = {"iss": {"essential": True, "validate": is_issuer}}
+    claims = dict(client.parse_id_token(token, nonce=nonce, claims_options=options))
+    audience = claims["aud"]
+    audiences = audience if isinstance(audience, list) else [audience]
+
+    if client.client_id not in audiences or claims["nonce"] != nonce:
+        raise ValueError("The ID token is for somebody else.")
+
+    if not isinstance(claims["sub"], str) or not claims["sub"]:
+        raise ValueError("The ID token is of nobody.")
+
+    return claims
+
+
+def _issuer(issuer: str, claims: Record) -> str | None:
+    if TENANT_PLACE not in issuer:
+        return issuer
+
+    tenant = claims.get("tid")
+
+    if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
+        return None
+
+    return issuer.replace(TENANT_PLACE, tenant)
+
+
+def _email(client: ProviderClient, url: str, token: Record) -> str | None:
+    """Return the email that a user has verified and uses first."""
+    response = client.get(url, token=token, headers={"Accept": "application/json"})
+
+    # The user may have allowed the profile alone.
+    emails = response.json() if response.ok else []
+    return next(
+        (one["email"] for one in emails if one["primary"] and one["verified"]), None
+    )
+
+
+def _profile(
+    client: ProviderClient, provider: Provider, url: str, token: Record
+) -> Record:
+    more = {
+        name: text.format(key=provider.key)
+        for name, text in provider.profile_headers.items()
+    }
+    headers = {"Accept": "application/json", **more}
+    response = client.get(url, token=token, headers=headers)
+    response.raise_for_status()
+    raw = response.json()
+
+    if not isinstance(raw, dict):
+        raise ValueError("The profile is not an object.")
+
+    return raw

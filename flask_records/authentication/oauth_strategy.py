@@ -1,0 +1,153 @@
+"""From the profile of a provider to a user."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..context import Params
+from ..errors import NotAuthenticated
+
+if t.TYPE_CHECKING:
+    from werkzeug.datastructures import Headers
+
+    from ..query import Fields
+    from ..typing import Id
+    from ..typing import Record
+    from .providers import Profile
+    from .providers import Provider
+    from .service import AuthenticationService
+
+
+class OAuthLogin(t.NamedTuple):
+    """What a login at a provider gave, as the strategy gets it in ``params.extra``."""
+
+    provider: Provider
+    """Where it was."""
+
+    raw: Record
+    """The profile as the provider sent it."""
+
+    link: Id = None
+    """The identifier of the user that the profile is to be linked to."""
+
+
+SHOWN: t.Final = ("name", "avatar")
+"""The fields of a user that are not needed."""
+
+LOGIN: t.Final = "oauth"
+"""The name of the login in ``params.extra``."""
+
+
+class OAuthStrategy:
+    """Finds or makes the user of a profile. See section 5.5 of the specification.
+
+    Override :meth:`profile` or :meth:`user_data`, and give an instance of the subclass
+    to the ``strategies`` of an :class:`.AuthenticationService` by the name of the
+    provider.
+    """
+
+    parse: t.Callable[[Headers], Record | None] | None = None
+
+    def profile(self, login: OAuthLogin) -> Profile:
+        """Return what is understood of a profile.
+
+        :param login: The login.
+        :raises ValueError: The profile names nobody.
+        """
+        return login.provider.read_profile(login.raw)
+
+    def user_data(
+        self, login: OAuthLogin, profile: Profile, user: Record | None
+    ) -> Record:
+        """Return the fields of a user that a login sets. Those that users do not have
+        are left out.
+
+        A new user gets an email if there is one; one that is there keeps his.
+
+        :param login: The login.
+        :param profile: What is understood of it.
+        :param user: The user, if there is one.
+        """
+        data = {
+            login.provider.id_field: profile.id,
+            "name": profile.name,
+            "avatar": profile.avatar,
+        }
+
+        if user is None:
+            data["email"] = profile.email
+        elif login.link is not None:
+            # He has a name and an image of his own.
+            data = {
+                name: value
+                for name, value in data.items()
+                if name == login.provider.id_field or user.get(name) is None
+            }
+
+        return {name: value for name, value in data.items() if value is not None}
+
+    def authenticate(
+        self, service: AuthenticationService, data: Record, params: Params
+    ) -> Record:
+        """Return the user of a login. A strategy is called like this.
+
+        :param service: The authentication service.
+        :param data: The name of the strategy.
+        :param params: What accompanies the call, with the login in ``extra``.
+        :raises NotAuthenticated: There was no login at the provider.
+        :raises Conflict: The email belongs to another user, or the profile does.
+        """
+        login: OAuthLogin | None = params.extra.get(LOGIN)
+
+        if login is None:
+            raise NotAuthenticated(f"Log in at /oauth/{data['strategy']}.")
+
+        profile = self.profile(login)
+        user = self._find(service, login, profile)
+        fields = self._known(service, self.user_data(login, profile, user))
+        users = service.users
+
+        if user is None:
+            user = users.create(fields)
+        elif changes := {k: v for k, v in fields.items() if user.get(k) != v}:
+            user = users.patch(user[service.id], changes)
+
+        return {"user": service.get_user(user[service.id])}
+
+    def _find(
+        self, service: AuthenticationService, login: OAuthLogin, profile: Profile
+    ) -> Record | None:
+        if login.link is not None:
+            return service.users._get(login.link)
+
+        query = {login.provider.id_field: profile.id, "$limit": 1}
+        found = service.users._find(Params(query=query, paginate=False))
+        return next(iter(t.cast("list[Record]", found)), None)
+
+    def _known(self, service: AuthenticationService, data: Record) -> Record:
+        fields = service.user_fields
+
+        if fields is None:
+            return data
+
+        # Nobody is kept out by what is only shown.
+        return {
+            name: value
+            for name, value in data.items()
+            if name in fields.names
+            and (name not in SHOWN or _fits(fields, name, value))
+        }
+
+
+def _fits(fields: Fields, name: str, value: t.Any) -> bool:
+    """Return whether a field can hold what a provider sent."""
+    try:
+        fields[name].stored(value)
+    except ValueError:
+        return False
+
+    return True
+
+
+OAUTH: t.Final = OAuthStrategy()
+"""What is used for a provider that the application has no strategy for."""

@@ -1,0 +1,304 @@
+"""The OAuth providers that an application lets its users log in with."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..typing import Record
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a provider tells of somebody."""
+
+    id: str
+    """What he is known by there, and stays known by."""
+
+    email: str | None = None
+    """His email, unless the provider says that it is not verified."""
+
+    name: str | None = None
+    """The name to show."""
+
+    avatar: str | None = None
+    """The URL of an image."""
+
+
+def profile_of_claims(raw: Record) -> Profile:
+    """Return the profile in the claims of OpenID Connect, or in what most others send.
+
+    :param raw: What the provider sent.
+    :raises ValueError: It names nobody.
+    """
+    return Profile(
+        id=_id(raw.get("sub", raw.get("id"))),
+        email=_text(raw.get("email")) if _is_verified(raw) else None,
+        name=_first(raw, "name", "display_name", "login", "username"),
+        avatar=_first(raw, "picture", "avatar_url", "avatar"),
+    )
+
+
+def _profile_of_microsoft(raw: Record) -> Profile:
+    # Whoever runs a directory there can put any email into it.
+    return replace(profile_of_claims(raw), email=None, avatar=None)
+
+
+def _profile_of_slack(raw: Record) -> Profile:
+    # Its identifiers are unique in a workspace only.
+    profile = profile_of_claims(raw)
+    team = _text(raw.get("https://slack.com/team_id"))
+    return replace(profile, id=f"{team}/{profile.id}") if team else profile
+
+
+def _profile_of_facebook(raw: Record) -> Profile:
+    picture = _mapping(_mapping(raw.get("picture")).get("data"))
+    return Profile(
+        _id(raw.get("id")),
+        _text(raw.get("email")),
+        _text(raw.get("name")),
+        _text(picture.get("url")),
+    )
+
+
+def _profile_of_discord(raw: Record) -> Profile:
+    id, avatar = _id(raw.get("id")), _text(raw.get("avatar"))
+    image = f"https://cdn.discordapp.com/avatars/{id}/{avatar}.png" if avatar else None
+    email = _text(raw.get("email")) if raw.get("verified") is True else None
+    return Profile(id, email, _first(raw, "global_name", "username"), image)
+
+
+def _profile_of_spotify(raw: Record) -> Profile:
+    # Spotify does not verify emails.
+    images = raw.get("images")
+    first = _mapping(images[0]) if isinstance(images, list) and images else {}
+    id, name = _id(raw.get("id")), _text(raw.get("display_name"))
+    return Profile(id, name=name, avatar=_text(first.get("url")))
+
+
+def _profile_of_twitch(raw: Record) -> Profile:
+    users = raw.get("data")
+    user = _mapping(users[0]) if isinstance(users, list) and users else {}
+    return Profile(
+        _id(user.get("id")),
+        _text(user.get("email")),
+        _first(user, "display_name", "login"),
+        _text(user.get("profile_image_url")),
+    )
+
+
+def _profile_of_x(raw: Record) -> Profile:
+    user = _mapping(raw.get("data"))
+    return Profile(
+        _id(user.get("id")),
+        name=_first(user, "name", "username"),
+        avatar=_text(user.get("profile_image_url")),
+    )
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Where a provider is found, and how it is talked to."""
+
+    name: str
+    """The name in URLs and settings."""
+
+    key: str = ""
+    """What the provider knows the application by, its client id."""
+
+    secret: str = field(default="", repr=False)
+    """The client secret."""
+
+    scope: str = ""
+    """What the application asks to know, with spaces between."""
+
+    discovery_url: str | None = None
+    """The address of the OpenID Connect configuration, which tells the others."""
+
+    authorize_url: str | None = None
+    """Where users are sent."""
+
+    access_url: str | None = None
+    """Where the code is exchanged for a token of the provider."""
+
+    profile_url: str | None = None
+    """What tells who the user is."""
+
+    emails_url: str | None = None
+    """What tells the emails of a user whose profile has none."""
+
+    params: Mapping[str, str] = field(default_factory=dict)
+    """More for the URL that users are sent to."""
+
+    token_endpoint_auth_method: str = "client_secret_basic"
+    """How the secret is sent: ``client_secret_basic`` or ``client_secret_post``."""
+
+    profile_headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers for the profile. ``{key}`` stands for the key."""
+
+    read_profile: Callable[[Record], Profile] = profile_of_claims
+    """Makes a profile of what the provider sends."""
+
+    @property
+    def title(self) -> str:
+        """The name, for people."""
+        return TITLES.get(self.name, self.name.title())
+
+    @property
+    def id_field(self) -> str:
+        """The field of a user with what the provider knows him by. See section 2.1 of
+        the specification.
+        """
+        return f"{self.name}Id"
+
+    @property
+    def posts_back(self) -> bool:
+        """Whether the provider sends its answer by a form."""
+        return self.params.get("response_mode") == "form_post"
+
+
+TITLES: t.Final = {"github": "GitHub", "gitlab": "GitLab", "linkedin": "LinkedIn"}
+"""The names that are not written like others."""
+
+OPENID: t.Final = "openid email profile"
+
+POST: t.Final = "client_secret_post"
+
+KNOWN: dict[str, Provider] = {
+    provider.name: provider
+    for provider in (
+        Provider(
+            "google",
+            scope=OPENID,
+            discovery_url="https://accounts.google.com/.well-known/openid-configuration",
+        ),
+        Provider(
+            "github",
+            scope="read:user user:email",
+            authorize_url="https://github.com/login/oauth/authorize",
+            access_url="https://github.com/login/oauth/access_token",
+            profile_url="https://api.github.com/user",
+            emails_url="https://api.github.com/user/emails",
+            token_endpoint_auth_method=POST,
+        ),
+        Provider(
+            "gitlab",
+            scope=OPENID,
+            discovery_url="https://gitlab.com/.well-known/openid-configuration",
+        ),
+        Provider(
+            "microsoft",
+            scope=OPENID,
+            discovery_url="https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration",
+            token_endpoint_auth_method=POST,
+            read_profile=_profile_of_microsoft,
+        ),
+        Provider(
+            "apple",
+            scope="openid email name",
+            discovery_url="https://appleid.apple.com/.well-known/openid-configuration",
+            params={"response_mode": "form_post"},
+            token_endpoint_auth_method=POST,
+        ),
+        Provider(
+            "facebook",
+            scope="public_profile email",
+            authorize_url="https://www.facebook.com/dialog/oauth",
+            access_url="https://graph.facebook.com/oauth/access_token",
+            profile_url="https://graph.facebook.com/me?fields=id,name,email,picture",
+            token_endpoint_auth_method=POST,
+            read_profile=_profile_of_facebook,
+        ),
+        Provider(
+            "discord",
+            scope="identify email",
+            authorize_url="https://discord.com/oauth2/authorize",
+            access_url="https://discord.com/api/oauth2/token",
+            profile_url="https://discord.com/api/users/@me",
+            read_profile=_profile_of_discord,
+        ),
+        Provider(
+            "linkedin",
+            scope=OPENID,
+            # Its ID tokens have no nonce, so that the profile is asked for instead.
+            authorize_url="https://www.linkedin.com/oauth/v2/authorization",
+            access_url="https://www.linkedin.com/oauth/v2/accessToken",
+            profile_url="https://api.linkedin.com/v2/userinfo",
+            token_endpoint_auth_method=POST,
+        ),
+        Provider(
+            "slack",
+            scope=OPENID,
+            discovery_url="https://slack.com/.well-known/openid-configuration",
+            token_endpoint_auth_method=POST,
+            read_profile=_profile_of_slack,
+        ),
+        Provider(
+            "spotify",
+            scope="user-read-private",
+            authorize_url="https://accounts.spotify.com/authorize",
+            access_url="https://accounts.spotify.com/api/token",
+            profile_url="https://api.spotify.com/v1/me",
+            read_profile=_profile_of_spotify,
+        ),
+        Provider(
+            "twitch",
+            scope="user:read:email",
+            authorize_url="https://id.twitch.tv/oauth2/authorize",
+            access_url="https://id.twitch.tv/oauth2/token",
+            profile_url="https://api.twitch.tv/helix/users",
+            token_endpoint_auth_method=POST,
+            profile_headers={"Client-Id": "{key}"},
+            read_profile=_profile_of_twitch,
+        ),
+        Provider(
+            "x",
+            scope="tweet.read users.read",
+            authorize_url="https://x.com/i/oauth2/authorize",
+            access_url="https://api.x.com/2/oauth2/token",
+            profile_url="https://api.x.com/2/users/me?user.fields=profile_image_url",
+            read_profile=_profile_of_x,
+        ),
+    )
+}
+"""The providers that are known by name."""
+
+
+def _id(value: t.Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise ValueError("The profile has no id.")
+
+    if _text(str(value)) is None:
+        raise ValueError("The id can't be kept.")
+
+    return str(value)
+
+
+def _text(value: t.Any) -> str | None:
+    if not isinstance(value, str) or not value or "\0" in value:
+        return None
+
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return None
+
+    return value
+
+
+def _first(raw: Mapping[str, t.Any], *names: str) -> str | None:
+    return next((raw[name] for name in names if _text(raw.get(name))), None)
+
+
+def _is_verified(raw: Record) -> bool:
+    return raw.get("email_verified", True) in (True, "true")
+
+
+def _mapping(value: t.Any) -> Mapping[str, t.Any]:
+    return value if isinstance(value, Mapping) else {}

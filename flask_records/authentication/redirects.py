@@ -1,0 +1,155 @@
+"""Where a user is sent after a login elsewhere, and where not."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import quote
+from urllib.parse import unquote
+from urllib.parse import urlencode
+from urllib.parse import urlsplit
+from urllib.parse import urlunsplit
+
+from ..errors import BadRequest
+
+PORTS: t.Final = {"http": 80, "https": 443}
+
+PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
+"""A path on the same origin, or nothing."""
+
+INVISIBLE = re.compile(r"[\x00-\x20\x7f]")
+"""What browsers leave out of addresses."""
+
+LAYERS: t.Final = 5
+"""How often an address is decoded to see what it hides."""
+
+KEPT: t.Final = "/?&=;:@!$'()*+,~%.-_"
+
+
+@dataclass(frozen=True)
+class Redirects:
+    """The address that users come back to, and the origins that they may come back to
+    besides.
+    """
+
+    base: str | None = None
+    """The configured address: a URL, or a path of the application."""
+
+    origins: tuple[str, ...] = ()
+    """More origins, such as ``https://app.example``."""
+
+    def target(self, extra: str) -> str | None:
+        """Return where to go after a login, or ``None`` if no address is configured.
+
+        :param extra: What ``?redirect=`` says: a path below the configured address, a
+            URL of an origin that is allowed, or nothing.
+        :raises BadRequest: It leads elsewhere.
+        """
+        if self.base is None:
+            if extra:
+                raise BadRequest("There is no redirect to append to.")
+
+            return None
+
+        if INVISIBLE.search(extra):
+            raise BadRequest("The redirect has a space in it.")
+
+        for form in _forms(extra):
+            if not PATH.fullmatch(form) and origin_of(form) not in self._allowed:
+                raise BadRequest("The redirect leads to another site.")
+
+        if origin_of(extra):
+            return _encoded(extra)
+
+        return self.base.rstrip("/") + _encoded(extra) if extra else self.base
+
+    def allows(self, url: str | None) -> bool:
+        """Return whether an address is of an origin that users may come back to.
+
+        :param url: The address.
+        """
+        return url is not None and origin_of(url) in self._allowed
+
+    @property
+    def _allowed(self) -> set[str]:
+        own = origin_of(self.base) if self.base else None
+        return {*self.origins, *([own] if own else [])}
+
+
+def with_answer(target: str, **answer: str) -> str:
+    """Return an address with an answer behind the ``#``, which no server gets to see.
+
+    :param target: The address.
+    :param answer: ``access_token`` or ``error``.
+    """
+    separator = "" if target.endswith("#") else "#"
+    return f"{target}{separator}{urlencode(answer, quote_via=quote)}"
+
+
+def origin_of(url: str) -> str | None:
+    """Return scheme, host and port of an address, or ``None`` if it is not a plain
+    address of the web.
+
+    :param url: The address.
+    """
+    if INVISIBLE.search(url) or "\\" in url:
+        return None
+
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        host = _host(parts.hostname or "")
+    except ValueError:
+        return None
+
+    if parts.scheme not in PORTS or not host or "@" in parts.netloc:
+        return None
+
+    shown = "" if port in (None, PORTS[parts.scheme]) else f":{port}"
+    return f"{parts.scheme}://{host}{shown}"
+
+
+def _host(name: str) -> str:
+    """Return a host as browsers send it.
+
+    :raises ValueError: It can't be one.
+    """
+    if unicodedata.normalize("NFKC", name) != name or "\u3002" in name:
+        raise ValueError("There is another form of the host.")
+
+    if ":" in name:
+        return f"[{ipaddress.IPv6Address(name)}]"
+
+    return name if name.isascii() else name.encode("idna").decode()
+
+
+def _forms(text: str) -> list[str]:
+    """Return a text as it is, and as whatever may decode it sees it."""
+    forms = [text]
+
+    for _ in range(LAYERS):
+        decoded = unicodedata.normalize("NFKC", unquote(forms[-1]))
+        # A space is as good as none where an address begins.
+        decoded = decoded.replace(" ", "")
+
+        if decoded == forms[-1]:
+            return forms
+
+        forms.append(decoded)
+
+    raise BadRequest("The redirect is encoded too often.")
+
+
+def _encoded(text: str) -> str:
+    parts = urlsplit(text)
+
+    # The brackets of an address of version 6 are not to be quoted.
+    if parts.scheme:
+        start = f"{origin_of(text)}"
+        path = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
+        return start + quote(path, safe=KEPT + "#")
+
+    return quote(text, safe=KEPT + "#")
