@@ -1,0 +1,4 @@
+"""Calls and events over Socket.IO."""
+
+from .connection import Connection as Connection
+from .extension import Realtime as Realtime

@@ -1,0 +1,119 @@
+"""From a message of a client to a call, and from its context to an answer."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from flask import current_app
+from flask import got_request_exception
+
+from ..context import HookContext
+from ..errors import BadRequest
+from ..errors import MethodNotAllowed
+from ..errors import NotFound
+from ..errors import to_records_error
+from ..errors import without_parameters
+from ..http.blueprint import service_at
+from ..http.formatter import dumps
+
+if t.TYPE_CHECKING:
+    from ..extension import FlaskRecords
+    from ..service import Service
+    from ..typing import Record
+    from .connection import Connection
+
+    Message: t.TypeAlias = tuple[t.Any, ...]
+
+ARGUMENTS: t.Final = {
+    "find": (),
+    "get": ("id",),
+    "create": ("data",),
+    "update": ("id", "data"),
+    "patch": ("id", "data"),
+    "remove": ("id",),
+}
+"""What a message has between the path and the query. A custom method has data."""
+
+
+def answer(
+    records: FlaskRecords,
+    connection: Connection,
+    method: str,
+    message: Message,
+) -> Record | tuple[None, t.Any]:
+    """Return the answer to a message: an error, or nothing and the result.
+
+    :param records: The extension with the services.
+    :param connection: Where the message came from.
+    :param method: The name of the method.
+    :param message: The path, the arguments of the method, and the query.
+    """
+    try:
+        connection.count_call()
+        context = _context(records, connection, method, message)
+        context.service.check_access(context)
+
+        if method not in context.service.methods:
+            raise MethodNotAllowed(
+                f"Method '{method}' not allowed on service '{context.path}'"
+            )
+
+        context.service.call(context)
+    except Exception as error:
+        return _refusal(error, method, message)
+
+    # Bytes would be sent as something else than text.
+    return None, json.loads(dumps(context.sent))
+
+
+def _context(
+    records: FlaskRecords,
+    connection: Connection,
+    method: str,
+    message: Message,
+) -> HookContext:
+    path, *arguments = message or (None,)
+    service, route = _service(records, path)
+    names = ARGUMENTS.get(method, ("data",))
+    given = dict(zip(names, arguments, strict=False))
+    query = arguments[len(names)] if len(arguments) > len(names) else None
+
+    # An empty list is what some clients make of an empty query.
+    if query not in (None, []) and not isinstance(query, dict):
+        raise BadRequest("The query is not an object.")
+
+    if "id" in names and "id" not in given:
+        raise BadRequest(f"id for '{method}' can not be undefined")
+
+    if "data" in names and not isinstance(given.get("data"), (dict, list)):
+        raise BadRequest(f"First parameter for '{method}' must be an object")
+
+    params = connection.params(query or {})
+    params.route = route
+    return HookContext(service, method, params, given.get("id"), given.get("data"))
+
+
+def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:
+    if not isinstance(path, str):
+        raise NotFound("Invalid service path")
+
+    found, route = service_at(path)
+
+    if found not in records.services:
+        raise NotFound(f"Service '{path.strip('/')}' not found")
+
+    return records.services[found], route
+
+
+def _refusal(error: Exception, method: str, message: Message) -> Record:
+    known = to_records_error(error, debug=current_app.debug)
+
+    if known.code is None or known.code >= 500:
+        app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
+        got_request_exception.send(app, exception=error)
+        app.logger.error(
+            "%s %.100r failed.", method, message[:1], exc_info=without_parameters(error)
+        )
+
+    return known.to_dict()

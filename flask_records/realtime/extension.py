@@ -1,0 +1,129 @@
+"""Calls and events over Socket.IO, switched on."""
+
+from __future__ import annotations
+
+import typing as t
+
+from flask import current_app
+from flask import has_app_context
+
+from ..authentication import AuthenticationService
+from ..signals import OrderedSignal
+from ..transaction import after_commit
+from .audience import ANONYMOUS
+from .audience import AUTHENTICATED
+from .server import Server
+from .settings import Settings
+
+if t.TYPE_CHECKING:
+    from flask import Flask
+    from flask_socketio import SocketIO
+
+    from ..context import HookContext
+    from ..extension import FlaskRecords
+    from ..service import Service
+    from .connection import Connection
+
+EXTENSION: t.Final = "records_realtime"
+
+
+class Realtime:
+    """Lets clients call services over Socket.IO, and sends them the events of records
+    that they may see. See section 6 of the specification.
+
+    Connections join and leave channels when something happens to them: receivers
+    connect to :attr:`connections` by ``connect``, ``login``, ``logout`` and
+    ``disconnect``. Those that somebody has logged in with are in ``authenticated``,
+    all others in ``anonymous``.
+
+    :param records: The extension with the services.
+    :param app: The application to set up. Call :meth:`init_app` later if it is not made
+        yet.
+    """
+
+    def __init__(self, records: FlaskRecords, app: Flask | None = None) -> None:
+        self.connections = OrderedSignal(
+            "Runs when something happens to a connection.",
+            ("connect", "login", "logout", "disconnect"),
+        )
+        """Runs receivers with the name of what happens and the connection."""
+        self._records = records
+        records.carry(self)
+        self.connections("connect", "logout")(_as_anonymous)
+        self.connections("login")(_as_authenticated)
+        records.after("create", "remove")(self._follow_login)
+
+        if app is not None:
+            self.init_app(app)
+
+    def init_app(self, app: Flask) -> None:
+        """Set up an application, after the extension and all its services.
+
+        :param app: The application.
+        :raises RuntimeError: A setting is wrong.
+        """
+        app.extensions[EXTENSION] = Server(app, self._records, self, Settings.of(app))
+
+    def socketio(self, app: Flask) -> SocketIO:
+        """Return what serves the connections of an application.
+
+        :param app: The application.
+        """
+        return t.cast("Server", app.extensions[EXTENSION]).socketio
+
+    def prepare(self, service: Service, record: t.Any) -> None:
+        """Keep the events of a record in order."""
+        server = _server()
+
+        if server is None or not isinstance(record, dict):
+            return
+
+        name = getattr(service.target, "id", "id")
+        server.hold(f"{service.path}:{record.get(name)}")
+
+    def deliver(
+        self,
+        service: Service,
+        event: str,
+        record: t.Any,
+        facts: t.Any,
+        context: HookContext | None,
+    ) -> None:
+        """Send an event to those who may have it."""
+        server = _server()
+
+        if server is not None:
+            server.deliver(service, event, record, facts, context)
+
+    def _follow_login(self, method: str, context: HookContext) -> None:
+        """Log a connection in or out when it has called an authentication service."""
+        connection: Connection | None = context.params.connection
+        target = context.service.target
+        server = _server()
+
+        if (
+            connection is None
+            or server is None
+            or not isinstance(target, AuthenticationService)
+        ):
+            return
+
+        result = context.result
+
+        if method == "create":
+            after_commit(lambda: server.logins.log_in(connection, target, result))
+        else:
+            after_commit(lambda: server.logins.log_out(connection))
+
+
+def _as_anonymous(event: str, connection: Connection) -> None:
+    connection.channels = {ANONYMOUS}
+
+
+def _as_authenticated(event: str, connection: Connection) -> None:
+    connection.leave(ANONYMOUS)
+    connection.join(AUTHENTICATED)
+
+
+def _server() -> Server | None:
+    return current_app.extensions.get(EXTENSION) if has_app_context() else None

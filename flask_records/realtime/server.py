@@ -1,0 +1,238 @@
+"""The connections of one application in one worker."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+
+from flask import request
+from flask_socketio import ConnectionRefusedError
+from flask_socketio import SocketIO
+from werkzeug.wsgi import get_host
+
+from ..context import HookContext
+from ..http.formatter import dumps
+from ..transaction import Transaction
+from .audience import Audience
+from .bus import Bus
+from .bus import RedisBus
+from .calls import answer
+from .calls import ARGUMENTS
+from .connection import Connection
+from .logins import Logins
+
+if t.TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+    from flask import Flask
+
+    from ..extension import FlaskRecords
+    from ..service import Service
+    from ..typing import Record
+    from .extension import Realtime
+    from .settings import Settings
+
+RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
+"""What happens to connections, and can't be called."""
+
+
+class JSON:
+    """Writes messages as answers over HTTP are written."""
+
+    @staticmethod
+    def dumps(value: t.Any, **options: t.Any) -> str:
+        """Return a value as JSON text."""
+        return dumps(value).decode()
+
+    @staticmethod
+    def loads(text: str, **options: t.Any) -> t.Any:
+        """Return the value of a JSON text. What is no number in JSON is null."""
+        return json.loads(text, parse_constant=lambda name: None)
+
+
+class Server:
+    """Answers the messages of connections, and sends them events.
+
+    :param app: The application.
+    :param records: The extension with the services.
+    :param realtime: What the application wants to do with connections.
+    :param settings: The settings of the application.
+    """
+
+    def __init__(
+        self, app: Flask, records: FlaskRecords, realtime: Realtime, settings: Settings
+    ) -> None:
+        self.connections: dict[str, Connection] = {}
+        """The connections by the ids that Socket.IO knows them by."""
+        self._app = app
+        self._records = records
+        self._settings = settings
+        self.logins = Logins(
+            app, records.authentications, self.connections, realtime.connections
+        )
+        """Who has logged in with the connections."""
+        self._audience = Audience(records, self.connections)
+        self.bus = _bus(self._handle, settings)
+        """What carries events to other workers."""
+        self.socketio = SocketIO(
+            app,
+            async_mode=settings.async_mode or _async_mode(),
+            cors_allowed_origins=_origins(settings),
+            max_http_buffer_size=settings.max_payload,
+            manage_session=False,
+            # A connection's calls run one after the other, in its own thread.
+            async_handlers=False,
+            serve_client=False,
+            json=JSON,
+        )
+        app.wsgi_app = self._limited(app.wsgi_app)  # type: ignore[assignment, method-assign]  # as Flask documents it
+        self.socketio.on_event("connect", self._connect)
+        self.socketio.on_event("disconnect", self._disconnect)
+
+        for method in self._methods():
+            self.socketio.on_event(method, self._answering(method))
+
+    def deliver(
+        self,
+        service: Service,
+        event: str,
+        record: t.Any,
+        facts: t.Any,
+        context: HookContext | None,
+    ) -> None:
+        """Send an event to all who may have it.
+
+        :param service: The service that sends it.
+        :param event: Its name.
+        :param record: What is sent.
+        :param facts: The record as it is stored, which tells who may see it.
+        :param context: The call that caused it, if there was one.
+        """
+        channels = self._audience.channels(service, event, record, context)
+        plain = json.loads(dumps(record))
+        message = {
+            "service": service.path,
+            "event": event,
+            "record": plain,
+            "facts": plain if facts is record else json.loads(dumps(facts)),
+            "channels": sorted(channels),
+        }
+        self.bus.publish(message)
+
+    def _limited(self, wsgi_app: WSGIApplication) -> WSGIApplication:
+        """Refuse connections above the limit before they take a thread."""
+
+        def limited(environ: t.Any, start_response: t.Any) -> t.Iterable[bytes]:
+            if (
+                environ.get("PATH_INFO", "").startswith("/socket.io")
+                and "sid=" not in environ.get("QUERY_STRING", "")
+                and self._open_sockets() >= self._settings.max_connections
+            ):
+                start_response("503 Service Unavailable", [("Retry-After", "10")])
+                return [b"Too many connections. Try again later."]
+
+            return wsgi_app(environ, start_response)
+
+        return limited
+
+    def _open_sockets(self) -> int:
+        sockets = list(self.socketio.server.eio.sockets.values())
+        return sum(not one.closed for one in sockets)
+
+    def hold(self, key: str) -> None:
+        """Let the events of a record leave in the order of its writes.
+
+        :param key: What the record is known by.
+        """
+        if self.connections or self._settings.message_queue:
+            transaction = Transaction.current_or_none()
+
+            if transaction is not None:
+                transaction.hold(*self.bus.lock(key))
+
+    def _methods(self) -> list[str]:
+        custom = (
+            name
+            for service in self._records.services.values()
+            for name in service.custom_methods
+        )
+        names = dict.fromkeys((*ARGUMENTS, *custom))
+
+        for name in RESERVED:
+            if name in names:
+                raise RuntimeError(
+                    f"'{name}' is no name for a custom method: Socket.IO has it."
+                )
+
+        return list(names)
+
+    def _connect(self, authentication: t.Any = None) -> None:
+        if len(self.connections) >= self._settings.max_connections:
+            raise ConnectionRefusedError("Too many connections. Try again later.")
+
+        connection = Connection(
+            request.sid,  # type: ignore[attr-defined]  # Flask-SocketIO sets it
+            request.headers,
+            self._settings.calls_per_second,
+        )
+        self.bus.start()
+        self.logins.tell("connect", connection)
+        self.connections[connection.id] = connection
+        self.logins.watch(self.socketio.start_background_task, self.socketio.sleep)
+        self.logins.begin(connection)
+
+    def _disconnect(self, reason: t.Any = None) -> None:
+        connection = self.connections.pop(request.sid, None)  # type: ignore[attr-defined]  # as above
+
+        if connection is not None:
+            self.logins.tell("disconnect", connection)
+
+    def _answering(self, method: str) -> t.Callable[..., t.Any]:
+        def handler(*message: t.Any) -> t.Any:
+            connection = self.connections.get(request.sid)  # type: ignore[attr-defined]  # as above
+
+            if connection is None:
+                return None
+
+            return answer(self._records, connection, method, message)
+
+        return handler
+
+    def _handle(self, message: Record) -> None:
+        """Send an event of any worker to the connections of this one."""
+        with self._app.app_context():
+            self.logins.look_again(message)
+            found = self._audience.connections(message)
+
+            if found:
+                name = f"{message['service']} {message['event']}"
+                ids = [connection.id for connection in found]
+                self.socketio.server.emit(name, message["record"], to=ids)
+
+
+def _bus(handle: t.Callable[[Record], None], settings: Settings) -> Bus:
+    if settings.message_queue is None:
+        return Bus(handle)
+
+    return RedisBus(handle, settings.message_queue, settings.channel)
+
+
+def _origins(settings: Settings) -> t.Any:
+    """Return what says whether pages of an origin may connect."""
+    if settings.origins == "*":
+        return "*"
+
+    said = settings.origins or []
+    origins = [said] if isinstance(said, str) else list(said)
+
+    def is_allowed(origin: str, environ: t.Any) -> bool:
+        own = f"{environ['wsgi.url_scheme']}://{get_host(environ)}"
+        return origin in (own, *origins)
+
+    return is_allowed
+
+
+def _async_mode() -> str:
+    patched = sys.modules.get("gevent.monkey")
+    is_gevent = patched is not None and patched.is_module_patched("threading")
+    return "gevent" if is_gevent else "threading"

@@ -1,0 +1,216 @@
+"""An application with connections, and a client that speaks Socket.IO by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from contextlib import contextmanager
+from contextlib import ExitStack
+
+import websocket
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import RevokedTokenMixin
+from flask_records import SQLAlchemyService
+from flask_records import TableRevocations
+from flask_records.realtime import Realtime
+
+from .authentication import ANN
+from .authentication import make_records
+from .authentication import serving
+from .conftest import running
+from .models import Base
+from .models import Message
+from .models import Room
+from .models import User
+
+BOB = {"email": "bob@example.com", "password": "battery staple"}
+
+
+class Marks(DeclarativeBase):
+    metadata = Base.metadata
+
+
+class Mark(RevokedTokenMixin, Marks):
+    __tablename__ = "revoked_token"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+def make_live_records(**options):
+    """An extension with users who can be logged out, and messages in rooms."""
+    users = SQLAlchemyService(
+        User,
+        hidden=["password"],
+        multi=True,
+        whitelist=["$populate"],
+        events=["blocked"],
+    )
+    records = make_records(users=users, revocations=TableRevocations(Mark))
+    records.add("rooms", SQLAlchemyService(Room, whitelist=["$populate"]))
+    service = SQLAlchemyService(
+        Message,
+        multi=True,
+        events=["typing"],
+        whitelist=["$populate", "$search", "$not"],
+    )
+    records.add("messages", service, **options)
+    return records
+
+
+class Site:
+    """A running application, and its clients."""
+
+    def __init__(self, http, url, realtime, stack):
+        self.http = http
+        self.app = http.application
+        self.url = url
+        self.realtime = realtime
+        self._stack = stack
+
+    @property
+    def connections(self):
+        """The connections as the server knows them."""
+        server = self.app.extensions["records_realtime"]
+        return list(server.connections.values())
+
+    def connect(self, user=None, **headers):
+        """A client that has logged in over the socket if there is a user."""
+        client = self._stack.enter_context(connected(self.url, **headers))
+
+        if user is not None:
+            client.log_in(user)
+
+        return client
+
+    @property
+    def records(self):
+        return self.app.extensions["records"]
+
+    def register(self, user):
+        """The record of a new user."""
+        response = self.http.post("/users", json=user)
+        assert response.status_code == 201
+        return response.json
+
+    def token(self, user=ANN):
+        """A new token over HTTP."""
+        body = {"strategy": "local", **user}
+        return self.http.post("/authentication", json=body).json["accessToken"]
+
+
+class Client:
+    """A connection to Socket.IO."""
+
+    def __init__(self, socket):
+        self.socket = socket
+        self._ids = itertools.count(1)
+        self._events = []
+        assert self._packet().startswith("0{")
+        socket.send("40")
+        self.welcome = self._packet()
+
+    def send(self, packet):
+        """Send what may be nonsense."""
+        self.socket.send(packet)
+
+    def call(self, *message):
+        """The arguments of the answer to a message: an error, or null and a result."""
+        return self.call_text(json.dumps(message))
+
+    def call_text(self, text):
+        """The arguments of the answer to a message of any text."""
+        id = next(self._ids)
+        self.socket.send(f"42{id}{text}")
+
+        while True:
+            packet = self._packet()
+            prefix = f"43{id}["
+
+            if packet.startswith(prefix):
+                return json.loads(packet[len(prefix) - 1 :])
+
+    def result(self, *message):
+        """The result of a call that succeeds."""
+        error, *result = self.call(*message)
+        assert error is None, error
+        return result[0]
+
+    def error(self, *message):
+        """The code and the message of the error of a call that fails."""
+        answer = self.call(*message)
+        assert len(answer) == 1, answer
+        return answer[0]["code"], answer[0]["message"]
+
+    def log_in(self, user=ANN):
+        return self.result("create", "authentication", {"strategy": "local", **user})
+
+    def events(self):
+        """The events that have come since the last time."""
+        # All that was sent to this client before is in front of the answer.
+        self.call("find", "nothing")
+        found, self._events = self._events, []
+        return found
+
+    def names(self):
+        """The names of the events that have come since the last time."""
+        return [name for name, *rest in self.events()]
+
+    def _packet(self):
+        while True:
+            packet = self.socket.recv()
+
+            if packet == "2":
+                self.socket.send("3")
+            elif packet.startswith("42["):
+                self._events.append(json.loads(packet[2:]))
+            else:
+                return packet
+
+
+@contextmanager
+def connected(url, **headers):
+    """A client of a server."""
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    socket = websocket.create_connection(
+        f"{url.replace('http', 'ws', 1)}/socket.io/?EIO=4&transport=websocket",
+        header=lines,
+        timeout=5,
+        suppress_origin="Origin" in headers or None,
+    )
+
+    try:
+        yield Client(socket)
+    finally:
+        # It closes what the server has closed before, too.
+        socket.shutdown()
+
+
+@contextmanager
+def live(records, tmp_path, settings=None, *, realtime=None, login=None, **config):
+    """A site whose only user is Ann."""
+    if settings is not None:
+        config["RECORDS_REALTIME"] = settings
+
+    url = f"sqlite:///{tmp_path / 'live.db'}"
+
+    with serving(records, login, url=url, **config) as http, ExitStack() as stack:
+        realtime = realtime or Realtime(records)
+        realtime.init_app(http.application)
+        address = stack.enter_context(running(http.application))
+        clients = stack.enter_context(ExitStack())
+        yield Site(http, address, realtime, clients)
+
+
+def wait_until(condition, seconds=3):
+    """Wait for what another thread does, and tell how long it took."""
+    start = time.monotonic()
+
+    while not condition():
+        assert time.monotonic() - start < seconds
+        time.sleep(0.02)
+
+    return time.monotonic() - start

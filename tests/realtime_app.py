@@ -1,0 +1,180 @@
+"""An application whose events not everybody gets, for several processes at once.
+
+Members are of a team. Of items they may see those of their team, notes are published
+to the team. Who is in the team ``all`` gets everything.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+import sqlalchemy as sa
+from flask import Flask
+from flask.cli import with_appcontext
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import RevokedTokenMixin
+from flask_records import SQLAlchemyService
+from flask_records import TableRevocations
+from flask_records.realtime import Realtime
+
+TEAMS = ("red", "blue")
+PASSWORD = "correct horse battery"
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"sqlite_autoincrement": True}
+
+
+class User(Base):
+    __tablename__ = "user_account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    password: Mapped[str] = mapped_column(sa.String(200))
+    team: Mapped[str] = mapped_column(sa.String(10))
+
+
+class Versioned:
+    """What has a number that each write raises."""
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    team: Mapped[str] = mapped_column(sa.String(10))
+    text: Mapped[str] = mapped_column(sa.String(100))
+    version: Mapped[int]
+
+
+class Item(Versioned, Base):
+    __tablename__ = "item"
+
+
+class Note(Versioned, Base):
+    __tablename__ = "note"
+
+
+class RevokedToken(RevokedTokenMixin, Base):
+    __tablename__ = "revoked_token"
+
+
+class Processes:
+    """Tells which process answers."""
+
+    def find(self, params):
+        return [{"id": os.getpid()}]
+
+
+def create_app():
+    db = SQLAlchemy(model_class=Base)
+    records = FlaskRecords(app_errors=True)
+    realtime = Realtime(records)
+    add_services(db, records)
+    is_restricted = os.environ.get("IS_RESTRICTED", "1") == "1"
+    items = records.add(
+        "items",
+        SQLAlchemyService(Item, multi=True),
+        readable=readable if is_restricted else None,
+    )
+    notes = records.add("notes", SQLAlchemyService(Note, multi=True))
+    notes.publish()(lambda event, record, context: record["team"])
+
+    for service in (items, notes):
+        service.before("create", "patch", "remove")(raising_version(db))
+
+    @items.events("created")
+    def tell_time(event, record, context):
+        if record["text"] == "now":
+            # It has just been committed.
+            record["text"] = f"at {time.time()}"
+
+    @realtime.connections("login")
+    def join_team(event, connection):
+        team = connection.user["team"]
+        connection.join(*(TEAMS if team == "all" else [team]))
+
+    app = Flask("tests.realtime_app")
+    app.config.from_mapping(
+        SECRET_KEY="s" * 32,
+        SQLALCHEMY_DATABASE_URI=os.environ["DATABASE_URL"],
+        RECORDS_AUTHENTICATION={"passwords": {"memory": 64, "passes": 1}},
+        RECORDS_REALTIME={
+            "message_queue": os.environ.get("REDIS_URL") or None,
+            "channel": os.environ.get("CHANNEL", "tests"),
+            "calls_per_second": 100_000,
+            "max_connections": 2000,
+        },
+    )
+    db.init_app(app)
+    records.init_app(app)
+    realtime.init_app(app)
+    add_commands(app, db, records)
+    return app
+
+
+def add_services(db, records):
+    users = records.add(
+        "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
+    )
+    users.before("create", "patch")(hash_password())
+    records.add(
+        "authentication",
+        AuthenticationService(revocations=TableRevocations(RevokedToken)),
+    )
+    records.add("processes", Processes(), public=True)
+
+
+def readable(user):
+    if user is None:
+        return {"team": None}
+
+    return None if user["team"] == "all" else {"team": user["team"]}
+
+
+def raising_version(db):
+    def hook(method, context):
+        if method == "create":
+            for record in context.bodies:
+                record["version"] = 1
+
+            return
+
+        # The row is locked until the commit.
+        model = context.service.target.model
+        mine = model.id == int(context.id)
+        raised = sa.update(model).where(mine).values(version=model.version + 1)
+        db.session.execute(raised)
+
+        if method == "patch":
+            version = db.session.scalar(sa.select(model.version).where(mine))
+            context.data["version"] = version
+
+    return hook
+
+
+def add_commands(app, db, records):
+    @app.cli.command("prepare")
+    @click.argument("teams", nargs=-1)
+    @with_appcontext
+    def prepare(teams):
+        """Make the tables, and a user of each of the teams."""
+        db.create_all()
+
+        for number, team in enumerate(teams):
+            user = {"email": f"{number}@example.com", "password": PASSWORD}
+            records["users"].create({**user, "team": team})
+
+    @app.cli.command("create")
+    @click.argument("path")
+    @click.argument("team")
+    @click.argument("text")
+    @with_appcontext
+    def create(path, team, text):
+        """Create a record."""
+        records[path].create({"team": team, "text": text})

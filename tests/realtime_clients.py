@@ -1,0 +1,213 @@
+"""The application of several processes as a server, and clients that stay connected."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+import websocket
+
+from .conftest import current_test
+from .conftest import LEAKS
+from .realtime_app import PASSWORD
+from .test_gunicorn import environment
+from .test_gunicorn import Gunicorn
+from .test_gunicorn import remember
+from .test_gunicorn import ROOT
+from .test_gunicorn import wait_for_workers
+
+
+def redis_url():
+    if not os.environ.get("TEST_REDIS_URL"):
+        pytest.skip("TEST_REDIS_URL is not set")
+
+    return os.environ["TEST_REDIS_URL"]
+
+
+def run_command(settings, *arguments):
+    """Run a command of the application in a process of its own."""
+    command = [sys.executable, "-m", "flask", "--app", "tests.realtime_app"]
+    done = subprocess.run(
+        [*command, *arguments], cwd=ROOT, env=settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def settings_of(folder, teams=("all",), **variables):
+    """The environment of an application with new users, one of each of the teams."""
+    load = {"THREADS": "100", **variables}
+    settings = {**environment(f"sqlite:///{folder}/realtime.db", folder), **load}
+    run_command(settings, "prepare", *teams)
+    return settings
+
+
+@contextmanager
+def serving(settings, *options):
+    """A gunicorn that serves the application, stopped after the block."""
+    server = [sys.executable, "-m", "gunicorn", "-c", "instance/gunicorn.conf.py"]
+    logs = ["--access-logfile", "-", "--access-logformat", "Served by %(p)s"]
+    times = ["--keep-alive", "60", "--graceful-timeout", "1"]
+    process = subprocess.Popen(
+        [*server, "--bind", "127.0.0.1:0", *logs, *times, *options]
+        + ["tests.realtime_app:create_app()"],
+        cwd=ROOT,
+        env=settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    log = []
+    started = threading.Event()
+    reader = threading.Thread(target=remember, args=(process.stdout, log, started))
+    reader.start()
+
+    try:
+        assert started.wait(30)
+        host = next(line for line in log if "http://" in line).split("http://")[1]
+        running = Gunicorn(process, host.split()[0], log)
+
+        if settings["WEB_CONCURRENCY"] == "2":
+            wait_for_workers(running)
+
+        yield running
+        process.terminate()
+        process.wait(15)
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        process.stdout.close()
+        LEAKS.look_at("".join(log), f"{current_test()}: the log of gunicorn")
+
+
+def login_of(number):
+    email = f"{number}@example.com"
+    return {"strategy": "local", "email": email, "password": PASSWORD}
+
+
+class Socket:
+    """A client that is connected to one worker, and keeps the events that it gets."""
+
+    def __init__(self, host, token=None):
+        self.events = []
+        """When each event arrived, its name and its record."""
+        self.is_open = True
+        self.token = token
+        headers = [] if token is None else [f"Authorization: Bearer {token}"]
+        url = f"ws://{host}/socket.io/?EIO=4&transport=websocket"
+        self._socket = websocket.create_connection(url, header=headers, timeout=60)
+        self._numbers = itertools.count()
+        self._answers = {}
+        self._arrived = threading.Condition()
+        self._socket.recv()
+        self._socket.send("40")
+        answer = self._socket.recv()
+        assert answer.startswith("40"), answer
+        self.since = time.monotonic()
+        """When the server knew of it."""
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def call(self, *message, timeout=30):
+        """The error and the result of a call.
+
+        :raises ConnectionError: There is no answer.
+        """
+        number = next(self._numbers)
+
+        try:
+            self._socket.send(f"42{number}{json.dumps(message)}")
+        except (OSError, websocket.WebSocketException) as error:
+            raise ConnectionError from error
+
+        with self._arrived:
+            self._arrived.wait_for(
+                lambda: number in self._answers or not self.is_open, timeout
+            )
+
+        if number not in self._answers:
+            raise ConnectionError
+
+        error, *rest = self._answers.pop(number)
+        return error, *(rest or [None])
+
+    def log_in(self, number):
+        error, result = self.call("create", "authentication", login_of(number))
+        assert error is None, error
+        return result["accessToken"]
+
+    def worker(self):
+        return self.call("find", "processes")[1][0]["id"]
+
+    def wait_for(self, condition, timeout):
+        """Whether the events meet a condition before the time is over."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: condition(self.events), timeout)
+
+    def waits_for_end(self, timeout=10):
+        """Whether the server ends the connection."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: not self.is_open, timeout)
+
+    def texts(self):
+        return [record.get("text") for _, _, record in self.events]
+
+    def gets(self, text, timeout=5):
+        """Whether an event with a text arrives."""
+        return self.wait_for(lambda _: text in self.texts(), timeout)
+
+    def close(self):
+        self._socket.close()
+
+    def _read(self):
+        try:
+            while text := self._socket.recv():
+                self._take(text)
+        except (OSError, websocket.WebSocketException):
+            pass
+
+        with self._arrived:
+            self.is_open = False
+            self._arrived.notify_all()
+
+    def _take(self, text):
+        if text == "2":
+            self._socket.send("3")
+        elif text.startswith("43"):
+            number, _, answer = text[2:].partition("[")
+
+            with self._arrived:
+                self._answers[int(number)] = json.loads(f"[{answer}")
+                self._arrived.notify_all()
+        elif text.startswith("42"):
+            now = time.monotonic()
+            name, record = json.loads(text[2:])
+
+            with self._arrived:
+                self.events.append((now, name, record))
+                self._arrived.notify_all()
+
+
+def spread(host, tokens, workers):
+    """Sockets with logins, as many connected to each of the workers."""
+    most = -(-len(tokens) // len(workers))
+    places = {int(worker): [] for worker in workers}
+
+    for token in tokens:
+        while True:
+            socket = Socket(host, token)
+            found = places[socket.worker()]
+
+            if len(found) < most:
+                found.append(socket)
+                break
+
+            socket.close()
+
+    return places

@@ -1,0 +1,367 @@
+"""How long a connection is logged in, and what it sees of rows meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from flask_records import Forbidden
+from flask_records import NotAuthenticated
+from flask_records import Unavailable
+
+from .authentication import ANN
+from .authentication import bearer
+from .authentication import CHEAP
+from .authentication import SECRET
+from .realtime import BOB
+from .realtime import live
+from .realtime import make_live_records
+from .realtime import wait_until
+
+
+@pytest.fixture
+def records():
+    return make_live_records()
+
+
+@pytest.fixture
+def site(records, tmp_path):
+    with live(records, tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
+def ann(site):
+    return site.connect(**bearer(site.token()))
+
+
+def write(site):
+    """Send an event to all who are logged in."""
+    with site.app.app_context():
+        site.app.extensions["records"]["messages"].create({"text": "Hi"})
+
+
+def test_token_of_the_handshake_makes_the_calls_and_gets_events(site, ann):
+    write(site)
+
+    assert ann.result("find", "secrets")["user"]["email"] == ANN["email"]
+    assert ann.names() == ["messages created"]
+
+
+@pytest.mark.parametrize("value", ["Bearer x", "Basic eDp5", "", "Bearer ", "\xff"])
+def test_wrong_token_of_the_handshake_is_none(site, value):
+    client = site.connect(Authorization=value)
+    write(site)
+
+    assert client.error("find", "secrets")[0] == 401
+    assert client.names() == []
+
+
+def test_login_over_the_socket_answers_as_over_http(site):
+    client = site.connect()
+
+    result = client.log_in()
+
+    assert sorted(result) == ["accessToken", "authentication", "user"]
+    assert result["user"] == {"id": 1, "email": ANN["email"], "age": None}
+    assert client.result("find", "secrets")["user"] == result["user"]
+
+
+def test_token_can_log_a_connection_in(site):
+    client = site.connect()
+    sent = {"strategy": "jwt", "accessToken": site.token()}
+
+    client.result("create", "authentication", sent)
+    write(site)
+
+    assert client.names() == ["messages created"]
+
+
+def test_login_counts_for_its_own_connection(site, ann):
+    other = site.connect()
+
+    assert other.error("find", "secrets") == (401, "Not authenticated")
+
+
+def test_failed_login_leaves_the_one_before(site, ann):
+    wrong = {"strategy": "local", **ANN, "password": "x"}
+
+    assert ann.error("create", "authentication", wrong) == (401, "Invalid login")
+    write(site)
+    assert ann.names() == ["messages created"]
+
+
+def test_second_login_replaces_the_first(site, ann):
+    site.register(BOB)
+    ann.log_in(BOB)
+    [connection] = site.connections
+
+    assert ann.result("find", "secrets")["user"]["email"] == BOB["email"]
+    assert connection.user["email"] == BOB["email"]
+
+
+def test_logout_over_the_socket_ends_calls_and_events(site, ann):
+    ann.result("remove", "authentication", None)
+    write(site)
+
+    assert ann.names() == []
+    assert ann.error("find", "secrets") == (401, "Not authenticated")
+    assert ann.error("remove", "authentication", None)[0] == 401
+
+
+def test_logout_with_another_token_is_refused(site, ann):
+    error = ann.error("remove", "authentication", site.token())
+    write(site)
+
+    assert error == (401, "Invalid access token")
+    assert ann.names() == ["messages created"]
+
+
+def test_connection_that_is_made_again_is_not_logged_in(site, ann):
+    ann.log_in()
+    ann.socket.close()
+
+    assert site.connect().error("find", "secrets")[0] == 401
+
+
+def test_expired_token_ends_events_within_a_second(records, tmp_path):
+    login = {"secret": SECRET, "passwords": CHEAP, "lifetime": 2}
+
+    with live(records, tmp_path, login=login) as site:
+        token = site.token()
+        client = site.connect(**bearer(token))
+        [connection] = site.connections
+        wait_until(lambda: connection.is_expired)
+        took = wait_until(lambda: connection.channels == {"anonymous"})
+        write(site)
+
+        assert took < 1
+        assert client.names() == []
+        assert client.error("find", "secrets") == (401, "jwt expired")
+
+
+def log_out_over_http(site, token):
+    site.http.delete("/authentication", headers=bearer(token))
+
+
+def log_out_elsewhere(site, token):
+    site.connect(**bearer(token)).result("remove", "authentication", None)
+
+
+def change_password(site, token):
+    body = {"password": "another password"}
+    site.http.patch("/users/1", json=body, headers=bearer(token))
+
+
+def change_password_in_python(site, token):
+    with site.app.app_context():
+        site.app.extensions["records"]["users"].patch(1, {"password": "another one"})
+
+
+def change_all_passwords(site, token):
+    with site.app.app_context():
+        site.app.extensions["records"]["users"].patch(None, {"password": "another one"})
+
+
+def change_password_without_events(site, token):
+    """As :meth:`Service._patch` does, in a hook that revokes by itself."""
+    with site.app.app_context():
+        records = site.app.extensions["records"]
+        records.authentication().revocations.revoke_user(1, 60)
+
+
+def remove_user(site, token):
+    site.http.delete("/users/1", headers=bearer(token))
+
+
+def remove_all_users(site, token):
+    with site.app.app_context():
+        site.app.extensions["records"]["users"].remove(None)
+
+
+def remove_user_without_events(site, token):
+    with site.app.app_context():
+        site.app.extensions["records"]["users"]._remove(1)
+
+
+AT_ONCE = [
+    log_out_over_http,
+    log_out_elsewhere,
+    change_password,
+    change_password_in_python,
+    change_all_passwords,
+    remove_user,
+    remove_all_users,
+]
+
+
+@pytest.mark.parametrize("end", AT_ONCE)
+def test_login_that_is_ended_elsewhere_gets_no_event_from_then_on(site, end):
+    token = site.token()
+    client = site.connect(**bearer(token))
+    write(site)
+    assert client.names() == ["messages created"]
+
+    end(site, token)
+    client.events()
+    write(site)
+
+    assert client.names() == []
+    assert client.error("find", "secrets")[0] == 401
+
+
+@pytest.mark.parametrize(
+    "end", [change_password_without_events, remove_user_without_events]
+)
+def test_login_that_is_ended_silently_gets_no_event_after_a_second(site, end):
+    token = site.token()
+    client = site.connect(**bearer(token))
+    end(site, token)
+    took = wait_until(lambda: site.connections[0].channels == {"anonymous"})
+    write(site)
+
+    assert took < 1.1
+    assert client.names() == []
+
+
+def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
+    other = site.token()
+
+    log_out_over_http(site, other)
+    write(site)
+
+    assert ann.names() == ["messages created"]
+
+
+@pytest.mark.parametrize("error", [Forbidden, NotAuthenticated, RuntimeError])
+def test_user_whom_a_hook_keeps_out_gets_no_event(records, site, ann, error, caplog):
+    @records["users"].after("get")
+    def keep_out(method, context):
+        if context.result["age"] == 13:
+            raise error("Blocked")
+
+    with site.app.app_context():
+        records["users"]._patch(1, {"age": 13})
+
+    time.sleep(1)
+    write(site)
+
+    assert ann.names() == []
+    assert ann.call("find", "secrets")[0]["code"] >= 400
+
+
+@pytest.mark.parametrize("error", [Forbidden, RuntimeError])
+def test_user_who_is_kept_out_does_not_fail_the_call_that_blocks_him(
+    records, site, ann, error, caplog
+):
+    @records["users"].after("get")
+    def keep_out(method, context):
+        if context.result["age"] == 13:
+            raise error("Blocked")
+
+    with site.app.app_context():
+        patched = records["users"].patch(1, {"age": 13})
+
+    write(site)
+
+    assert patched["age"] == 13
+    assert ann.names() == []
+
+
+def test_user_who_is_kept_out_can_connect_as_nobody(records, site, caplog):
+    token = site.token()
+    records["users"].after("get")(lambda method, context: 1 / 0)
+
+    client = site.connect(**bearer(token))
+
+    assert client.error("find", "echo")[0] == 500
+
+
+def test_login_counts_again_after_it_could_not_be_checked(records, site, ann):
+    is_down = True
+
+    @records["users"].before("get")
+    def check(method, context):
+        if is_down:
+            raise Unavailable("Try again.")
+
+    time.sleep(0.7)
+    write(site)
+    meanwhile = ann.names()
+    is_down = False
+    time.sleep(0.7)
+    write(site)
+
+    assert meanwhile == []
+    assert ann.names() == ["messages created"]
+
+
+def test_login_that_can_not_be_checked_does_not_keep_that_of_others(
+    records, site, ann, caplog
+):
+    bob = site.register(BOB)
+    other = site.connect(**bearer(site.token(BOB)))
+
+    @records["users"].after("get")
+    def fail(method, context):
+        if context.result["id"] == 1:
+            raise RuntimeError("Not now")
+
+    with site.app.app_context():
+        records["users"]._remove(bob["id"])
+
+    time.sleep(1.2)
+    write(site)
+
+    assert other.names() == []
+
+
+@pytest.mark.parametrize("end", ["logout", "login"])
+def test_check_that_began_before_does_not_undo_what_the_client_did(
+    records, site, end, caplog
+):
+    """The login is looked at while the client logs out, or in as somebody else."""
+    site.register(BOB)
+    client = site.connect(ANN)
+    [connection] = site.connections
+    is_armed, entered, go = threading.Event(), threading.Event(), threading.Event()
+    checked = threading.Event()
+    is_armed.set()
+
+    @records["users"].after("get")
+    def wait(method, context):
+        if is_armed.is_set() and context.id in (1, "1"):
+            is_armed.clear()
+            entered.set()
+            go.wait(5)
+            checked.set()
+
+    assert entered.wait(3)
+
+    if end == "logout":
+        client.result("remove", "authentication", None)
+    else:
+        client.log_in(BOB)
+
+    go.set()
+    checked.wait(5)
+    time.sleep(0.2)
+    known = connection.user and connection.user["email"]
+
+    assert known == (None if end == "logout" else BOB["email"])
+
+
+def test_user_is_looked_at_again_when_he_changes(records, site, ann):
+    with site.app.app_context():
+        records["users"].patch(1, {"age": 18})
+
+    assert site.connections[0].user["age"] == 18
+
+
+def test_user_that_changes_without_events_is_known_within_a_second(records, site, ann):
+    with site.app.app_context():
+        records["users"]._patch(1, {"age": 18})
+
+    assert wait_until(lambda: site.connections[0].user["age"] == 18) < 1.1
