@@ -1,4 +1,4 @@
-"""The example application: users who write messages in rooms.
+"""The example application: users who log in and write messages in rooms.
 
 Run it with ``gunicorn -c instance/gunicorn.conf.py``, and fill it with
 ``flask example-data``.
@@ -7,26 +7,44 @@ Run it with ``gunicorn -c instance/gunicorn.conf.py``, and fill it with
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import os
 import random
+import re
+import secrets
 import typing as t
+import unicodedata
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import click
 import sqlalchemy as sa
 from flask import Flask
+from flask import render_template
 from flask.cli import with_appcontext
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import relationship
-from werkzeug.security import generate_password_hash
 
+from flask_records import AuthenticationService
 from flask_records import BadRequest
+from flask_records import Conflict
 from flask_records import FlaskRecords
+from flask_records import hash_password
 from flask_records import HookContext
+from flask_records import limit_to_user
+from flask_records import NotFound
+from flask_records import Params
+from flask_records import RevokedTokenMixin
+from flask_records import set_user_field
 from flask_records import SQLAlchemyService
+from flask_records import TableRevocations
+from flask_records.realtime import Realtime
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +71,9 @@ class Base(DeclarativeBase):
 
 
 db = SQLAlchemy(model_class=Base)
-records = FlaskRecords(app_errors=True)
+limiter = Limiter(get_remote_address)
+records = FlaskRecords(app_errors=True, limiter=limiter)
+realtime = Realtime(records)
 
 
 # MariaDB keeps fractions of a second only if it is told to.
@@ -71,9 +91,17 @@ class User(Base):
     __tablename__ = "user_account"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    email: Mapped[str] = mapped_column(sa.String(254), unique=True)
+    # Who logs in elsewhere may have none here.
+    email: Mapped[str | None] = mapped_column(sa.String(254), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(255))
     name: Mapped[str | None] = mapped_column(sa.String(100))
+    avatar: Mapped[str | None] = mapped_column(sa.String(500))
+    githubId: Mapped[str | None] = mapped_column(
+        "github_id", sa.String(64), unique=True
+    )
+    googleId: Mapped[str | None] = mapped_column(
+        "google_id", sa.String(64), unique=True
+    )
     createdAt: Mapped[dt.datetime] = mapped_column("created_at", Moment, default=now)
 
     messages: Mapped[list[Message]] = relationship(
@@ -88,6 +116,11 @@ class Room(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    private: Mapped[bool] = mapped_column(default=False, index=True)
+    memberIds: Mapped[list[int]] = mapped_column("member_ids", sa.JSON, default=list)
+    userId: Mapped[int | None] = mapped_column(
+        "user_id", sa.ForeignKey("user_account.id", ondelete="SET NULL"), index=True
+    )
 
     messages: Mapped[list[Message]] = relationship(
         back_populates="room", cascade="all, delete-orphan", passive_deletes=True
@@ -117,22 +150,64 @@ class Message(Base):
     user: Mapped[User | None] = relationship(back_populates="messages")
 
 
+class RevokedToken(RevokedTokenMixin, Base):
+    """A login that has ended before its token expires."""
+
+    __tablename__ = "revoked_token"
+
+
+def normalized_email(text: str) -> str:
+    """Return an email in the one form that is kept of it, whatever the case and the
+    Unicode form it was typed in.
+    """
+    folded = unicodedata.normalize("NFKC", text.strip()).casefold()
+    return unicodedata.normalize("NFKC", folded)
+
+
+def hidden_rooms(user: t.Any) -> list[int]:
+    """Return the identifiers of the rooms that a user can't see."""
+    private = sa.select(Room.id, Room.userId, Room.memberIds).where(Room.private)
+    own = None if user is None else user["id"]
+    return [
+        id
+        for id, owner, members in db.session.execute(private)
+        if own is None or own not in (owner, *members)
+    ]
+
+
+def outside(field: str, ids: list[int]) -> dict[str, t.Any] | None:
+    """Return the query of records whose field is none of some identifiers."""
+    return {field: {"$nin": ids}} if ids else None
+
+
 PAGES: t.Final = {"default": 10, "max": 50}
 
+LONGEST_EMAIL: t.Final = 254
+
+EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+")
+
+AVATAR = re.compile(r"https?://[^\s\x00-\x1f\x7f\"'<>]+")
+
+authentication = records.add(
+    "authentication",
+    AuthenticationService(
+        normalize=normalized_email, revocations=TableRevocations(RevokedToken)
+    ),
+)
 users = records.add(
     "users",
     SQLAlchemyService(
         User,
         paginate=PAGES,
         hidden=["password"],
-        readonly=["id", "createdAt"],
+        readonly=["id", "githubId", "googleId", "createdAt"],
     ),
-    public=True,
+    public=["create"],
 )
 rooms = records.add(
     "rooms",
     SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"], readonly=["id"]),
-    public=True,
+    readable=lambda user: outside("id", hidden_rooms(user)),
 )
 messages = records.add(
     "messages",
@@ -143,22 +218,116 @@ messages = records.add(
         whitelist=["$and", "$search", "$populate"],
         readonly=["id"],
     ),
-    public=True,
+    readable=lambda user: outside("roomId", hidden_rooms(user)),
 )
+
+# Everybody who is logged in sees users, and the rooms that are not private or that he
+# is in, with their messages. He changes what is his own.
+users.before("update", "patch", "remove")(limit_to_user("id"))
+
+for service in (rooms, messages):
+    service.before("create", "update", "patch")(set_user_field("userId"))
+    service.before("update", "patch", "remove")(limit_to_user("userId"))
+
+
+@messages.before("create", "update", "patch")
+def check_room(method: str, context: HookContext) -> None:
+    """Let nobody write in a room that he can't see."""
+    hidden = hidden_rooms(context.params.user) if context.params.provider else []
+
+    for message in context.bodies if hidden else []:
+        if message.get("roomId") is not None:
+            check_is_seen(message["roomId"], hidden)
+
+
+def check_is_seen(id: t.Any, hidden: list[int]) -> None:
+    """Refuse a room that is hidden, however its identifier is written."""
+    try:
+        rooms._get(id, Params(query={"id": {"$nin": hidden}}))
+    except (BadRequest, NotFound) as error:
+        raise Conflict(
+            "There is no such room.", errors={"roomId": "is not there"}
+        ) from error
+
+
+@rooms.before("create", "update", "patch")
+def check_members(method: str, context: HookContext) -> None:
+    """Take a list of users for the members of a room."""
+    for room in context.bodies:
+        ids = room.get("memberIds", [])
+
+        if not isinstance(ids, list) or not all(type(id) is int for id in ids):
+            raise BadRequest(
+                "'memberIds' is not a list of users.",
+                errors={"memberIds": "is no list"},
+            )
 
 
 @users.before("create", "update", "patch")
-def hash_password(method: str, context: HookContext) -> None:
-    """Keep no password as it is."""
-    if not isinstance(context.data, dict) or context.data.get("password") is None:
-        return
+def check_user(method: str, context: HookContext) -> None:
+    """Keep one form of each email, and make up an avatar."""
+    for user in context.bodies:
+        if "email" in user or (context.params.provider and method == "create"):
+            user["email"] = checked_email(user.get("email"))
 
-    if not isinstance(context.data["password"], str):
+        if context.params.provider and (method == "create" or "password" in user):
+            require_text("password", user.get("password"))
+
+        if user.get("avatar") is not None:
+            check_avatar(user["avatar"])
+        elif method == "create" and "email" in user:
+            user["avatar"] = gravatar(user["email"])
+
+
+users.before("create", "update", "patch")(hash_password("password"))
+
+
+def checked_email(email: t.Any) -> str:
+    """Return an email as it is kept."""
+    require_text("email", email)
+    normalized = normalized_email(email[: LONGEST_EMAIL + 1])
+    is_visible = not any(unicodedata.category(one)[0] in "CZ" for one in normalized)
+
+    if (
+        len(email) > LONGEST_EMAIL
+        or len(normalized) > LONGEST_EMAIL
+        or not (is_visible and EMAIL.fullmatch(normalized))
+    ):
         raise BadRequest(
-            "The password is not text.", errors={"password": "is not text"}
+            "'email' is not an email address.", errors={"email": "is not an address"}
         )
 
-    context.data["password"] = generate_password_hash(context.data["password"])
+    return normalized
+
+
+def check_avatar(avatar: t.Any) -> None:
+    """Refuse what is not the address of an image."""
+    require_text("avatar", avatar)
+
+    if not AVATAR.fullmatch(avatar):
+        raise BadRequest(
+            "'avatar' is not an address that begins with http:// or https://.",
+            errors={"avatar": "is not an address"},
+        )
+
+
+def require_text(name: str, value: t.Any) -> None:
+    """Refuse what is not text, or empty."""
+    if value is None or value == "":
+        raise BadRequest(f"'{name}' is required.", errors={name: "is required"})
+
+    if not isinstance(value, str) or not is_unicode(value):
+        raise BadRequest(f"'{name}' is not text.", errors={name: "is not text"})
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text has no halves of characters, which JSON can hold."""
+    return not any(unicodedata.category(one) == "Cs" for one in text)
+
+
+def gravatar(email: str) -> str:
+    """Return the address of the image that Gravatar has for an email."""
+    return f"https://gravatar.com/avatar/{hashlib.sha256(email.encode()).hexdigest()}"
 
 
 def create_app() -> Flask:
@@ -167,18 +336,56 @@ def create_app() -> Flask:
         __name__,
         instance_path=str(Path(__file__).parent / "instance"),
         instance_relative_config=True,
+        template_folder="instance",
     )
     app.config.from_pyfile("config.py")
     app.config.from_prefixed_env()
+
+    if not app.config.get("SECRET_KEY"):
+        app.config["SECRET_KEY"] = kept_secret(Path(app.instance_path, "secret.key"))
+
     db.init_app(app)
+    limiter.init_app(app)
     records.init_app(app)
+    realtime.init_app(app)
     app.cli.add_command(example_data)
+    app.add_url_rule("/", "index", show_page)
 
     with app.app_context():
         sa.event.listen(db.engine, "connect", prepare_sqlite)
         create_tables(db.engine)
 
     return app
+
+
+def show_page() -> str:
+    """Return a page to log in and write messages, with the official client."""
+    providers = records.authentication().settings.oauth.providers.values()
+    return render_template("index.html", providers=providers)
+
+
+def kept_secret(path: Path) -> str:
+    """Return the secret in a file that only its owner can read. It is made on the first
+    start, by one of the workers that start at once.
+    """
+    if not path.exists():
+        # A temporary file has mode 0600.
+        with NamedTemporaryFile("w", dir=path.parent, prefix=".secret") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+
+            try:
+                os.link(file.name, path)
+            except FileExistsError:
+                # Another worker was first.
+                pass
+
+    secret = path.read_bytes().strip()
+
+    if len(secret) < 32 or not secret.isascii():
+        raise RuntimeError(f"There is no secret in {path}. Remove it to get a new one.")
+
+    return secret.decode()
 
 
 def prepare_sqlite(connection: t.Any, record: t.Any) -> None:
@@ -241,7 +448,8 @@ def insert_missing(
 def user_of(number: int) -> dict[str, t.Any]:
     """Return one of the example's users."""
     name = NAMES[number % len(NAMES)]
-    return {"email": f"{name.lower()}{number}@example.com", "name": name}
+    email = f"{name.lower()}{number}@example.com"
+    return {"email": email, "name": name, "avatar": gravatar(email)}
 
 
 def messages_of(

@@ -8,6 +8,7 @@ import doctest
 import inspect
 import os
 import re
+import secrets
 import socket
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from sqlalchemy.orm import mapped_column
 from werkzeug.serving import make_server
 
 import flask_records
+from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
@@ -44,7 +46,15 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 COMMAND = re.compile(r"([^\n]*\n(?:> [^\n]*\n)*)(.*)", re.DOTALL)
 SERVER = re.compile(r"http://127\.0\.0\.1:\d+")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+ASSIGNMENT = re.compile(r"(\w+)=\$\((.+)\)", re.DOTALL)
+
+VARYING = {
+    "TIME": re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"),
+    "TOKEN": re.compile(r"eyJ[\w.-]+"),
+    "SECONDS": re.compile(r'(?<="iat":|"exp":)\d+'),
+    "ID": re.compile(r'(?<="jti":")[^"]+'),
+}
+"""What differs from run to run in answers, by what stands for it."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +111,20 @@ def run_session(block, module):
 
 def run_commands(block, module):
     with serving(module.app) as url:
-        check_commands(block, url)
+        check_commands(block, url, module.shell_variables)
 
 
-def check_commands(block, url):
+def check_commands(block, url, variables):
     """Run the commands of a console block against a server, and compare the answers."""
     for command, answer in commands_of(block):
-        assert without_time(answer_of(command, url)) == without_time(answer), command
+        assignment = ASSIGNMENT.fullmatch(command)
+
+        if assignment:
+            name, command = assignment.groups()
+            variables[name] = answer_of(command, url, variables)
+        else:
+            shown = answer_of(command, url, variables)
+            assert comparable(shown) == comparable(answer), command
 
 
 def commands_of(block):
@@ -118,17 +135,25 @@ def commands_of(block):
         yield command.replace("\n> ", "\n").strip(), answer.strip()
 
 
-def answer_of(command, url):
+def answer_of(command, url, variables):
     """Return what a command shows whose server is at the URL."""
     assert command.startswith("curl "), command
     done = subprocess.run(
-        SERVER.sub(url, command), shell=True, capture_output=True, text=True, timeout=10
+        SERVER.sub(url, command),
+        shell=True,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=10,
     )
     return done.stdout.strip()
 
 
-def without_time(text):
-    return TIME.sub("TIME", text)
+def comparable(text):
+    for name, pattern in VARYING.items():
+        text = pattern.sub(name, text)
+
+    return text
 
 
 RUN = {"python": run_python, "pycon": run_session, "console": run_commands}
@@ -160,6 +185,7 @@ def serving_the_example(folder):
     environment = {
         "BIND": address,
         "DATABASE_URL": f"sqlite:///{folder / 'records.db'}",
+        "SECRET_KEY": secrets.token_hex(32),
         "WEB_CONCURRENCY": "1",
     }
     process = subprocess.Popen(
@@ -199,6 +225,7 @@ def wait_for(address, process):
 def module(monkeypatch, tmp_path):
     """An empty module ``app`` in an empty folder, which the examples of a page fill."""
     module = types.ModuleType("app")
+    module.shell_variables = {}
     monkeypatch.setitem(sys.modules, "app", module)
     monkeypatch.chdir(tmp_path)
 
@@ -266,10 +293,11 @@ def test_python_of_the_readme_runs(readers_module):
 
 def test_commands_of_the_readme_answer_what_it_shows(tmp_path):
     commands = [block for block in blocks_of(README) if block.language == "console"]
+    variables = {}
 
     with serving_the_example(tmp_path) as url:
         for block in commands:
-            check_commands(block, url)
+            check_commands(block, url, variables)
 
 
 @pytest.mark.parametrize("page", [*PAGES, README], ids=lambda page: page.name)
@@ -330,6 +358,7 @@ def parameters_of(function):
         (FlaskRecords, "configuration.md"),
         (FlaskRecords.add, "services.md"),
         (SQLAlchemyService, "services.md"),
+        (AuthenticationService, "authentication.md"),
     ],
 )
 def test_every_argument_has_a_place_on_its_page(function, page):

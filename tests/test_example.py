@@ -8,16 +8,31 @@ import sys
 from http.client import HTTPConnection
 from urllib.parse import urlencode
 
+import jwt
 import pytest
 import sqlalchemy as sa
-from werkzeug.security import check_password_hash
+from argon2 import PasswordHasher
 
+from .conftest import current_test
+from .conftest import LEAKS
 from .test_gunicorn import call
 from .test_gunicorn import environment
 from .test_gunicorn import gunicorn
+from .test_gunicorn import logged_in
+from .test_gunicorn import PASSWORD
 from .test_gunicorn import ROOT
 
-PASSWORD = "correct horse battery"
+VISIBLE = ["avatar", "createdAt", "email", "githubId", "googleId", "id", "name"]
+
+LOG_IN = f"""
+from wsgi import app
+
+user = {{"email": "ada@example.com", "password": "{PASSWORD}"}}
+client = app.test_client()
+client.post("/users", json=user)
+login = client.post("/authentication", json={{"strategy": "local", **user}})
+headers = {{"Authorization": "Bearer " + login.get_json()["accessToken"]}}
+"""
 
 COUNT_STATEMENTS = """
 import json
@@ -25,10 +40,9 @@ import sys
 
 import sqlalchemy as sa
 
-from wsgi import app, db
+from wsgi import db
 
 statements = []
-client = app.test_client()
 found = []
 
 with app.app_context():
@@ -38,19 +52,17 @@ with app.app_context():
 
 for path in sys.argv[1:]:
     statements.clear()
-    page = client.get(path).get_json()
+    page = client.get(path, headers=headers).get_json()
     found.append([page["total"], len(page["data"]), len(statements)])
 
 print(json.dumps(found))
 """
 
 TAKE_LARGEST_ID = """
-from wsgi import app
-
-client = app.test_client()
-client.post("/rooms", json={"id": 2**31 - 1, "name": "Attic"})
-created = client.post("/rooms", json={"name": "Cellar"}).get_json()
-print(client.get(f"/rooms/{created['id']}").get_json() == created)
+client.post("/rooms", json={"id": 2**31 - 1, "name": "Attic"}, headers=headers)
+created = client.post("/rooms", json={"name": "Cellar"}, headers=headers).get_json()
+found = client.get(f"/rooms/{created['id']}", headers=headers).get_json()
+print(found == created)
 """
 
 
@@ -84,10 +96,19 @@ def connection(host):
     connection.close()
 
 
+@pytest.fixture(scope="module")
+def token(host):
+    """What calls that are not about users are made with."""
+    connection = HTTPConnection(host, timeout=60)
+    token = logged_in(connection)
+    connection.close()
+    return token
+
+
 @pytest.fixture
-def get(connection):
+def get(connection, token):
     def get(path):
-        status, body = call(connection, "GET", path)
+        status, body = call(connection, "GET", path, None, token)
         assert status == 200, body
         return body
 
@@ -107,6 +128,7 @@ def run(file, *arguments):
         capture_output=True,
         text=True,
     )
+    LEAKS.look_at(process.stdout + process.stderr, f"{current_test()}: a process")
     assert (process.returncode, process.stderr) == (0, "")
     return process.stdout
 
@@ -122,9 +144,16 @@ def select(file, statement, **values):
     return rows
 
 
-def password_of(file, email):
+def id_of(token):
+    """The id of the user of a token."""
+    return jwt.decode(token, options={"verify_signature": False})["sub"]
+
+
+def is_password(file, email, password):
+    """Whether the database has the hash of a password for a user."""
     statement = "SELECT password FROM user_account WHERE email = :email"
-    return select(file, statement, email=email)[0].password
+    hash = select(file, statement, email=email)[0].password
+    return hash.startswith("$argon2id$") and PasswordHasher().verify(hash, password)
 
 
 def test_data_can_be_made_again(tmp_path):
@@ -139,13 +168,14 @@ def test_data_can_be_made_again(tmp_path):
 
 
 def test_pages_of_the_full_data_take_two_statements(tmp_path):
+    """And two tell who asks, and one from which rooms he sees nothing."""
     file = tmp_path / "full.db"
     fill(file)
 
     found = json.loads(
         run(
             file,
-            *("-c", COUNT_STATEMENTS),
+            *("-c", LOG_IN + COUNT_STATEMENTS),
             "/messages",
             "/messages?$sort[createdAt]=-1&$limit=50&$skip=99990",
             "/messages?archived=true&roomId=3&$limit=20&$select[]=text",
@@ -155,8 +185,8 @@ def test_pages_of_the_full_data_take_two_statements(tmp_path):
     )
 
     archived = found[2].pop(0)
-    assert found == [[100000, 10, 2], [100000, 10, 1], [20, 2], [0, 0, 1]] + [
-        [100000, 50, 4]
+    assert found == [[100000, 10, 5], [100000, 10, 4], [20, 5], [0, 0, 4]] + [
+        [100000, 50, 8]
     ]
     assert 400 < archived < 900
 
@@ -205,37 +235,34 @@ def test_populated_user_and_room_are_as_their_services_show_them(get):
     message = page["data"][0]
     assert message["user"] == get(f"/users/{message['userId']}")
     assert message["room"] == get(f"/rooms/{message['roomId']}")
-    assert sorted(message["user"]) == ["createdAt", "email", "id", "name"]
+    assert sorted(message["user"]) == VISIBLE
 
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
 def test_password_is_stored_as_a_hash(connection, file, verb):
-    data = {"email": f"{verb}@example.com"}
-    path = "/users"
+    data = {"email": f"{verb}@example.com".lower(), "password": f"{PASSWORD} staple"}
+    path, token = "/users", None
 
     if verb != "POST":
-        path += f"/{call(connection, 'POST', path, data)[1]['id']}"
+        token = logged_in(connection, verb)
+        path += f"/{id_of(token)}"
 
-    status, body = call(connection, verb, path, {**data, "password": PASSWORD})
+    status, body = call(connection, verb, path, data, token)
 
-    assert (status, sorted(body)) == (
-        201 if verb == "POST" else 200,
-        ["createdAt", "email", "id", "name"],
-    )
-    assert check_password_hash(password_of(file, **data), PASSWORD)
+    assert (status, sorted(body)) == (201 if verb == "POST" else 200, VISIBLE)
+    assert is_password(file, **data)
 
 
 @pytest.mark.parametrize("password", [2718281828459, 2718281828.5, True, [PASSWORD]])
-def test_password_that_is_not_text_is_refused_or_hashed(connection, file, password):
+def test_password_that_is_not_text_is_refused(connection, file, password):
     """The column takes a number for text, which must not be stored as it is."""
     email = f"{type(password).__name__}@example.com"
     data = {"email": email, "password": password}
 
-    status, _ = call(connection, "POST", "/users", data)
+    status, body = call(connection, "POST", "/users", data)
 
     rows = select(file, "SELECT password FROM user_account WHERE email = :e", e=email)
-    assert status == (201 if rows else 400)
-    assert [row for row in rows if not row.password.startswith("scrypt:")] == []
+    assert (status, body["errors"], rows) == (400, {"password": "is not text"}, [])
 
 
 def test_password_is_nowhere_in_the_file(connection, file):
@@ -255,7 +282,7 @@ def test_password_of_a_form_is_stored_as_a_hash(connection, file):
     response = connection.getresponse()
 
     assert (response.status, PASSWORD in response.read().decode()) == (201, False)
-    assert check_password_hash(password_of(file, form["email"]), PASSWORD)
+    assert is_password(file, **form)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +295,8 @@ def test_password_of_a_form_is_stored_as_a_hash(connection, file):
         "/users/1?password[$gt]=a",
     ],
 )
-def test_password_can_not_be_asked_for(connection, path):
-    answer = call(connection, "GET", path)
+def test_password_can_not_be_asked_for(connection, token, path):
+    answer = call(connection, "GET", path, None, token)
 
     assert answer == (
         400,
@@ -283,35 +310,42 @@ def test_password_can_not_be_asked_for(connection, path):
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "field", "data"),
-    [
-        ("/rooms", "roomId", {"name": "Attic"}),
-        ("/users", "userId", {"email": "leaver@example.com"}),
-    ],
-)
-def test_room_or_user_is_removed_with_its_messages(connection, get, path, field, data):
+def test_room_is_removed_with_its_messages(connection, get, token):
     others = get("/messages?$limit=0")["total"]
-    id = call(connection, "POST", path, data)[1]["id"]
-    texts = [{"text": "one", field: id}, {"text": "two", field: id}]
-    created = call(connection, "POST", "/messages", texts)[1]
+    id = call(connection, "POST", "/rooms", {"name": "Attic"}, token)[1]["id"]
+    texts = [{"text": "one", "roomId": id}, {"text": "two", "roomId": id}]
+    created = call(connection, "POST", "/messages", texts, token)[1]
 
-    removed = call(connection, "DELETE", f"{path}/{id}")
+    removed = call(connection, "DELETE", f"/rooms/{id}", None, token)
 
-    gone = [call(connection, "GET", f"/messages/{each['id']}")[0] for each in created]
     assert (removed[0], removed[1]["id"]) == (200, id)
-    assert gone == [404, 404]
+    assert {each["roomId"] for each in created} == {id}
     assert get("/messages?$limit=0")["total"] == others
 
 
-def test_message_of_an_unknown_room_is_refused(connection):
+def test_user_is_removed_with_his_messages(connection, get):
+    others = get("/messages?$limit=0")["total"]
+    token = logged_in(connection, "leaver")
+    texts = [{"text": "one"}, {"text": "two"}]
+    created = call(connection, "POST", "/messages", texts, token)[1]
+
+    removed = call(connection, "DELETE", f"/users/{id_of(token)}", None, token)
+
+    assert (removed[0], removed[1]["email"]) == (200, "leaver@example.com")
+    assert {each["userId"] for each in created} == {removed[1]["id"]}
+    assert get("/messages?$limit=0")["total"] == others
+
+
+def test_message_of_an_unknown_room_is_refused(connection, token):
     data = {"text": "hello", "roomId": 99999}
 
-    status, body = call(connection, "POST", "/messages", data)
+    status, body = call(connection, "POST", "/messages", data, token)
 
     errors = {"roomId": "refers to a record that is not there"}
     assert (status, body["errors"]) == (409, errors)
 
 
 def test_client_can_not_use_up_the_identifiers(tmp_path):
-    assert run(tmp_path / "ids.db", "-c", TAKE_LARGEST_ID) == "True\n"
+    code = LOG_IN + TAKE_LARGEST_ID
+
+    assert run(tmp_path / "ids.db", "-c", code) == "True\n"

@@ -28,6 +28,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from .conftest import current_test
+from .conftest import LEAKS
 from .conftest import SERVERS
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +37,8 @@ CLIENTS = 16
 SECONDS = {"sqlite": 20}
 OTHER_SECONDS = 6
 ACTIONS = ["create", "create", "create", "patch", "patch", "get", "find", "remove"]
+PASSWORD = "correct horse battery"
+SECRET = "5e" * 32
 GONE = None
 """What the text of a record is once it is removed."""
 
@@ -64,7 +68,7 @@ class Gunicorn:
 
 
 @contextmanager
-def gunicorn(url, folder):
+def gunicorn(url, folder, **variables):
     """A gunicorn that serves the example application from a database, as soon as each
     of its workers has answered, and is stopped after the block.
     """
@@ -73,7 +77,7 @@ def gunicorn(url, folder):
         [sys.executable, "-m", "gunicorn", *options.split()]
         + ["--access-logformat", "Served by %(p)s"],
         cwd=ROOT,
-        env=environment(url, folder),
+        env={**environment(url, folder), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -96,6 +100,7 @@ def gunicorn(url, folder):
         process.wait()
         reader.join()
         process.stdout.close()
+        LEAKS.look_at("".join(log), f"{current_test()}: the log of gunicorn")
 
     assert process.returncode == 0, "".join(log)
 
@@ -134,16 +139,34 @@ def connected(host):
 def environment(url, folder):
     """The environment of a process that uses a database."""
     # gunicorn puts its control socket into this folder, not into the home directory.
-    own = {"DATABASE_URL": url, "XDG_RUNTIME_DIR": str(folder)}
-    return {**os.environ, **own, "WEB_CONCURRENCY": "2", "THREADS": "4"}
+    own = {"DATABASE_URL": url, "XDG_RUNTIME_DIR": str(folder), "SECRET_KEY": SECRET}
+    load = {"WEB_CONCURRENCY": "2", "THREADS": "4", "FLASK_RATELIMIT_ENABLED": "false"}
+    return {**os.environ, **own, **load}
 
 
-def call(connection, verb, path, data=None):
+def call(connection, verb, path, data=None, token=None):
     """The status and the body of the answer to a request."""
     body = None if data is None else json.dumps(data)
-    connection.request(verb, path, body, {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json"}
+
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+
+    connection.request(verb, path, body, headers)
     response = connection.getresponse()
-    return response.status, json.loads(response.read())
+    answer = response.read()
+    LEAKS.remember_passwords((body or "").encode())
+    is_login = path == "/authentication" and response.status < 400
+    LEAKS.look_at(answer, f"{current_test()}: {verb} {path} of gunicorn", is_login)
+    return response.status, json.loads(answer)
+
+
+def logged_in(connection, name="ada"):
+    """The token of a new user."""
+    user = {"email": f"{name}@example.com", "password": PASSWORD}
+    assert call(connection, "POST", "/users", user)[0] == 201
+    login = {"strategy": "local", **user}
+    return call(connection, "POST", "/authentication", login)[1]["accessToken"]
 
 
 def drop_tables(url):
@@ -173,6 +196,12 @@ class Client:
     """Answers that should have been others."""
 
     calls: Counter[str] = field(default_factory=Counter)
+    token: str | None = None
+
+    def log_in(self):
+        connection = connected(self.host)
+        self.token = logged_in(connection, f"client{self.number}")
+        connection.close()
 
     def run(self, deadline):
         chance = random.Random(self.number)
@@ -197,29 +226,31 @@ class Client:
         connection.close()
 
     def create(self, connection, id, text):
-        status, body = call(connection, "POST", "/messages", {"text": text})
+        data = {"text": text}
+        status, body = call(connection, "POST", "/messages", data, self.token)
         self.expect(status == 201 and body["text"] == text, status, body)
         self.known[body["id"]] = text
 
     def patch(self, connection, id, text):
         with self.writing(id, text):
-            answer = call(connection, "PATCH", f"/messages/{id}", {"text": text})
+            data = {"text": text}
+            answer = call(connection, "PATCH", f"/messages/{id}", data, self.token)
 
         self.expect(answer[0] == 200 and answer[1]["text"] == text, *answer)
 
     def remove(self, connection, id, text):
         with self.writing(id, GONE):
-            answer = call(connection, "DELETE", f"/messages/{id}")
+            answer = call(connection, "DELETE", f"/messages/{id}", None, self.token)
 
         self.expect(answer[0] == 200, *answer)
 
     def get(self, connection, id, text):
-        status, body = call(connection, "GET", f"/messages/{id}")
+        status, body = call(connection, "GET", f"/messages/{id}", None, self.token)
         self.expect(status == 200 and body["text"] == self.known[id], status, body)
 
     def find(self, connection, id, text):
         path = "/messages?$sort[createdAt]=-1&$limit=5&$populate=user"
-        status, body = call(connection, "GET", path)
+        status, body = call(connection, "GET", path, None, self.token)
         self.expect(status == 200 and len(body["data"]) == 5, status, body)
 
     @contextmanager
@@ -262,8 +293,9 @@ def run(request, server_urls, tmp_path_factory):
 
 def load(url, folder, seconds):
     with gunicorn(url, folder) as server, futures.ThreadPoolExecutor(CLIENTS) as pool:
-        deadline = time.monotonic() + seconds
         clients = [Client(server.host, number) for number in range(CLIENTS)]
+        list(pool.map(Client.log_in, clients))
+        deadline = time.monotonic() + seconds
         running = [pool.submit(client.run, deadline) for client in clients]
         futures.wait(running, seconds / 2, futures.FIRST_EXCEPTION)
         killed_at = time.monotonic()
@@ -332,7 +364,7 @@ def empty_url(database_url):
 def test_one_of_many_users_gets_a_unique_email(empty_url, tmp_path):
     count = 20
     start = threading.Barrier(count)
-    data = {"email": "ada@example.com"}
+    data = {"email": "ada@example.com", "password": PASSWORD}
 
     def register(host):
         connection = connected(host)
@@ -352,10 +384,28 @@ def test_one_of_many_users_gets_a_unique_email(empty_url, tmp_path):
     assert server.complaints == []
 
 
+def test_logout_holds_in_every_worker(empty_url, tmp_path):
+    def call_once(*args):
+        connection = connected(server.host)
+        status, body = call(connection, *args)
+        connection.close()
+        return status, body["message"]
+
+    with gunicorn(empty_url, tmp_path) as server:
+        connection = connected(server.host)
+        token = logged_in(connection)
+        call(connection, "DELETE", "/authentication", None, token)
+        connection.close()
+        answers = [call_once("GET", "/rooms", None, token) for _ in range(16)]
+
+    assert answers == [(401, "jwt revoked")] * 16
+
+
 def test_workers_that_start_at_once_make_the_tables_once(empty_url, tmp_path):
     with gunicorn(empty_url, tmp_path) as server:
         connection = connected(server.host)
-        answer = call(connection, "GET", "/messages")
+        token = logged_in(connection)
+        answer = call(connection, "GET", "/messages", None, token)
         connection.close()
 
     assert answer == (200, {"total": 0, "limit": 10, "skip": 0, "data": []})
@@ -368,8 +418,10 @@ def test_workers_that_start_at_once_make_the_file_once(tmp_path, attempt):
 
     with gunicorn(url, tmp_path) as server:
         connection = connected(server.host)
-        answer = call(connection, "POST", "/rooms", {"name": "Lobby"})
+        token = logged_in(connection)
+        answer = call(connection, "POST", "/rooms", {"name": "Lobby"}, token)
         connection.close()
 
-    assert answer == (201, {"id": 1, "name": "Lobby"})
+    room = {"id": 1, "name": "Lobby", "private": False, "memberIds": [], "userId": 1}
+    assert answer == (201, room)
     assert server.complaints == []
