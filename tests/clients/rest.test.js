@@ -1,19 +1,33 @@
 // The official REST client, used as an application uses it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import authentication, { MemoryStorage } from '@feathersjs/authentication-client'
 import { feathers } from '@feathersjs/feathers'
 import rest from '@feathersjs/rest-client'
 import { start } from './server.js'
 
 let server
 let client
+let user
 
 before(async () => {
   server = await start()
-  client = feathers().configure(rest(server.base).fetch(fetch))
+  client = newClient()
+  user = await logIn(client)
 })
 
 after(() => server.stop())
+
+const newClient = (storage = new MemoryStorage()) => feathers()
+  .configure(rest(server.base).fetch(fetch))
+  .configure(authentication({ storage }))
+
+async function logIn (client) {
+  const login = { email: `${unique('ann').replace(' ', '')}@example.com`, password: 'a secret' }
+  const user = await client.service('users').create(login)
+  await client.authenticate({ strategy: 'local', ...login })
+  return user
+}
 
 const unique = prefix => `${prefix} ${Math.random().toString(36).slice(2)}`
 const refused = (promise, expected) => assert.rejects(promise, error => {
@@ -93,7 +107,7 @@ test('relationships are populated', async () => {
     query: { $populate: ['room', 'user'] }
   })
 
-  assert.deepEqual([found.room, found.user], [room, null])
+  assert.deepEqual([found.room, found.user], [room, user])
 })
 
 test('a date-time is sent and found again', async () => {
@@ -126,6 +140,50 @@ test('errors arrive as their classes', async () => {
   ]
 
   for (const [call, expected] of tests) await refused(call(), expected)
+})
+
+test('a stored token logs in again, until it is logged out', async () => {
+  const storage = new MemoryStorage()
+  const first = newClient(storage)
+  const user = await logIn(first)
+  const second = newClient(storage)
+
+  const result = await second.reAuthenticate()
+  await first.logout()
+
+  assert.deepEqual([result.authentication.strategy, result.user], ['jwt', user])
+  await refused(second.service('rooms').find(), {
+    name: 'NotAuthenticated', code: 401, message: 'jwt revoked'
+  })
+})
+
+test('a wrong password is refused', async () => {
+  const { email } = await logIn(newClient())
+  const login = { strategy: 'local', email, password: 'another' }
+
+  await refused(newClient().authenticate(login), {
+    name: 'NotAuthenticated', code: 401, message: 'Invalid login'
+  })
+})
+
+test('a token that is wrong is forgotten', async () => {
+  const stranger = newClient()
+  await stranger.authentication.setAccessToken('not.a.token')
+
+  await refused(stranger.reAuthenticate(), { name: 'NotAuthenticated' })
+
+  assert.equal(await stranger.authentication.getAccessToken(), null)
+})
+
+test('nobody changes what belongs to somebody else', async () => {
+  const stranger = newClient()
+  await logIn(stranger)
+  const message = await client.service('messages').create({ text: 'mine' })
+
+  await refused(stranger.service('messages').patch(message.id, { text: 'yours' }), { code: 404 })
+  await refused(stranger.service('users').patch(user.id, { name: 'x' }), { code: 404 })
+
+  assert.deepEqual(await client.service('messages').get(message.id), message)
 })
 
 test('events of own calls are sent locally', async () => {

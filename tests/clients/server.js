@@ -1,5 +1,6 @@
 // Starts the example application on a free port with an empty database, and stops it.
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-async function freePort () {
+export async function freePort () {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address()
@@ -18,7 +19,7 @@ async function freePort () {
   return port
 }
 
-export async function start () {
+export async function start (settings = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
   const port = await freePort()
   const server = spawn(
@@ -26,7 +27,13 @@ export async function start () {
     ['-m', 'gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`],
     {
       cwd: ROOT,
-      env: { ...process.env, DATABASE_URL: `sqlite:///${join(folder, 'test.db')}` },
+      env: {
+        ...process.env,
+        DATABASE_URL: `sqlite:///${join(folder, 'test.db')}`,
+        SECRET_KEY: randomBytes(32).toString('hex'),
+        FLASK_RATELIMIT_ENABLED: 'false',
+        ...settings
+      },
       stdio: ['ignore', 'ignore', 'inherit']
     }
   )
@@ -39,6 +46,26 @@ export async function start () {
       server.kill()
       await once(server, 'exit')
       await rm(folder, { recursive: true })
+    }
+  }
+}
+
+// An OpenID Connect provider, where whoever logs in says who he is.
+export async function startProvider (claims) {
+  const port = await freePort()
+  const provider = spawn(
+    process.env.PYTHON || 'python3',
+    ['-m', 'oidc_provider_mock', '--port', port, '--user-claims', JSON.stringify(claims)],
+    { stdio: 'ignore' }
+  )
+  const url = `http://127.0.0.1:${port}/.well-known/openid-configuration`
+  await answers(url, provider)
+
+  return {
+    url,
+    async stop () {
+      provider.kill()
+      await once(provider, 'exit')
     }
   }
 }

@@ -9,9 +9,13 @@ from werkzeug.serving import run_simple
 
 from .app import create_app
 
+port = int(environ.get("PORT", 4040))
 run_simple(
     "127.0.0.1",
-    int(environ.get("PORT", 4040)),
-    create_app(environ.get("DATABASE_URL", "sqlite:///conformance.db")),
+    port,
+    create_app(
+        environ.get("DATABASE_URL", "sqlite:///conformance.db"),
+        f"http://127.0.0.1:{port}",
+    ),
     threaded=True,
 )

@@ -9,13 +9,17 @@ import sqlalchemy as sa
 from flask import Flask
 from flask import jsonify
 from sqlalchemy.orm import sessionmaker
-from werkzeug.security import generate_password_hash
 
+from flask_records import AuthenticationService
 from flask_records import BadRequest
 from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import requires
 from flask_records import SQLAlchemyService
 from flask_records.http.qs import parse
+from flask_records.realtime import Realtime
 
+from . import provider
 from . import services
 from .models import gravatar
 from .models import Message
@@ -52,11 +56,15 @@ FLAVOURS = {
 """The options of the error handler, chosen by a header."""
 
 
-def create_app(database_url):
-    """Return the application as one WSGI function for all flavours."""
+def create_app(database_url, base):
+    """Return the application as one WSGI function for all flavours.
+
+    :param database_url: Where its tables are made.
+    :param base: The address that it is served at.
+    """
     engine = sa.create_engine(database_url, pool_size=20)
     reset(engine)
-    apps = {name: _app(engine, **options) for name, options in FLAVOURS.items()}
+    apps = {name: _app(engine, base, **options) for name, options in FLAVOURS.items()}
 
     def application(environ, start_response):
         flavour = environ.get("HTTP_X_ORACLE_FLAVOUR", "")
@@ -65,7 +73,7 @@ def create_app(database_url):
     return application
 
 
-def _app(engine, **options):
+def _app(engine, base, **options):
     # The reference servers raise the limit of lists in a query string to 200, too.
     records = FlaskRecords(
         app_errors=True,
@@ -78,8 +86,20 @@ def _app(engine, **options):
     app = Flask(__name__)
     # A plain exception tells its message only in debug mode.
     app.debug = True
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET}
+    app.config["RECORDS_AUTHENTICATION"] = {
+        "secret": SECRET,
+        "allow_short_secret": True,
+        "parse_strategies": ["jwt", "api-key"],
+        "oauth": {
+            "redirect": "/after-login",
+            **provider.settings(base),
+        },
+    }
+    realtime = Realtime(records)
     records.init_app(app)
+    realtime.init_app(app)
+    _add_views(app)
+    app.register_blueprint(provider.blueprint())
 
     @app.post("/__oracle/reset")
     def put_back():
@@ -93,14 +113,27 @@ def _app(engine, **options):
     return app
 
 
+def _add_views(app):
+    views = {
+        "protected": requires("jwt"),
+        "protected-any": requires("jwt", "api-key"),
+        "protected-named": requires("jwt", "api-key", service="authentication"),
+    }
+
+    for path, required in views.items():
+        app.add_url_rule(f"/{path}", path, required(services.whoami))
+
+
 def _add_tables(records, service):
     # The reference servers understand $and without being told.
     also = {"whitelist": ["$and"]}
     pages = {"default": 10, "max": 50}
     users = records.add(
-        "users", service(User, paginate=pages, hidden=["password"]), public=["create"]
+        "users",
+        service(User, paginate=pages, hidden=["password", "deniedId"]),
+        public=["create"],
     )
-    users.before("create", "patch", "update")(hash_password)
+    users.before("create", "patch", "update")(hash_password("password"))
     users.before("create")(choose_fields)
     records.add(
         "messages", service(Message, paginate=pages, multi=True, **also), public=True
@@ -109,6 +142,7 @@ def _add_tables(records, service):
     picky = service(Picky, whitelist=["$and", "$regex"], multi=["remove"])
     records.add("picky", picky, public=True)
     records.add("secrets", service(Secret))
+    records.add("vault", service(Secret), strategies=["jwt", "api-key"])
     records.add("noparser", service(Tag, multi=True), public=True, body_parsers={})
     records.add("tags-by-name", service(Tag, id="name"), public=True)
 
@@ -119,6 +153,9 @@ def _add_tables(records, service):
 
 
 def _add_others(records):
+    api_key = {"api-key": services.api_key}
+    records.add("authentication", AuthenticationService(strategies=api_key))
+
     for path in ("echo", "api/users/:userId/messages", "deep/nested/path"):
         records.add(path, services.Echo(), public=True)
 
@@ -145,22 +182,22 @@ def _add_others(records):
     records.add("returns", services.Returns(), public=True)
     records.add("errors", services.Errors(), public=True)
     records.add("pings", services.Pings(), public=True)
-    records.add("shouter", services.Shouter(), public=True)
-
-
-def hash_password(method, context):
-    if "password" in context.data:
-        context.data["password"] = generate_password_hash(context.data["password"])
+    shouter = services.Shouter()
+    records.add("shouter", shouter, public=True, methods=["find", "create", "shout"])
 
 
 def choose_fields(method, context):
     names = ("email", "password", "name", "avatar", "fakeId", "noemailId")
     chosen = {name: context.data[name] for name in names if name in context.data}
 
-    if not isinstance(chosen.get("email"), str):
+    # A user of a provider has neither to have an email nor a password.
+    if context.params.provider is None:
+        chosen.setdefault("password", "!")
+    elif not isinstance(chosen.get("email"), str):
         raise BadRequest("'email' is required", errors={"email": "is required"})
+    else:
+        chosen.setdefault("avatar", gravatar(chosen["email"]))
 
-    chosen.setdefault("avatar", gravatar(chosen["email"]))
     context.data = chosen
 
 

@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
-from werkzeug.security import generate_password_hash
+
+from flask_records.authentication.passwords import Passwords
 
 
 class Base(DeclarativeBase):
@@ -29,8 +30,9 @@ class User(Base):
     password: Mapped[str] = mapped_column(sa.String(255))
     name: Mapped[str | None] = mapped_column(sa.String(255))
     avatar: Mapped[str | None] = mapped_column(sa.String(255))
-    fakeId: Mapped[str | None] = mapped_column(sa.String(255))
-    noemailId: Mapped[str | None] = mapped_column(sa.String(255))
+    fakeId: Mapped[str | None] = mapped_column(sa.String(255), unique=True)
+    noemailId: Mapped[str | None] = mapped_column(sa.String(255), unique=True)
+    deniedId: Mapped[str | None] = mapped_column(sa.String(255), unique=True)
 
 
 class Message(Base):
@@ -78,7 +80,7 @@ class Person(Base):
 
 
 PASSWORDS = {"alice@example.com": "alice-secret", "bob@example.com": "bob-secret"}
-HASHES = {email: generate_password_hash(text) for email, text in PASSWORDS.items()}
+HASHES = {email: Passwords().hash(text) for email, text in PASSWORDS.items()}
 
 
 def gravatar(email):

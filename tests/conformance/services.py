@@ -13,8 +13,10 @@ import flask_records
 from flask_records import BadRequest
 from flask_records import current_call
 from flask_records import Forbidden
+from flask_records import NotAuthenticated
 from flask_records import NotFound
 from flask_records import RecordsError
+from flask_records import Strategy
 from flask_records import Unprocessable
 
 ERRORS = {
@@ -46,6 +48,9 @@ class Echo:
         return shape("remove", params, id=id)
 
 
+TYPES = {type(None): "null", str: "string", int: "number"}
+
+
 def shape(method, params, **arguments):
     told = {"method": method, **arguments}
     keys = ["headers", "provider", "query", "route"]
@@ -53,10 +58,11 @@ def shape(method, params, **arguments):
     told["hasUser"] = params.user is not None
 
     if "id" in arguments:
-        told["idType"] = "null" if arguments["id"] is None else "string"
+        told["idType"] = TYPES[type(arguments["id"])]
 
     for key, value in (
         ("authentication", params.authentication),
+        ("connection", params.connection),
         ("user", params.user),
     ):
         if value is not None:
@@ -209,3 +215,40 @@ class Shouter:
 
     def create(self, data, params):
         return {"via": "create", "data": data}
+
+    def shout(self, data, params):
+        return {
+            "via": "shout",
+            "text": str(data.get("text")).upper(),
+            "query": params.query,
+        }
+
+    def hidden(self, data, params):
+        return {"via": "hidden", "data": data}
+
+
+API_KEY = "oracle-api-key"
+
+
+def parse_api_key(headers):
+    key = headers.get("X-Api-Key")
+    return {"apiKey": key} if key else None
+
+
+def check_api_key(service, data, params):
+    if data.get("apiKey") != API_KEY:
+        raise NotAuthenticated("Incorrect API key")
+
+    return {"apiKeyUsed": True}
+
+
+api_key = Strategy(check_api_key, parse_api_key)
+
+
+def whoami():
+    user = g.authentication.get("user") or {}
+    return jsonify(
+        email=user.get("email"),
+        hasPassword="password" in user,
+        apiKeyUsed="apiKeyUsed" in g.authentication,
+    )
