@@ -1,0 +1,140 @@
+"""The application that is measured: messages for everybody, the same for those who have
+logged in, and all that the example application switches on.
+
+It serves tables that are there already, in the database of ``DATABASE_URL``:
+``messages`` with ``id text read room_id user_id created_at archived``, and ``users``
+with ``id email password``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+
+import sqlalchemy as sa
+from flask import Flask
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import RevokedTokenMixin
+from flask_records import SQLAlchemyService
+from flask_records import TableRevocations
+from flask_records.realtime import Realtime
+
+PAGES = {"default": 10, "max": 1000}
+
+logger = logging.getLogger(__name__)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Message(Base):
+    __tablename__ = "messages"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.Text)
+    read: Mapped[bool] = mapped_column(default=False)
+    room_id: Mapped[int]
+    user_id: Mapped[int]
+    created_at: Mapped[dt.datetime]
+    archived: Mapped[bool] = mapped_column(default=False)
+
+
+class User(Base):
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(200), unique=True)
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+class RevokedToken(RevokedTokenMixin, Base):
+    __tablename__ = "revoked_token"
+
+
+db = SQLAlchemy(model_class=Base)
+limiter = Limiter(get_remote_address)
+# Only calls of services are limited, which needs no look at each request.
+limiter.request_filter(lambda: True)
+records = FlaskRecords(limiter=limiter)
+realtime = Realtime(records)
+authentication = records.add(
+    "authentication", AuthenticationService(revocations=TableRevocations(RevokedToken))
+)
+users = records.add(
+    "users", SQLAlchemyService(User, paginate=PAGES, hidden=["password"])
+)
+messages = records.add(
+    "messages", SQLAlchemyService(Message, paginate=PAGES, multi=True), public=True
+)
+secured = records.add("secured", SQLAlchemyService(Message, paginate=PAGES, multi=True))
+users.before("create", "update", "patch")(hash_password("password"))
+
+
+@messages.before("create", "update", "patch")
+def check_text(method, context):
+    """Stand for what applications look at before a write."""
+    for message in context.bodies:
+        message["text"] = message.get("text", "").strip()
+
+
+@records.before()
+@records.after()
+def trace(method, context):
+    """Stand for what applications do around every call."""
+    logger.debug("%s %s", method, context.path)
+
+
+@records.events()
+def notice(event, record, context):
+    """Stand for a receiver of every event."""
+    logger.debug("%s %s", event, record["id"] if "id" in record else None)
+
+
+def create_app(url):
+    """Return the application over a database."""
+    app = Flask(__name__)
+    app.config.update(
+        SECRET_KEY="a-secret-of-the-benchmark-of-32-bytes",
+        SQLALCHEMY_DATABASE_URI=url,
+        RECORDS_AUTHENTICATION={},
+        # It is measured how long a login takes, not when it is refused.
+        RECORDS_LIMITS={"authentication.create": "1000000 per second"},
+    )
+    db.init_app(app)
+    limiter.init_app(app)
+    records.init_app(app)
+    realtime.init_app(app)
+
+    with app.app_context():
+        sa.event.listen(db.engine, "connect", prepare_sqlite)
+        Base.metadata.create_all(db.engine)
+
+    return app
+
+
+def prepare_sqlite(connection, record):
+    """Commit without waiting for the disk, as the other servers do."""
+    if type(connection).__module__.startswith("sqlite3"):
+        connection.execute("PRAGMA busy_timeout = 20000")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def driver_url(url):
+    """Return the address of a database with the driver that is measured."""
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+if "DATABASE_URL" in os.environ:
+    app = create_app(driver_url(os.environ["DATABASE_URL"]))
