@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..query import Fields
 from ..query import Operator
+from ..query import Statements
 from ..query import Translator
 from .writing import Writer
 
@@ -22,6 +23,9 @@ class Audience:
     translator: Translator
     """Makes statements of its queries."""
 
+    statements: Statements
+    """Keeps the statements of its reads."""
+
     writer: Writer
     """Checks and writes its bodies."""
 
@@ -32,4 +36,5 @@ class Audience:
         :param fields: The fields.
         :param operators: What may stand below a field.
         """
-        return cls(fields, Translator(fields, operators), Writer(fields))
+        translator = Translator(fields, operators)
+        return cls(fields, translator, Statements(fields, translator), Writer(fields))

@@ -109,6 +109,8 @@ class Link:
     ) -> None:
         self._relationship = relationship
         self._service = service
+        self.name = relationship.key
+        """The name of the relationship."""
         self.column = _attribute(relationship.parent, _local_column(relationship))
         """What the records of this end are known by. A read selects it besides."""
         self.remote_name = _name(relationship.mapper, _remote_column(relationship))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from functools import cached_property
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..errors import BadRequest
 from ..errors import NotFound
+from ..query.statements import ID
+from ..query.statements import KEYS
+from ..query.statements import LIMIT
+from ..query.statements import SKIP
 from ..query.values import cast
 from .database_errors import translated
+from .deep import deep_page
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +25,16 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..query import Fields
     from ..query import Query
+    from ..query.translator import Reading
     from ..typing import Id
     from ..typing import Record
     from .audience import Audience
+    from .populate import Link
     from .populate import Populate
+    from .session import SessionScope
+
+DEEP: t.Final = 1000
+"""How many records are skipped by their primary keys alone, if that can be done."""
 
 CHUNK: t.Final = 500
 """How many primary keys one statement names."""
@@ -35,7 +47,7 @@ class Reader:
     :raises BadRequest: The query does not fit the fields.
     """
 
-    session: orm.Session
+    scope: SessionScope
     """The session to read with."""
 
     audience: Audience
@@ -50,45 +62,65 @@ class Reader:
     populate: Populate
     """The relationships that can be loaded."""
 
-    def records(
-        self, limit: int | None, *conditions: sa.ColumnElement[bool]
-    ) -> list[Record]:
+    def records(self, limit: int | None) -> list[Record]:
         """Return the records of the query.
 
         :param limit: How many at most, or ``None`` for all.
-        :param conditions: What has to hold besides.
         """
-        selection = self._selection()
-        statement = self._select(selection.columns)
+        selection, reading = self.selection, self.reading
 
-        # The statement is made for its checks of the query even if nothing is read.
+        # The query is checked even if nothing is read.
         if limit == 0:
             return []
 
-        return selection.read(statement.where(*conditions).limit(limit))[0]
+        skip = self.query.skip
+
+        if limit is not None and skip >= DEEP:
+            records = deep_page(self, limit)
+
+            if records is not None:
+                return records
+
+        statement = self.audience.statements.records(
+            reading,
+            selection.columns,
+            selection.key,
+            limited=limit is not None,
+            skipping=bool(skip),
+            nulls=self._has_great_nulls,
+        )
+        parameters = {**reading.parameters, LIMIT: limit, SKIP: skip}
+        return selection.read(statement, parameters)
 
     def record(self, id: Id) -> Record:
         """Return the record of an identifier, if it matches the query.
 
         :raises NotFound: There is none.
         """
-        records = self.records(1, self._has_id(id))
+        selection, reading = self.selection, self.reading
+        statement = self.audience.statements.records(
+            reading, selection.columns, selection.key, one=True
+        )
+        parameters = {**reading.parameters, ID: self.identifier(id)}
+        records = selection.read(statement, parameters)
 
         if not records:
-            raise _not_found(id)
+            raise not_found(id)
 
         return records[0]
 
     def count(self) -> int:
         """Return how many records match the query."""
-        statement = self.audience.translator.count(self.query)
+        reading = self.reading
+        statement = self.audience.statements.count(reading)
 
-        with translated():
-            return t.cast(int, self.session.execute(statement).scalar_one())
+        with translated(), self.scope.reading(self.mapper) as connection:
+            found = connection.execute(statement, reading.parameters)
+            return t.cast(int, found.scalar_one())
 
     def check(self) -> None:
         """Refuse a query that is wrong, for a call that reads nothing by it."""
-        self._select(self._selection().columns)
+        _ = self.selection, self.reading
 
     def instances(self, id: Id) -> list[t.Any]:
         """Return the instances to write, which nobody else writes until the commit.
@@ -97,11 +129,12 @@ class Reader:
         :raises NotFound: There is no record of this identifier, or it does not match.
         """
         # What is read back later is checked now, before anything is written.
-        self._selection()
-        statement = self._select([self._fields.model])
+        _ = self.selection
+        statement = self._select_instances()
 
         if id is not None:
-            statement = statement.where(self._has_id(id)).limit(1)
+            is_it = self._fields.id.column == self.identifier(id)
+            statement = statement.where(is_it).limit(1)
         elif self.query.limit == 0:
             return []
         else:
@@ -114,10 +147,10 @@ class Reader:
         )
 
         with translated():
-            instances = list(self.session.scalars(statement))
+            instances = list(self.scope.session.scalars(statement))
 
         if id is not None and not instances:
-            raise _not_found(id)
+            raise not_found(id)
 
         return instances
 
@@ -126,60 +159,100 @@ class Reader:
 
         :raises BadRequest: A record is not found by its primary key any more.
         """
-        selection = self._selection(with_keys=True)
+        selection = Selection(self, with_keys=True)
         identify = self._fields.mapper.primary_key_from_instance
         keys = [tuple(identify(instance)) for instance in instances]
         found: dict[tuple[t.Any, ...], Record] = {}
 
         for start in range(0, len(keys), CHUNK):
-            is_one = self._is_one_of(keys[start : start + CHUNK])
-            statement = sa.select(*selection.columns).where(is_one)
-            records, read_keys = selection.read(statement)
-            found.update(zip(read_keys, records, strict=True))
+            some = keys[start : start + CHUNK]
+            found.update(selection.read_by_key(*self._with_keys(selection, some)))
 
         try:
             return [found[key] for key in keys]
         except KeyError:
-            # MariaDB takes the identifier 0 for a request to make one up.
-            raise BadRequest(
-                "The database does not keep this identifier. Leave it out.",
-                errors={self._fields.id.name: "is not kept by the database"},
-            ) from None
+            raise self.not_kept() from None
+
+    def identifier(self, id: Id) -> t.Any:
+        """Return an identifier as a value of its field.
+
+        :raises NotFound: It is none, so that there is no such record.
+        """
+        try:
+            value = cast(self._fields.id.conversion, id, in_query=False)
+        except ValueError:
+            value = None
+
+        if value is None:
+            raise not_found(id)
+
+        return value
+
+    def not_kept(self) -> BadRequest:
+        """Return the error for a record that the database has given another primary
+        key. MariaDB takes the identifier 0 for a request to make one up.
+        """
+        return BadRequest(
+            "The database does not keep this identifier. Leave it out.",
+            errors={self._fields.id.name: "is not kept by the database"},
+        )
+
+    @cached_property
+    def selection(self) -> Selection:
+        """What is selected.
+
+        :raises BadRequest: The query names an unknown field or relationship.
+        """
+        return Selection(self)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The query with its fields looked up and its values cast.
+
+        :raises BadRequest: The query does not fit the fields.
+        """
+        return self.audience.translator.read(self.query)
+
+    @property
+    def dialect(self) -> sa.Dialect:
+        """What the database understands."""
+        return self.scope.session.get_bind(self.mapper).dialect
+
+    @property
+    def mapper(self) -> orm.Mapper[t.Any]:
+        """The mapper of the model."""
+        return self._fields.mapper
 
     @property
     def _fields(self) -> Fields:
         return self.audience.fields
 
-    def _selection(self, *, with_keys: bool = False) -> Selection:
-        return Selection(self, self._fields.primary_key if with_keys else ())
+    @property
+    def _has_great_nulls(self) -> bool:
+        # On PostgreSQL null is greater than everything else, elsewhere less.
+        return bool(self.reading.sort) and self.dialect.name == "postgresql"
 
-    def _select(self, columns: Sequence[t.Any]) -> sa.Select[t.Any]:
-        bind = self.session.get_bind(self._fields.mapper)
-        # Here null is greater than everything else, elsewhere less.
-        nulls = bind.dialect.name == "postgresql"
-        return self.audience.translator.select(self.query, columns, nulls=nulls)
+    def _select_instances(self) -> sa.Select[t.Any]:
+        return self.audience.translator.select(
+            self.query,
+            [self._fields.model],
+            nulls=self._has_great_nulls,
+        )
 
-    def _has_id(self, id: Id) -> sa.ColumnElement[bool]:
-        field = self._fields.id
-
-        try:
-            value = cast(field.conversion, id, in_query=False)
-        except ValueError:
-            value = None
-
-        if value is None:
-            raise _not_found(id)
-
-        return t.cast("sa.ColumnElement[bool]", field.column == value)
-
-    def _is_one_of(self, keys: Sequence[tuple[t.Any, ...]]) -> sa.ColumnElement[bool]:
+    def _with_keys(
+        self, selection: Selection, keys: Sequence[tuple[t.Any, ...]]
+    ) -> tuple[sa.Select[t.Any], dict[str, t.Any]]:
+        """Return the statement that reads records by their primary keys, and its
+        parameters.
+        """
         columns = self._fields.primary_key
 
         if len(columns) == 1:
-            found = columns[0].in_([key[0] for key in keys])
-            return t.cast("sa.ColumnElement[bool]", found)
+            statement = self.audience.statements.keyed(selection.columns, selection.key)
+            return statement, {KEYS: [key[0] for key in keys]}
 
-        return sa.or_(*(sa.and_(*map(_equal, columns, key)) for key in keys))
+        any_of = sa.or_(*(sa.and_(*map(_equal, columns, key)) for key in keys))
+        return sa.select(*selection.columns).where(any_of), {}
 
 
 class Selection:
@@ -187,48 +260,93 @@ class Selection:
     besides.
 
     :param reader: The reader.
-    :param keys: Columns by which the reader knows the records.
+    :param with_keys: Select the primary keys, too.
     :raises BadRequest: The query names an unknown field or relationship.
     """
 
-    def __init__(self, reader: Reader, keys: Sequence[t.Any]) -> None:
-        query, params = reader.query, reader.params
-        fields = reader.audience.fields.selected(query.select)
+    def __init__(self, reader: Reader, *, with_keys: bool = False) -> None:
+        query, audience = reader.query, reader.audience
+        self.fields = audience.fields.selected(query.select)
+        """The fields of the records."""
         self._reader = reader
-        self._links = reader.populate.links(query.populate, params)
-        self._names = [field.name for field in fields]
-        self._keys_end = len(fields) + len(keys)
-        self.columns = [
-            *(field.selected for field in fields),
-            *keys,
-            *(link.column for link in self._links),
-        ]
+        self._links: list[Link] = []
+
+        if query.populate:
+            self._links = reader.populate.links(query.populate, reader.params)
+
+        self.key = (self.fields, tuple([link.name for link in self._links]), with_keys)
+        """What the columns are known by."""
+        self._names = [field.name for field in self.fields]
+        self._with_keys = with_keys
+
+    @cached_property
+    def columns(self) -> list[t.Any]:
         """The columns of the statement."""
+        keys = self._reader.audience.fields.primary_key if self._with_keys else ()
+        return [
+            *(field.selected for field in self.fields),
+            *(link.column for link in self._links),
+            *keys,
+        ]
 
     def read(
-        self, statement: sa.Select[t.Any]
-    ) -> tuple[list[Record], list[tuple[t.Any, ...]]]:
-        """Return the records and the keys of each.
+        self, statement: sa.Select[t.Any], parameters: dict[str, t.Any]
+    ) -> list[Record]:
+        """Return the records.
 
         :param statement: The statement, which selects :attr:`columns`.
+        :param parameters: Its parameters.
         """
-        session, params = self._reader.session, self._reader.params
+        return self.records(self.rows(statement, parameters))
 
-        with translated():
-            rows = session.execute(statement).all()
+    def read_by_key(
+        self, statement: sa.Select[t.Any], parameters: dict[str, t.Any]
+    ) -> dict[tuple[t.Any, ...], Record]:
+        """Return the records by their primary keys.
 
-        names, end = self._names, self._keys_end
+        :param statement: The statement, which selects :attr:`columns`.
+        :param parameters: Its parameters.
+        """
+        rows = self.rows(statement, parameters)
+        start = len(self._names) + len(self._links)
+        keys = [tuple(row[start:]) for row in rows]
+        return dict(zip(keys, self.records(rows), strict=True))
+
+    def records(self, rows: Sequence[sa.Row[t.Any]]) -> list[Record]:
+        """Return the records of rows, which begin with :attr:`columns`.
+
+        :param rows: The rows.
+        """
+        names, reader = self._names, self._reader
         records: list[Record] = [dict(zip(names, row, strict=False)) for row in rows]
 
-        for place, link in enumerate(self._links, end):
-            link.fill(session, records, [row[place] for row in rows], params)
+        for place, link in enumerate(self._links, len(names)):
+            keys = [row[place] for row in rows]
+            link.fill(reader.scope.session, records, keys, reader.params)
 
-        return records, [tuple(row[len(names) : end]) for row in rows]
+        return records
+
+    def rows(
+        self, statement: sa.Select[t.Any], parameters: dict[str, t.Any]
+    ) -> Sequence[sa.Row[t.Any]]:
+        """Return the rows of a statement.
+
+        :param statement: The statement.
+        :param parameters: Its parameters.
+        """
+        reader = self._reader
+
+        with translated(), reader.scope.reading(reader.mapper) as connection:
+            return connection.execute(statement, parameters).all()
+
+
+def not_found(id: Id) -> NotFound:
+    """Return the error for a record that is not there, or that the query leaves out.
+
+    :param id: Its identifier.
+    """
+    return NotFound(f"No record found for id '{id}'")
 
 
 def _equal(column: t.Any, value: t.Any) -> t.Any:
     return column == value
-
-
-def _not_found(id: Id) -> NotFound:
-    return NotFound(f"No record found for id '{id}'")

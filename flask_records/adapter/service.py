@@ -170,7 +170,7 @@ class SQLAlchemyService:
 
         reader = self._reader(params)
         reader.check()
-        audience, session = reader.audience, reader.session
+        audience, session = reader.audience, reader.scope.session
         every = audience.writer.created(data, params.client_fields)
         instances = [audience.writer.instance(values) for values in every]
 
@@ -221,9 +221,9 @@ class SQLAlchemyService:
 
         with translated(reader.audience.fields):
             for instance in instances:
-                reader.session.delete(instance)
+                reader.scope.session.delete(instance)
 
-            reader.session.flush()
+            reader.scope.session.flush()
 
         return records if id is None else records[0]
 
@@ -235,7 +235,7 @@ class SQLAlchemyService:
             for instance in instances:
                 audience.writer.assign(instance, values)
 
-            reader.session.flush()
+            reader.scope.session.flush()
 
         return reader.read_back(instances)
 
@@ -246,11 +246,11 @@ class SQLAlchemyService:
         query = Query.parse(params.query, self._syntax)
 
         # What pages through many has no meaning for one.
-        if is_one:
+        if is_one and (query.skip or query.limit is not None):
             query = replace(query, limit=None, skip=0)
 
-        session = joined_session(self._session_source).session
-        return Reader(session, self._audience(params), query, params, self._populate)
+        scope = joined_session(self._session_source)
+        return Reader(scope, self._audience(params), query, params, self._populate)
 
     def check_multi(self, method: str) -> None:
         """Refuse a method on many records, unless ``multi`` allows it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 from flask import current_app
@@ -13,6 +14,7 @@ from .database_errors import translated
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterator
 
     SessionSource: t.TypeAlias = (
         "Callable[[], orm.Session] | orm.sessionmaker[orm.Session]"
@@ -20,6 +22,9 @@ if t.TYPE_CHECKING:
 
 BUSY_TIMEOUT: t.Final = 20_000
 """How many milliseconds a write waits on SQLite until others have written."""
+
+IDLE: t.Final = 0
+"""What the drivers of PostgreSQL tell of a connection without a transaction."""
 
 NO_EXTENSION = """\
 This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
@@ -82,6 +87,36 @@ class SessionScope:
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
 
+    @contextmanager
+    def reading(
+        self, mapper: orm.Mapper[t.Any]
+    ) -> Iterator[sa.Connection | orm.Session]:
+        """Yield what runs a statement that reads, and sees all that the session has
+        written. A session that has not begun a transaction is left as it is, since a
+        single read needs none.
+
+        :param mapper: What is read, which tells the database.
+        """
+        session = self.session
+
+        # The application may add conditions to what is read.
+        if session.dispatch.do_orm_execute:
+            yield session
+            return
+
+        is_in_use = session.in_transaction() or session.dispatch.after_begin
+        bind = None if is_in_use else session.get_bind(mapper)
+
+        if not isinstance(bind, sa.Engine):
+            if session.autoflush:
+                session.flush()
+
+            yield session.connection(bind_arguments={"mapper": mapper})
+            return
+
+        with bind.connect() as connection:
+            yield _without_transaction(connection)
+
     def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
         """Make the session ready to write: SQLite's write lock is taken now, before the
         call sees anything that somebody else could change until it writes.
@@ -102,19 +137,36 @@ class SessionScope:
 
     def commit(self) -> None:
         """Commit, if the transaction is ours to end."""
-        if self._ends_transaction:
+        if self._ends_transaction and self.session.in_transaction():
             with translated():
                 self.session.commit()
 
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""
-        if self._ends_transaction:
+        if self._ends_transaction and self.session.in_transaction():
             self.session.rollback()
 
     def close(self) -> None:
         """Close the session, if it was made for the transaction."""
         if self._is_own:
             self.session.close()
+
+
+def _without_transaction(connection: sa.Connection) -> sa.Connection:
+    """Return a connection for single reads: one that begins no transaction, where that
+    takes a round trip to the server of its own.
+    """
+    driver = t.cast("t.Any", connection.connection.dbapi_connection)
+
+    # What the application does at the beginning of a transaction may be about rights.
+    if (
+        connection.dialect.name == "postgresql"
+        and not connection.engine.dispatch.begin
+        and getattr(getattr(driver, "info", None), "transaction_status", None) == IDLE
+    ):
+        return connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    return connection
 
 
 def _begin_immediate(connection: sa.Connection) -> None:

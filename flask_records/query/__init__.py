@@ -5,6 +5,8 @@ from .fields import Fields as Fields
 from .matching import matches as matches
 from .operators import Operator as Operator
 from .restriction import restrict as restrict
+from .statements import Kept as Kept
+from .statements import Statements as Statements
 from .syntax import Query as Query
 from .syntax import Syntax as Syntax
 from .translator import Translator as Translator

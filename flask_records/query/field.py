@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from functools import cached_property
 
 import sqlalchemy as sa
+from sqlalchemy.types import TypeDecorator
 
 from ..errors import BadRequest
 from .values import cast
 from .values import Conversion
+from .values import is_json
 
 SHOWN_LENGTH: t.Final = 100
 """How many characters of a wrong value an error shows."""
 
 
-@dataclass(frozen=True)
+# Two are the same only if they are one, which makes them quick keys of statements.
+@dataclass(frozen=True, eq=False)
 class Field:
     """One value of a record, and the column it comes from."""
 
@@ -45,6 +49,17 @@ class Field:
 
     has_default: bool = False
     """Whether a new record gets a value if it is given none."""
+
+    @cached_property
+    def is_bindable(self) -> bool:
+        """Whether the SQL of a comparison is the same for all values but null."""
+        type_ = self.column.type
+        is_changed = (
+            isinstance(type_, TypeDecorator)
+            and type(type_).coerce_compared_value
+            is not TypeDecorator.coerce_compared_value
+        )
+        return not (self.conversion.is_foreign or is_json(type_) or is_changed)
 
     def compared(self, value: t.Any) -> t.Any:
         """Return a value of a query as one of the column's type.

@@ -63,6 +63,7 @@ class Fields:
         self._readable = {
             name: field for name, field in every.items() if name not in self._hidden
         }
+        self._all = tuple(self._readable.values())
         self.names = frozenset(self._readable)
         """The names of the fields that can be read."""
 
@@ -98,17 +99,17 @@ class Fields:
 
         return field
 
-    def selected(self, names: Iterable[str] | None) -> list[Field]:
+    def selected(self, names: Iterable[str] | None) -> tuple[Field, ...]:
         """Return the fields to select: those listed and the identifier.
 
         :param names: The names listed, or ``None`` for all.
         :raises BadRequest: A name is not a field.
         """
         if names is None:
-            return list(self._readable.values())
+            return self._all
 
         chosen = {name: self[name] for name in names}
-        return list({self.id.name: self.id, **chosen}.values())
+        return tuple({self.id.name: self.id, **chosen}.values())
 
     def written(self, name: str, sent: Collection[str] = ()) -> Field | None:
         """Return a field that a body may name, or ``None``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 import re
 import typing as t
@@ -122,7 +123,38 @@ Read: t.TypeAlias = Callable[[Field, t.Any], t.Any]
 Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 
 
+class Bound(enum.Enum):
+    """How the value of an operator is bound to a statement that is kept."""
+
+    ONE = "one value"
+    MANY = "a list of values"
+
+
 @dataclass(frozen=True)
+class Listed:
+    """A list of values, for :data:`Bound.MANY`."""
+
+    known: t.Any
+    """The values that are not null, or the parameter that stands for them."""
+
+    has_null: bool
+    """Whether the list has null, too."""
+
+    @classmethod
+    def of(cls, values: Sequence[t.Any] | Listed) -> Listed:
+        """Return a list with its values apart from null.
+
+        :param values: The list, or one that is in this form already.
+        """
+        if isinstance(values, Listed):
+            return values
+
+        known = [value for value in values if value is not None]
+        return cls(known, len(known) < len(values))
+
+
+# One of an application is the same only if it is one and the same object.
+@dataclass(frozen=True, eq=False)
 class Operator:
     """What stands below a field in a query, such as ``$gt``.
 
@@ -145,6 +177,13 @@ class Operator:
     needs_order: bool = False
     """Whether the values of the field have to be less or greater than others."""
 
+    bound: Bound | None = None
+    """How the value is bound where the condition is the same for all values but null,
+    so that statements with it are built once: ``compare`` then gets ``None``, a
+    parameter, or a :class:`Listed` one. By default it gets the value itself, and a
+    statement is built for each call.
+    """
+
 
 def _equals(column: t.Any, value: t.Any) -> Expression:
     if not is_json(column.type):
@@ -166,17 +205,17 @@ def _differs(column: t.Any, value: t.Any) -> Expression:
     return t.cast("Expression", column.is_distinct_from(value))
 
 
-def _is_in(column: t.Any, values: Sequence[t.Any]) -> Expression:
+def _is_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
     if is_json(column.type):
-        return sa.or_(sa.false(), *(_equals(column, value) for value in values))
+        every = t.cast("Sequence[t.Any]", values)
+        return sa.or_(sa.false(), *(_equals(column, value) for value in every))
 
-    known = [value for value in values if value is not None]
-    found = column.in_(known)
-    has_null = len(known) < len(values)
-    return sa.or_(column.is_(None), found) if has_null else t.cast("Expression", found)
+    listed = Listed.of(values)
+    found = t.cast("Expression", column.in_(listed.known))
+    return sa.or_(column.is_(None), found) if listed.has_null else found
 
 
-def _is_not_in(column: t.Any, values: Sequence[t.Any]) -> Expression:
+def _is_not_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
     return _is_not_true(_is_in(column, values))
 
 
@@ -193,7 +232,7 @@ def _ordered(compare: Compare) -> Operator:
 
         return compare(column, _bound(column, value))
 
-    return Operator(compare_values, needs_order=True)
+    return Operator(compare_values, needs_order=True, bound=Bound.ONE)
 
 
 def _not_like(column: t.Any, value: str) -> Expression:
@@ -227,10 +266,10 @@ def _bound(column: t.Any, value: t.Any) -> t.Any:
 
 
 BUILT_IN: dict[str, Operator] = {
-    "$eq": Operator(_equals),
-    "$ne": Operator(_differs),
-    "$in": Operator(_is_in, many),
-    "$nin": Operator(_is_not_in, many),
+    "$eq": Operator(_equals, bound=Bound.ONE),
+    "$ne": Operator(_differs, bound=Bound.ONE),
+    "$in": Operator(_is_in, many, bound=Bound.MANY),
+    "$nin": Operator(_is_not_in, many, bound=Bound.MANY),
     "$lt": _ordered(operator.lt),
     "$lte": _ordered(operator.le),
     "$gt": _ordered(operator.gt),

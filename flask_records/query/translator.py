@@ -2,26 +2,99 @@
 
 from __future__ import annotations
 
+import enum
 import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from .field import Field
+from .operators import Bound
 from .operators import GROUPS
+from .operators import Listed
+from .operators import Operator
 from .syntax import Comparison
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-    from .field import Field
     from .fields import Fields
-    from .operators import Operator
     from .syntax import Condition
-    from .syntax import Group
     from .syntax import Query
 
     Expression: t.TypeAlias = sa.ColumnElement[bool]
     Select: t.TypeAlias = sa.Select[t.Any]
+
+
+class Kind(enum.IntEnum):
+    """What the SQL of a comparison depends on besides its field and operator."""
+
+    LITERAL = 0
+    """The value itself."""
+
+    NULL = 1
+    """The value is null."""
+
+    VALUE = 2
+    """Nothing else."""
+
+    LIST = 3
+    """The value is a list without null."""
+
+    LIST_WITH_NULL = 4
+    """The value is a list with null."""
+
+
+class Compared(t.NamedTuple):
+    """A comparison without its value."""
+
+    field: Field
+    operator: Operator
+    kind: Kind
+
+
+class Joined(t.NamedTuple):
+    """Conditions joined by ``$and``, ``$or``, ``$nor`` or ``$not``."""
+
+    operator: str
+    terms: tuple[Term, ...]
+
+
+Term: t.TypeAlias = Compared | Joined
+Take: t.TypeAlias = Callable[[Compared], t.Any]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query whose fields are looked up and whose values are of the fields' types,
+    apart from everything else.
+    """
+
+    terms: tuple[Term, ...]
+    """The conditions, all of which have to hold, without the values."""
+
+    values: list[t.Any]
+    """The values in the order of the conditions."""
+
+    sort: tuple[tuple[Field, bool], ...]
+    """Fields, and whether each is sorted descending."""
+
+    is_kept: bool
+    """Whether the terms make the same SQL for other values."""
+
+    @property
+    def parameters(self) -> dict[str, t.Any]:
+        """The values by the names of their parameters in a statement that is kept."""
+        if not self.is_kept:
+            return {}
+
+        return {
+            f"records_{place}": _without_null(value)
+            for place, value in enumerate(self.values)
+            if value is not None
+        }
 
 
 class Translator:
@@ -35,12 +108,34 @@ class Translator:
         self._fields = fields
         self._operators = operators
 
+    def read(self, query: Query) -> Reading:
+        """Return a query with its fields looked up and its values cast.
+
+        :raises BadRequest: A field is unknown or has no order, or a value is not of its
+            type.
+        """
+        values: list[t.Any] = []
+        kinds: set[Kind] = set()
+        terms = tuple([self._term(term, values, kinds) for term in query.where])
+        sort = tuple([(self._fields.ordered(name), way) for name, way in query.sort])
+        return Reading(terms, values, sort, Kind.LITERAL not in kinds)
+
     def where(self, query: Query) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.
 
         :raises BadRequest: A field is unknown, or a value is not of its type.
         """
-        return [self._condition(term) for term in query.where]
+        return self.conditions(self.read(query), is_kept=False)
+
+    def conditions(self, reading: Reading, *, is_kept: bool) -> list[Expression]:
+        """Return the conditions of a query, all of which have to hold.
+
+        :param reading: The query.
+        :param is_kept: Leave parameters in place of the values.
+        """
+        values = iter(reading.values)
+        take = _parameters() if is_kept else lambda term: next(values)
+        return [self._expression(term, take) for term in reading.terms]
 
     def order_by(self, query: Query, *, nulls: bool = False) -> list[t.Any]:
         """Return what a query is sorted by. Equal records are sorted by the primary
@@ -50,24 +145,41 @@ class Translator:
             a database that has it otherwise.
         :raises BadRequest: A field is unknown, or has no order.
         """
-        order = [
-            self._direction(self._fields.ordered(name), descending, nulls)
-            for name, descending in query.sort
-        ]
-        return order + self._fields.primary_key
+        sort = [(self._fields.ordered(name), way) for name, way in query.sort]
+        return self.order(sort, nulls=nulls)
+
+    def order(
+        self,
+        sort: Sequence[tuple[Field, bool]],
+        *,
+        nulls: bool = False,
+        same_way: bool = False,
+    ) -> list[t.Any]:
+        """Return what records are sorted by.
+
+        :param sort: Fields, and whether each is sorted descending.
+        :param nulls: As for :meth:`order_by`.
+        :param same_way: Sort equal records the way of the last field. An index of it
+            ends in the primary key on some databases, and then does it all.
+        """
+        order = [_direction(field, descending, nulls) for field, descending in sort]
+        is_descending = same_way and bool(sort) and sort[-1][1]
+        keys = self._fields.primary_key
+        return order + ([key.desc() for key in keys] if is_descending else keys)
 
     def select(self, query: Query, columns: Sequence[t.Any], **options: bool) -> Select:
         """Return the statement that reads the records of a query: where, order and
         skip, but no limit, which depends on the service.
 
         :param columns: The expressions to select.
-        :param options: What :meth:`order_by` takes.
+        :param options: What :meth:`order` takes.
         :raises BadRequest: The query does not fit the fields.
         """
+        reading = self.read(query)
         statement = (
             sa.select(*columns)
-            .where(*self.where(query))
-            .order_by(*self.order_by(query, **options))
+            .where(*self.conditions(reading, is_kept=False))
+            .order_by(*self.order(reading.sort, **options))
         )
         return statement.offset(query.skip) if query.skip else statement
 
@@ -76,31 +188,89 @@ class Translator:
 
         :raises BadRequest: The query does not fit the fields.
         """
+        return self.counted(self.where(query))
+
+    def counted(self, conditions: Sequence[Expression]) -> Select:
+        """Return the statement that counts the records that meet conditions.
+
+        :param conditions: The conditions, all of which have to hold.
+        """
         counted = sa.select(sa.func.count()).select_from(self._fields.model)
-        return counted.where(*self.where(query))
+        return counted.where(*conditions)
 
-    def _condition(self, term: Condition) -> Expression:
+    def _term(self, term: Condition, values: list[t.Any], kinds: set[Kind]) -> Term:
         if isinstance(term, Comparison):
-            return self._comparison(term)
+            return self._compared(term, values, kinds)
 
-        return self._group(term)
+        terms = [self._term(each, values, kinds) for each in term.terms]
+        return Joined(term.operator, tuple(terms))
 
-    def _group(self, group: Group) -> Expression:
-        terms = [self._condition(term) for term in group.terms]
-        return GROUPS[group.operator](terms)
-
-    def _comparison(self, comparison: Comparison) -> Expression:
+    def _compared(
+        self, comparison: Comparison, values: list[t.Any], kinds: set[Kind]
+    ) -> Term:
         operator = self._operators[comparison.operator]
         find = (
             self._fields.ordered if operator.needs_order else self._fields.__getitem__
         )
         field = find(comparison.field)
-        return operator.compare(field.column, operator.read(field, comparison.value))
+        value = operator.read(field, comparison.value)
+        kind = _kind(field, operator, value)
+        values.append(value)
+        kinds.add(kind)
+        return Compared(field, operator, kind)
 
-    def _direction(self, field: Field, descending: bool, nulls: bool) -> t.Any:
-        order = field.column.desc() if descending else field.column.asc()
+    def _expression(self, term: Term, take: Take) -> Expression:
+        if isinstance(term, Compared):
+            return term.operator.compare(term.field.column, take(term))
 
-        if not nulls or not field.is_nullable:
-            return order
+        return GROUPS[term.operator](
+            [self._expression(each, take) for each in term.terms]
+        )
 
-        return order.nulls_last() if descending else order.nulls_first()
+
+def _kind(field: Field, operator: Operator, value: t.Any) -> Kind:
+    if operator.bound is None or not field.is_bindable:
+        return Kind.LITERAL
+
+    if value is None:
+        return Kind.NULL
+
+    if operator.bound is Bound.ONE:
+        return Kind.VALUE
+
+    return Kind.LIST_WITH_NULL if None in value else Kind.LIST
+
+
+def _parameters() -> Take:
+    """Return a function that gives each term in turn what stands for its value."""
+    place = -1
+
+    def take(term: Compared) -> t.Any:
+        nonlocal place
+        place += 1
+        name, type_ = f"records_{place}", term.field.column.type
+
+        if term.kind is Kind.NULL:
+            return None
+
+        if term.kind is Kind.VALUE:
+            return sa.bindparam(name, type_=type_)
+
+        every = sa.bindparam(name, type_=type_, expanding=True)
+        return Listed(every, term.kind is Kind.LIST_WITH_NULL)
+
+    return take
+
+
+def _without_null(value: t.Any) -> t.Any:
+    is_list = isinstance(value, list)
+    return [each for each in value if each is not None] if is_list else value
+
+
+def _direction(field: Field, descending: bool, nulls: bool) -> t.Any:
+    order = field.column.desc() if descending else field.column.asc()
+
+    if not nulls or not field.is_nullable:
+        return order
+
+    return order.nulls_last() if descending else order.nulls_first()
