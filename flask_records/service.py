@@ -123,7 +123,8 @@ class Service:
         hidden = getattr(target, "hidden", ())
         # It may be a method of the object's own, too.
         self._hidden = frozenset(() if callable(hidden) else hidden)
-        self._relationships = frozenset(getattr(target, "relationships", ()))
+        # Another user may not see the records that the caller has seen with one.
+        self._unsent = self._hidden.union(getattr(target, "relationships", ()))
         self._check_multi: Callable[[str], None] = getattr(
             target, "check_multi", _nothing
         )
@@ -416,8 +417,7 @@ class Service:
         context: HookContext | None,
         facts: t.Any = NO_RESULT,
     ) -> None:
-        # Another user may not see the records that the caller has seen with it.
-        visible = without(record, self._hidden | self._relationships)
+        visible = without(record, self._unsent)
         known = visible if facts is NO_RESULT else facts
 
         for transport in self._all.transports:
@@ -429,10 +429,7 @@ class Service:
         self, event: str, record: t.Any, facts: t.Any, context: HookContext | None
     ) -> None:
         for signal in (self.events, self._all.events):
-            if signal.is_muted:
-                continue
-
-            for receiver in signal.receivers_for(event):
+            for receiver in signal.ordered(event):
                 try:
                     call(receiver, event, record, context)
                 except Exception as error:

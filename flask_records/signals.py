@@ -71,6 +71,8 @@ class OrderedSignal(Signal):
     ) -> None:
         super().__init__(doc)
         self.senders = senders
+        self._ordered: dict[str, tuple[Callable[..., t.Any], ...]] = {}
+        self._has_weak = False
 
     def __call__(self, *senders: str) -> Callable[[F], F]:
         """Connect the decorated function.
@@ -102,7 +104,40 @@ class OrderedSignal(Signal):
         if sender is not ANY:
             self._check(sender)
 
-        return super().connect(receiver, sender, weak)
+        receiver = super().connect(receiver, sender, weak)
+        self._has_weak |= weak
+        self._forget_order()
+        return receiver
+
+    def disconnect(self, receiver: Callable[..., t.Any], sender: t.Any = ANY) -> None:
+        """Disconnect a receiver.
+
+        :param receiver: A function that is connected.
+        :param sender: The name to disconnect it from. Every name by default.
+        """
+        super().disconnect(receiver, sender)
+        self._forget_order()
+
+    def ordered(self, sender: str) -> tuple[Callable[..., t.Any], ...]:
+        """Return the receivers of a name in order. There are none as long as the signal
+        is muted.
+
+        :param sender: The name.
+        """
+        if self.is_muted or not self.receivers:
+            return ()
+
+        # One that is held weakly can go at any time.
+        if self._has_weak:
+            return tuple(self.receivers_for(sender))
+
+        known = self._ordered
+        found = known.get(sender)
+
+        if found is None:
+            found = known[sender] = tuple(self.receivers_for(sender))
+
+        return found
 
     def run(self, sender: str, *args: t.Any) -> None:
         """Call the receivers of a name with the name and the arguments, in order.
@@ -111,11 +146,12 @@ class OrderedSignal(Signal):
         :param sender: The name.
         :param args: What each receiver gets besides.
         """
-        if self.is_muted:
-            return
-
-        for receiver in self.receivers_for(sender):
+        for receiver in self.ordered(sender):
             call(receiver, sender, *args)
+
+    def _forget_order(self) -> None:
+        # Whoever is finding out the order in another thread keeps it in the old one.
+        self._ordered = {}
 
     def _check(self, sender: str) -> None:
         if self.senders is not None and sender not in self.senders:
@@ -206,7 +242,8 @@ def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     :param args: What it is called with.
     """
     result = function(*args)
-    return _waited_for(result) if isawaitable(result) else result
+    is_plain = result is None or type(result) is dict
+    return result if is_plain or not isawaitable(result) else _waited_for(result)
 
 
 def _waited_for(result: Awaitable[t.Any]) -> t.Any:

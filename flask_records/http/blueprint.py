@@ -58,6 +58,16 @@ METHODS: t.Final = {
 
 VERBS: t.Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
+CONDITIONS: t.Final = frozenset(
+    {
+        "HTTP_IF_MATCH",
+        "HTTP_IF_MODIFIED_SINCE",
+        "HTTP_IF_NONE_MATCH",
+        "HTTP_IF_UNMODIFIED_SINCE",
+    }
+)
+"""What a request has that makes its answer depend on what the client knows."""
+
 HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
 
 METHOD_HEADER: t.Final = "X-Service-Method"
@@ -195,7 +205,9 @@ class ServiceBlueprint:
 
         if is_read and response.is_sequence:
             response.add_etag(weak=True)
-            response.make_conditional(request)
+
+            if not CONDITIONS.isdisjoint(request.environ):
+                response.make_conditional(request)
 
         return response
 
