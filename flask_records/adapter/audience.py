@@ -10,6 +10,7 @@ from ..query import Fields
 from ..query import Operator
 from ..query import Statements
 from ..query import Translator
+from .direct import Direct
 from .writing import Writer
 
 
@@ -29,6 +30,9 @@ class Audience:
     writer: Writer
     """Checks and writes its bodies."""
 
+    direct: Direct
+    """Writes what needs no unit of work."""
+
     @classmethod
     def of(cls, fields: Fields, operators: Mapping[str, Operator]) -> t.Self:
         """Return the kind of caller that knows of some fields.
@@ -37,4 +41,11 @@ class Audience:
         :param operators: What may stand below a field.
         """
         translator = Translator(fields, operators)
-        return cls(fields, translator, Statements(fields, translator), Writer(fields))
+        writer = Writer(fields)
+        return cls(
+            fields,
+            translator,
+            Statements(fields, translator),
+            writer,
+            Direct(fields, translator, writer),
+        )

@@ -188,6 +188,20 @@ class Reader:
 
         return value
 
+    def names_given(self, every: Sequence[Record]) -> set[str]:
+        """Return the names of the fields that are given a value: those by the client,
+        if there are any, since he can mend them.
+
+        :param every: The values of each record.
+        """
+        names = {
+            name
+            for values in every
+            for name, value in values.items()
+            if value is not None
+        }
+        return names.intersection(self.params.client_fields) or names
+
     def not_kept(self) -> BadRequest:
         """Return the error for a record that the database has given another primary
         key. MariaDB takes the identifier 0 for a request to make one up.

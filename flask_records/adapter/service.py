@@ -20,11 +20,14 @@ from ..signals import READS
 from .audience import Audience
 from .database_errors import translated
 from .populate import Populate
+from .reading import not_found
 from .reading import Reader
 from .session import joined_session
 from .session import session_of_app
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..context import Params
     from ..query import Operator
     from ..typing import Id
@@ -170,15 +173,12 @@ class SQLAlchemyService:
 
         reader = self._reader(params)
         reader.check()
-        audience, session = reader.audience, reader.scope.session
-        every = audience.writer.created(data, params.client_fields)
-        instances = [audience.writer.instance(values) for values in every]
+        every = reader.audience.writer.created(data, params.client_fields)
+        records = reader.audience.direct.create(reader, every)
 
-        with translated(audience.fields, _given(params, *every)):
-            session.add_all(instances)
-            session.flush()
+        if records is None:
+            records = self._create(reader, every)
 
-        records = reader.read_back(instances)
         return records if bodies is data else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
@@ -189,7 +189,7 @@ class SQLAlchemyService:
         """
         reader = self._reader(params, is_one=True)
         values = reader.audience.writer.replaced(data, params.client_fields)
-        return self._write(reader, id, values)[0]
+        return t.cast("Record", _one(self._write(reader, id, values), id))
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
         """Return the record with the data merged into it, or all that match.
@@ -203,8 +203,7 @@ class SQLAlchemyService:
 
         reader = self._reader(params, is_one=id is not None)
         values = reader.audience.writer.merged(data, params.client_fields)
-        records = self._write(reader, id, values)
-        return records if id is None else records[0]
+        return _one(self._write(reader, id, values), id)
 
     def remove(self, id: Id, params: Params) -> Record | list[Record]:
         """Return the record that is removed, or all that match.
@@ -216,6 +215,24 @@ class SQLAlchemyService:
             self.check_multi("remove")
 
         reader = self._reader(params, is_one=id is not None)
+        records = reader.audience.direct.remove(reader, id)
+
+        if records is None:
+            records = self._remove(reader, id)
+
+        return _one(records, id)
+
+    def _create(self, reader: Reader, every: Sequence[Record]) -> list[Record]:
+        audience, session = reader.audience, reader.scope.session
+        instances = [audience.writer.instance(values) for values in every]
+
+        with translated(audience.fields, reader.names_given(every)):
+            session.add_all(instances)
+            session.flush()
+
+        return reader.read_back(instances)
+
+    def _remove(self, reader: Reader, id: Id) -> list[Record]:
         instances = reader.instances(id)
         records = reader.read_back(instances)
 
@@ -225,13 +242,21 @@ class SQLAlchemyService:
 
             reader.scope.session.flush()
 
-        return records if id is None else records[0]
+        return records
 
     def _write(self, reader: Reader, id: Id, values: Record) -> list[Record]:
+        records = reader.audience.direct.write(reader, id, values)
+
+        if records is None:
+            records = self._assign(reader, id, values)
+
+        return records
+
+    def _assign(self, reader: Reader, id: Id, values: Record) -> list[Record]:
         instances = reader.instances(id)
         audience = reader.audience
 
-        with translated(audience.fields, _given(reader.params, values)):
+        with translated(audience.fields, reader.names_given([values])):
             for instance in instances:
                 audience.writer.assign(instance, values)
 
@@ -262,14 +287,18 @@ class SQLAlchemyService:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
 
 
-def _given(params: Params, *every: Record) -> set[str]:
-    """Return the names of the fields that are given a value: those by the client, if
-    there are any, since he can mend them.
+def _one(records: list[Record], id: Id) -> Record | list[Record]:
+    """Return the record of an identifier, or all if there is none.
+
+    :raises NotFound: There is no such record.
     """
-    names = {
-        name for values in every for name, value in values.items() if value is not None
-    }
-    return names.intersection(params.client_fields) or names
+    if id is None:
+        return records
+
+    if not records:
+        raise not_found(id)
+
+    return records[0]
 
 
 def _multi_methods(multi: bool | Collection[str]) -> frozenset[str]:

@@ -35,9 +35,10 @@ class Writer:
         self._model = fields.model
         self._init_names = _init_names(fields.model)
         self._needed = _needed_by(fields.model)
-        self._has_constructor = _has_constructor(fields)
+        self.has_constructor = _has_constructor(fields)
+        """Whether the model has another constructor than that of SQLAlchemy."""
         # The model may itself fill in what a body leaves out.
-        self._fills_in = self._has_constructor or bool(
+        self._fills_in = self.has_constructor or bool(
             fields.mapper.dispatch.before_insert
         )
 
@@ -129,7 +130,7 @@ class Writer:
 
     def _split(self, values: Record) -> tuple[Record, Record]:
         """Return the values that the constructor takes, and the others."""
-        if not self._has_constructor:
+        if not self.has_constructor:
             return {}, values
 
         if self._init_names is None:

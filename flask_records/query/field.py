@@ -61,6 +61,18 @@ class Field:
         )
         return not (self.conversion.is_foreign or is_json(type_) or is_changed)
 
+    def returned(self, column: sa.Column[t.Any]) -> t.Any:
+        """Return what a statement that writes returns for this field, the same that
+        :attr:`selected` gives.
+
+        :param column: The column of the table that the field comes from.
+        """
+        # An enum goes over the wire as the text that the database holds.
+        if isinstance(column.type, sa.Enum):
+            return sa.type_coerce(column, sa.String()).label(self.name)
+
+        return column
+
     def compared(self, value: t.Any) -> t.Any:
         """Return a value of a query as one of the column's type.
 

@@ -17,6 +17,7 @@ from .operators import Operator
 from .syntax import Comparison
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -85,6 +86,11 @@ class Reading:
     """Whether the terms make the same SQL for other values."""
 
     @property
+    def fields(self) -> Iterator[Field]:
+        """The fields that the conditions compare."""
+        return _fields_of(self.terms)
+
+    @property
     def parameters(self) -> dict[str, t.Any]:
         """The values by the names of their parameters in a statement that is kept."""
         if not self.is_kept:
@@ -127,15 +133,23 @@ class Translator:
         """
         return self.conditions(self.read(query), is_kept=False)
 
-    def conditions(self, reading: Reading, *, is_kept: bool) -> list[Expression]:
+    def conditions(
+        self,
+        reading: Reading,
+        *,
+        is_kept: bool,
+        columns: Mapping[str, t.Any] | None = None,
+    ) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.
 
         :param reading: The query.
         :param is_kept: Leave parameters in place of the values.
+        :param columns: What stands for each field, by its name. The attributes of the
+            model by default.
         """
         values = iter(reading.values)
         take = _parameters() if is_kept else lambda term: next(values)
-        return [self._expression(term, take) for term in reading.terms]
+        return [_expression(term, take, columns) for term in reading.terms]
 
     def order_by(self, query: Query, *, nulls: bool = False) -> list[t.Any]:
         """Return what a query is sorted by. Equal records are sorted by the primary
@@ -219,13 +233,26 @@ class Translator:
         kinds.add(kind)
         return Compared(field, operator, kind)
 
-    def _expression(self, term: Term, take: Take) -> Expression:
-        if isinstance(term, Compared):
-            return term.operator.compare(term.field.column, take(term))
 
-        return GROUPS[term.operator](
-            [self._expression(each, take) for each in term.terms]
-        )
+def _expression(
+    term: Term, take: Take, columns: Mapping[str, t.Any] | None
+) -> Expression:
+    if isinstance(term, Compared):
+        field = term.field
+        column = field.column if columns is None else columns[field.name]
+        return term.operator.compare(column, take(term))
+
+    return GROUPS[term.operator](
+        [_expression(each, take, columns) for each in term.terms]
+    )
+
+
+def _fields_of(terms: Sequence[Term]) -> Iterator[Field]:
+    for term in terms:
+        if isinstance(term, Compared):
+            yield term.field
+        else:
+            yield from _fields_of(term.terms)
 
 
 def _kind(field: Field, operator: Operator, value: t.Any) -> Kind:

@@ -1,0 +1,333 @@
+"""Writes to one table, without the unit of work of a session.
+
+A model may have much for the unit of work to honour: events, validators, cascades,
+versions, inheritance. One that has nothing of it gets the same rows and the same answer
+by a single statement that returns what it has written.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..query import Kept
+from ..query.statements import ID
+from .database_errors import translated
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+    from collections.abc import Sequence
+
+    from ..query import Field
+    from ..query import Fields
+    from ..query import Translator
+    from ..typing import Id
+    from ..typing import Record
+    from .reading import Reader
+    from .writing import Writer
+
+    Statement: t.TypeAlias = sa.Insert | sa.Update | sa.Delete
+
+SESSION_EVENTS: t.Final = (
+    *("do_orm_execute", "before_flush", "after_flush", "after_flush_postexec"),
+    *("before_attach", "after_attach", "transient_to_pending", "pending_to_persistent"),
+    *("loaded_as_persistent", "persistent_to_deleted", "deleted_to_detached"),
+)
+INSTANCE_EVENTS: t.Final = ("load", "refresh", "refresh_flush")
+ATTRIBUTE_EVENTS: t.Final = ("set", "init_scalar", "modified")
+MAPPER_EVENTS: t.Final = {
+    "insert": ("before_insert", "after_insert"),
+    "update": ("before_update", "after_update"),
+    "delete": ("before_delete", "after_delete"),
+}
+"""What a host application can listen to, of which a single statement tells nothing."""
+
+OWN_LISTENER: t.Final = "_event_on_init"
+"""What SQLAlchemy itself listens to instances with."""
+
+
+class Direct:
+    """Writes records of a model by single statements, if nothing speaks against it.
+
+    :param fields: The fields that the caller knows of.
+    :param translator: Makes statements of his queries.
+    :param writer: Checks his bodies.
+    """
+
+    def __init__(self, fields: Fields, translator: Translator, writer: Writer) -> None:
+        self._fields = fields
+        self._translator = translator
+        self._writer = writer
+        self._kept: Kept[Statement] = Kept()
+
+    def create(self, reader: Reader, every: Sequence[Record]) -> list[Record] | None:
+        """Return the records that are made of values, or ``None`` if it takes the unit
+        of work.
+
+        :param reader: What the call is about.
+        :param every: The values of each record.
+        :raises Conflict: The values contradict a record that is there.
+        """
+        if not every or not self._can("insert", reader):
+            return None
+
+        rows = [self._inserted(values) for values in every]
+
+        if not _are_alike(rows) or not all(map(self._is_plain_data, rows)):
+            return None
+
+        written = self._run(
+            reader, self._insert(reader, is_many=len(rows) > 1), rows, every
+        )
+        records = reader.selection.records(written)
+
+        for row, values in zip(written, every, strict=True):
+            self._check_key(reader, row, values)
+
+        return records
+
+    def write(self, reader: Reader, id: Id, values: Record) -> list[Record] | None:
+        """Return the record that is written, or ``None`` if it takes the unit of work.
+
+        :param reader: What the call is about.
+        :param id: The identifier of the record, or ``None`` for many.
+        :param values: The values that change.
+        :raises Conflict: The values contradict another record.
+        """
+        columns = self._columns
+
+        if (
+            id is None
+            or not values
+            or not self._can("update", reader)
+            or not self._is_plain_data({columns[n].key: v for n, v in values.items()})
+        ):
+            return None
+
+        names = tuple(values)
+        statement = self._get(
+            reader, ("update", names), lambda: self._update(reader, names)
+        )
+        parameters = {
+            **reader.reading.parameters,
+            ID: reader.identifier(id),
+            **{_new(place): value for place, value in enumerate(values.values())},
+        }
+        written = self._run(reader, statement, parameters, [values])
+        return reader.selection.records(written)
+
+    def remove(self, reader: Reader, id: Id) -> list[Record] | None:
+        """Return the record that is removed, or ``None`` if it takes the unit of work.
+
+        :param reader: What the call is about.
+        :param id: The identifier of the record, or ``None`` for many.
+        :raises Conflict: Other records refer to it.
+        """
+        if id is None or not self._can("delete", reader):
+            return None
+
+        statement = self._get(reader, ("delete",), lambda: self._delete(reader))
+        parameters = {**reader.reading.parameters, ID: reader.identifier(id)}
+        return reader.selection.records(self._run(reader, statement, parameters, ()))
+
+    def _can(self, verb: str, reader: Reader) -> bool:
+        """Return whether one statement does the same as the unit of work."""
+        session = reader.scope.session
+        return (
+            self._is_plain_model
+            and (verb != "update" or self._updates_nothing_else)
+            and (verb != "delete" or self._deletes_nothing_else)
+            and getattr(reader.dialect, f"{verb}_returning")
+            # What the session has read would not know of the change.
+            and (verb == "insert" or not session.identity_map)
+            and not self._has_listeners(verb, session)
+            and not reader.query.populate
+            and all(field.name in self._columns for field in reader.selection.fields)
+            and all(field.name in self._columns for field in reader.reading.fields)
+        )
+
+    @cached_property
+    def _columns(self) -> dict[str, sa.Column[t.Any]]:
+        """The columns of the table by the names of their fields."""
+        return {
+            prop.key: prop.columns[0]
+            for prop in self._fields.mapper.column_attrs
+            if isinstance(prop.columns[0], sa.Column)
+        }
+
+    @cached_property
+    def _is_plain_model(self) -> bool:
+        """Whether instances of the model are rows of one table and nothing else."""
+        mapper = self._fields.mapper
+        table = mapper.local_table
+        return (
+            isinstance(table, sa.Table)
+            # The way to say that triggers change what is written.
+            and table.implicit_returning
+            and len(list(mapper.base_mapper.self_and_descendants)) == 1
+            and mapper.persist_selectable is table
+            and mapper.version_id_col is None
+            and not mapper.validators
+            and "__setattr__" not in _members(mapper.class_)
+            and not self._writer.has_constructor
+        )
+
+    @cached_property
+    def _updates_nothing_else(self) -> bool:
+        # The unit of work updates nothing, and so not these, if no value has changed.
+        return not any(
+            column.onupdate is not None or column.server_onupdate is not None
+            for column in self._columns.values()
+        )
+
+    @cached_property
+    def _deletes_nothing_else(self) -> bool:
+        return all(
+            one.viewonly
+            or (one.direction is orm.MANYTOONE and not one.cascade.delete)
+            or (one.direction is orm.ONETOMANY and one.passive_deletes)
+            for one in self._fields.mapper.relationships
+        )
+
+    def _has_listeners(self, verb: str, session: orm.Session) -> bool:
+        mapper = self._fields.mapper
+        manager = t.cast("t.Any", mapper.class_manager)
+        return (
+            _listens(session.dispatch, SESSION_EVENTS)
+            or _listens(t.cast("t.Any", mapper).dispatch, MAPPER_EVENTS[verb])
+            or _listens(manager.dispatch, INSTANCE_EVENTS)
+            or any(one.__name__ != OWN_LISTENER for one in manager.dispatch.init)
+            or any(
+                _listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
+                for name in self._columns
+            )
+        )
+
+    def _inserted(self, values: Record) -> Record:
+        """Return values by the keys of columns, as the unit of work inserts them: where
+        there is a default, null stands for it.
+        """
+        columns = self._columns
+        return {
+            columns[name].key: value
+            for name, value in values.items()
+            if value is not None or not _has_default(columns[name])
+        }
+
+    def _is_plain_data(self, row: Record) -> bool:
+        """Return whether no value is an expression, or a null of JSON."""
+        columns = self._fields.mapper.local_table.c
+        return not any(
+            columns[key].type.should_evaluate_none
+            if value is None
+            else isinstance(value, sa.ClauseElement)
+            for key, value in row.items()
+        )
+
+    def _insert(self, reader: Reader, *, is_many: bool) -> Statement:
+        fields = reader.selection.fields
+
+        def make() -> Statement:
+            table = t.cast("sa.Table", self._fields.mapper.local_table)
+            returned = [*self._returned(fields), *table.primary_key.columns]
+            return sa.insert(table).returning(
+                *returned, sort_by_parameter_order=is_many
+            )
+
+        return self._kept.get(("insert", fields, is_many), make)
+
+    def _update(self, reader: Reader, names: Collection[str]) -> Statement:
+        new = {
+            self._columns[name]: sa.bindparam(
+                _new(place), type_=self._columns[name].type
+            )
+            for place, name in enumerate(names)
+        }
+        statement = sa.update(t.cast("sa.Table", self._fields.mapper.local_table))
+        return (
+            statement.where(*self._conditions(reader))
+            .values(new)
+            .returning(*self._returned(reader.selection.fields))
+        )
+
+    def _delete(self, reader: Reader) -> Statement:
+        statement = sa.delete(t.cast("sa.Table", self._fields.mapper.local_table))
+        return statement.where(*self._conditions(reader)).returning(
+            *self._returned(reader.selection.fields)
+        )
+
+    def _conditions(self, reader: Reader) -> list[t.Any]:
+        reading, id = reader.reading, self._columns[self._fields.id.name]
+        conditions = self._translator.conditions(
+            reading, is_kept=reading.is_kept, columns=self._columns
+        )
+        return [id == sa.bindparam(ID, type_=id.type), *conditions]
+
+    def _returned(self, fields: Collection[Field]) -> list[t.Any]:
+        return [field.returned(self._columns[field.name]) for field in fields]
+
+    def _get(
+        self, reader: Reader, key: tuple[t.Any, ...], make: Callable[[], Statement]
+    ) -> Statement:
+        reading = reader.reading
+
+        if not reading.is_kept:
+            return make()
+
+        return self._kept.get((*key, reader.selection.fields, reading.terms), make)
+
+    def _run(
+        self,
+        reader: Reader,
+        statement: Statement,
+        parameters: t.Any,
+        every: Sequence[Record],
+    ) -> Sequence[sa.Row[t.Any]]:
+        session, mapper = reader.scope.session, self._fields.mapper
+        written = reader.names_given(every)
+
+        with translated(self._fields, written):
+            session.flush()
+            connection = session.connection(bind_arguments={"mapper": mapper})
+            return connection.execute(statement, parameters).all()
+
+    def _check_key(self, reader: Reader, row: t.Any, values: Record) -> None:
+        """Refuse a primary key that the database has made another one of."""
+        keys = self._fields.mapper.primary_key
+
+        for column, key in zip(keys, row[-len(keys) :], strict=True):
+            name = self._fields.mapper.get_property_by_column(column).key
+
+            if values.get(name) is not None and values[name] != key:
+                raise reader.not_kept()
+
+
+def _new(place: int) -> str:
+    return f"records_new_{place}"
+
+
+def _listens(dispatch: t.Any, names: Collection[str]) -> bool:
+    return any([getattr(dispatch, name) for name in names])
+
+
+def _members(model: type[t.Any]) -> set[str]:
+    """Return what a model and its bases define."""
+    return {name for base in model.__mro__[:-1] for name in vars(base)}
+
+
+def _has_default(column: sa.Column[t.Any]) -> bool:
+    return bool(
+        column.primary_key
+        or column.default is not None
+        or column.server_default is not None
+    )
+
+
+def _are_alike(rows: Sequence[Record]) -> bool:
+    """Return whether all rows have values for the same columns."""
+    keys = rows[0].keys()
+    return all([row.keys() == keys for row in rows])
