@@ -31,6 +31,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterator
 
+    from .signals import EventTransport
     from .typing import Id
     from .typing import Publisher
     from .typing import Readable
@@ -254,7 +255,7 @@ class Service:
                 f"'{event}' is not an event of '{self.path}'. Name it in 'events'."
             )
 
-        self._send_later(event, record, call_stack.get())
+        self._send_later(event, [record], call_stack.get(), [record])
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
@@ -404,32 +405,41 @@ class Service:
         sent, facts = _listed(context.sent), _listed(context.stored)
 
         # A hook may have made another result.
-        if len(facts) != len(sent):
+        if context.stored is NO_RESULT or len(facts) != len(sent):
             facts = sent
 
-        for record, fact in zip(sent, facts, strict=True):
-            self._send_later(event, record, context, fact)
+        self._send_later(event, sent, context, facts)
 
     def _send_later(
         self,
         event: str,
-        record: t.Any,
+        records: list[t.Any],
         context: HookContext | None,
-        facts: t.Any = NO_RESULT,
+        facts: list[t.Any],
     ) -> None:
-        visible = without(record, self._unsent)
-        known = visible if facts is NO_RESULT else facts
+        visible = [without(record, self._unsent) for record in records]
+        pairs = [
+            (one, one if fact is record else fact)
+            for one, record, fact in zip(visible, records, facts, strict=True)
+        ]
 
-        for transport in self._all.transports:
-            transport.prepare(self, visible)
+        for transport in self._listening():
+            for record in visible:
+                transport.prepare(self, record)
 
-        after_commit(lambda: self._send(event, visible, known, context))
+        after_commit(lambda: self._send(event, pairs, context))
 
     def _send(
-        self, event: str, record: t.Any, facts: t.Any, context: HookContext | None
+        self,
+        event: str,
+        pairs: list[tuple[t.Any, t.Any]],
+        context: HookContext | None,
     ) -> None:
-        for signal in (self.events, self._all.events):
-            for receiver in signal.ordered(event):
+        receivers = (*self.events.ordered(event), *self._all.events.ordered(event))
+        transports = self._listening()
+
+        for record, facts in pairs:
+            for receiver in receivers:
                 try:
                     call(receiver, event, record, context)
                 except Exception as error:
@@ -437,12 +447,15 @@ class Service:
                     without_parameters(error)
                     logger.exception("A receiver of '%s %s' failed.", self.path, event)
 
-        for transport in self._all.transports:
-            try:
-                transport.deliver(self, event, record, facts, context)
-            except Exception:
-                # As above.
-                logger.exception("'%s %s' could not be sent.", self.path, event)
+            for transport in transports:
+                try:
+                    transport.deliver(self, event, record, facts, context)
+                except Exception:
+                    # As above.
+                    logger.exception("'%s %s' could not be sent.", self.path, event)
+
+    def _listening(self) -> list[EventTransport]:
+        return [one for one in self._all.transports if one.is_listened_to()]
 
     def _checked_public(self, names: Collection[str]) -> frozenset[str]:
         for name in names:
@@ -463,7 +476,7 @@ class Service:
 
 def _names_in(data: t.Any) -> frozenset[str]:
     bodies = data if isinstance(data, list) else [data]
-    return frozenset(name for body in bodies if isinstance(body, dict) for name in body)
+    return frozenset().union(*[body for body in bodies if isinstance(body, dict)])
 
 
 def _listed(result: t.Any) -> list[t.Any]:

@@ -164,6 +164,9 @@ class OrderedSignal(Signal):
 class EventTransport(t.Protocol):
     """Carries events to clients."""
 
+    def is_listened_to(self) -> bool:
+        """Whether an event may reach anybody. If not, there is nothing to do."""
+
     def prepare(self, service: Service, record: t.Any) -> None:
         """Get ready for an event of the transaction in progress.
 

@@ -8,6 +8,7 @@ by a single statement that returns what it has written.
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -20,6 +21,8 @@ from .database_errors import translated
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from ..query import Field
@@ -80,15 +83,18 @@ class Direct:
         if not _are_alike(rows) or not all(map(self._is_plain_data, rows)):
             return None
 
-        written = self._run(
-            reader, self._insert(reader, is_many=len(rows) > 1), rows, every
+        insert = (
+            self._insert_counted if self._is_counted(reader, rows) else self._insert
         )
-        records = reader.selection.records(written)
+        written = insert(reader, rows, every)
+
+        if written is None:
+            return None
 
         for row, values in zip(written, every, strict=True):
             self._check_key(reader, row, values)
 
-        return records
+        return reader.selection.records(written)
 
     def write(self, reader: Reader, id: Id, values: Record) -> list[Record] | None:
         """Return the record that is written, or ``None`` if it takes the unit of work.
@@ -139,16 +145,21 @@ class Direct:
         session = reader.scope.session
         return (
             self._is_plain_model
+            and self._is_unobserved
             and (verb != "update" or self._updates_nothing_else)
             and (verb != "delete" or self._deletes_nothing_else)
             and getattr(reader.dialect, f"{verb}_returning")
             # What the session has read would not know of the change.
             and (verb == "insert" or not session.identity_map)
-            and not self._has_listeners(verb, session)
+            and not _listens(session.dispatch, SESSION_EVENTS)
+            and not _listens(self._events, MAPPER_EVENTS[verb])
             and not reader.query.populate
-            and all(field.name in self._columns for field in reader.selection.fields)
-            and all(field.name in self._columns for field in reader.reading.fields)
+            and self._has_columns(reader.selection.fields)
+            and self._has_columns(reader.reading.fields)
         )
+
+    def _has_columns(self, fields: Iterable[Field]) -> bool:
+        return all([field.name in self._columns for field in fields])
 
     @cached_property
     def _columns(self) -> dict[str, sa.Column[t.Any]]:
@@ -193,13 +204,19 @@ class Direct:
             for one in self._fields.mapper.relationships
         )
 
-    def _has_listeners(self, verb: str, session: orm.Session) -> bool:
-        mapper = self._fields.mapper
-        manager = t.cast("t.Any", mapper.class_manager)
-        return (
-            _listens(session.dispatch, SESSION_EVENTS)
-            or _listens(t.cast("t.Any", mapper).dispatch, MAPPER_EVENTS[verb])
-            or _listens(manager.dispatch, INSTANCE_EVENTS)
+    @property
+    def _events(self) -> t.Any:
+        """What the application listens to of the mapper."""
+        return t.cast("t.Any", self._fields.mapper).dispatch
+
+    @cached_property
+    def _is_unobserved(self) -> bool:
+        """Whether the application listens to nothing of instances, at the first
+        write.
+        """
+        manager = t.cast("t.Any", self._fields.mapper.class_manager)
+        return not (
+            _listens(manager.dispatch, INSTANCE_EVENTS)
             or any(one.__name__ != OWN_LISTENER for one in manager.dispatch.init)
             or any(
                 _listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
@@ -228,17 +245,57 @@ class Direct:
             for key, value in row.items()
         )
 
-    def _insert(self, reader: Reader, *, is_many: bool) -> Statement:
+    def _is_counted(self, reader: Reader, rows: Sequence[Record]) -> bool:
+        """Return whether SQLite gives each of many records the key after the one
+        before, so that the keys tell the order. It promises no order of what a
+        statement returns.
+        """
+        table = t.cast("sa.Table", self._fields.mapper.local_table)
+        key = table.autoincrement_column
+        return (
+            len(rows) > 1
+            and reader.dialect.name == "sqlite"
+            and key is not None
+            and key.key not in rows[0]
+        )
+
+    def _insert_counted(
+        self, reader: Reader, rows: Sequence[Record], every: Sequence[Record]
+    ) -> Sequence[sa.Row[t.Any]] | None:
+        statement = self._insertion(reader, in_order=False)
+
+        with (
+            self._connected(reader, every) as connection,
+            connection.begin_nested() as savepoint,
+        ):
+            written = connection.execute(statement, rows).all()
+            in_order = sorted(written, key=lambda row: t.cast(int, row[-1]))
+
+            # A trigger may have inserted something, too.
+            if in_order[-1][-1] - in_order[0][-1] != len(rows) - 1:
+                savepoint.rollback()
+                return None
+
+        return in_order
+
+    def _insert(
+        self, reader: Reader, rows: Sequence[Record], every: Sequence[Record]
+    ) -> Sequence[sa.Row[t.Any]]:
+        with self._connected(reader, every) as connection:
+            statement = self._insertion(reader, in_order=len(rows) > 1)
+            return connection.execute(statement, rows).all()
+
+    def _insertion(self, reader: Reader, *, in_order: bool) -> Statement:
         fields = reader.selection.fields
 
         def make() -> Statement:
             table = t.cast("sa.Table", self._fields.mapper.local_table)
             returned = [*self._returned(fields), *table.primary_key.columns]
             return sa.insert(table).returning(
-                *returned, sort_by_parameter_order=is_many
+                *returned, sort_by_parameter_order=in_order
             )
 
-        return self._kept.get(("insert", fields, is_many), make)
+        return self._kept.get(("insert", fields, in_order), make)
 
     def _update(self, reader: Reader, names: Collection[str]) -> Statement:
         new = {
@@ -284,16 +341,22 @@ class Direct:
         self,
         reader: Reader,
         statement: Statement,
-        parameters: t.Any,
+        parameters: Record,
         every: Sequence[Record],
     ) -> Sequence[sa.Row[t.Any]]:
-        session, mapper = reader.scope.session, self._fields.mapper
-        written = reader.names_given(every)
-
-        with translated(self._fields, written):
-            session.flush()
-            connection = session.connection(bind_arguments={"mapper": mapper})
+        with self._connected(reader, every) as connection:
             return connection.execute(statement, parameters).all()
+
+    @contextmanager
+    def _connected(
+        self, reader: Reader, every: Sequence[Record]
+    ) -> Iterator[sa.Connection]:
+        """Yield the connection of the session, which has written all that it holds."""
+        session = reader.scope.session
+
+        with translated(self._fields, reader.names_given(every)):
+            session.flush()
+            yield session.connection(bind_arguments={"mapper": reader.mapper})
 
     def _check_key(self, reader: Reader, row: t.Any, values: Record) -> None:
         """Refuse a primary key that the database has made another one of."""

@@ -68,6 +68,27 @@ def joined_session(source: SessionSource) -> SessionScope:
     return transaction.join(session, lambda: SessionScope(session, session))
 
 
+def first_value(
+    source: SessionSource,
+    model: type[t.Any],
+    statement: sa.Select[t.Any],
+    parameters: dict[str, t.Any],
+) -> t.Any:
+    """Return what a statement reads first, in the transaction in progress if there is
+    one.
+
+    :param source: Where sessions come from.
+    :param model: The mapped class that it reads, which tells the database.
+    :param statement: The statement.
+    :param parameters: Its parameters.
+    """
+    with Transaction():
+        scope = joined_session(source)
+
+        with translated(), scope.reading(sa.inspect(model)) as connection:
+            return connection.execute(statement, parameters).scalar()
+
+
 class SessionScope:
     """A database session that commits with a transaction.
 

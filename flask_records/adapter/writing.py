@@ -57,11 +57,12 @@ class Writer:
                 _mapping("create", body), sent=sent, new=True
             )
 
-            required = self._missing({*body, *values})
-            errors.update(dict.fromkeys(required, "is required"))
+            for name in self._missing({*body, *values}):
+                errors[name] = "is required"
 
-            prefix = f"{place}." if isinstance(data, list) else ""
-            problems.update({prefix + name: why for name, why in errors.items()})
+            for name, why in errors.items():
+                problems[f"{place}.{name}" if isinstance(data, list) else name] = why
+
             every.append(values)
 
         _refuse(problems)

@@ -74,6 +74,9 @@ def encoded(value: t.Any) -> t.Any:
 
     :raises TypeError: The value has no form on the wire.
     """
+    if type(value) is dt.datetime:
+        return _moment(value)
+
     for type_, encode in ENCODERS.items():
         if isinstance(value, type_):
             return encode(value)
@@ -104,8 +107,10 @@ def _moment(value: dt.datetime) -> str:
     if value.tzinfo is not None:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)
 
-    unit = "microseconds" if value.microsecond % 1000 else "milliseconds"
-    return value.isoformat(timespec=unit) + "Z"
+    if value.microsecond % 1000:
+        return f"{value.isoformat()}Z"
+
+    return f"{value.isoformat(timespec='milliseconds')}Z"
 
 
 ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {

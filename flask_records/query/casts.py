@@ -34,6 +34,9 @@ T = t.TypeVar("T")
 
 def as_text(value: t.Any) -> str:
     """Return text, also of numbers and truth values."""
+    if type(value) is str and value.isascii():
+        return value
+
     if isinstance(value, bool):
         value = "true" if value else "false"
     elif isinstance(value, (int, float, Decimal, uuid.UUID)):
@@ -43,17 +46,19 @@ def as_text(value: t.Any) -> str:
         raise ValueError("is not text")
 
     # A lone surrogate can't be stored. Nothing else fails to encode.
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError("is not valid Unicode text") from None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("is not valid Unicode text") from None
 
     return value
 
 
 def as_integer(value: t.Any) -> int:
     """Return a whole number."""
+    if type(value) is int:
+        return value
+
     if isinstance(value, str) and (match := WHOLE_NUMBER.fullmatch(value)):
         return int(match[1])
 
@@ -111,6 +116,9 @@ def as_decimal(value: t.Any) -> Decimal:
 
 def as_boolean(value: t.Any) -> bool:
     """Return true or false."""
+    if type(value) is bool:
+        return value
+
     if isinstance(value, (str, int)):
         known = BOOLEANS.get(str(value).strip().lower())
 

@@ -97,10 +97,11 @@ class Field:
         :raises ValueError: It can't be cast or the column can't hold it, with a phrase
             that says why.
         """
-        value = cast(self.conversion, value, in_query=False)
+        conversion = self.conversion
+        value = cast(conversion, value, in_query=False)
 
-        if value is not None:
-            self.conversion.check(value)
+        if conversion.check is not None and value is not None:
+            conversion.check(value)
 
         return value
 

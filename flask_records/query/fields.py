@@ -59,6 +59,7 @@ class Fields:
         ]
         """The columns that tell one record from all others."""
         self._every = every
+        self._required = [field.name for field in every.values() if field.is_required]
         self._hidden = frozenset(hidden)
         self._readable = {
             name: field for name, field in every.items() if name not in self._hidden
@@ -188,11 +189,7 @@ class Fields:
 
         :param values: The names of the fields that it has.
         """
-        return [
-            field.name
-            for field in self._every.values()
-            if field.is_required and field.name not in values
-        ]
+        return [name for name in self._required if name not in values]
 
     def replaceable(self) -> Iterable[Field]:
         """Yield the fields that an update sets to null or their default where the body

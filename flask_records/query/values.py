@@ -31,10 +31,6 @@ Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
 
 
-def _anything(value: t.Any) -> None:
-    """Let every value pass."""
-
-
 @dataclass(frozen=True)
 class Conversion:
     """How the values of one column are read. Each function raises :class:`ValueError`
@@ -44,7 +40,7 @@ class Conversion:
     cast: Cast
     """Makes a value of the column's type of a value on the wire."""
 
-    check: Check = _anything
+    check: Check | None = None
     """Refuses what the column can't hold, before it is written."""
 
     is_text: bool = False

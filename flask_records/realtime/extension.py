@@ -71,6 +71,11 @@ class Realtime:
         """
         return t.cast("Server", app.extensions[EXTENSION]).socketio
 
+    def is_listened_to(self) -> bool:
+        """Whether there are connections, or may be some at other workers."""
+        server = _server()
+        return server is not None and server.is_listened_to
+
     def prepare(self, service: Service, record: t.Any) -> None:
         """Keep the events of a record in order."""
         server = _server()

@@ -108,9 +108,6 @@ class Server:
         :param facts: The record as it is stored, which tells who may see it.
         :param context: The call that caused it, if there was one.
         """
-        if not self._has_listeners:
-            return
-
         channels = self._audience.channels(service, event, record, context)
         plain = json.loads(dumps(record))
         message = {
@@ -147,15 +144,14 @@ class Server:
 
         :param key: What the record is known by.
         """
-        if self._has_listeners:
-            transaction = Transaction.current_or_none()
+        transaction = Transaction.current_or_none()
 
-            if transaction is not None:
-                transaction.hold(*self.bus.lock(key))
+        if transaction is not None:
+            transaction.hold(*self.bus.lock(key))
 
     @property
-    def _has_listeners(self) -> bool:
-        """Whether there may be somebody to send events to."""
+    def is_listened_to(self) -> bool:
+        """Whether there are connections, or may be some at other workers."""
         return bool(self.connections or self._settings.message_queue)
 
     def _methods(self) -> list[str]:

@@ -1,5 +1,5 @@
 """The application that is measured: messages for everybody, the same for those who have
-logged in, and all that the example application switches on.
+logged in, with hooks, tokens and events as in the example application.
 
 It serves tables that are there already, in the database of ``DATABASE_URL``:
 ``messages`` with ``id text read room_id user_id created_at archived``, and ``users``
@@ -14,8 +14,6 @@ import os
 
 import sqlalchemy as sa
 from flask import Flask
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -29,6 +27,7 @@ from flask_records import SQLAlchemyService
 from flask_records import TableRevocations
 from flask_records.realtime import Realtime
 
+SECRET = "a-secret-of-the-benchmark-of-32-bytes"
 PAGES = {"default": 10, "max": 1000}
 
 logger = logging.getLogger(__name__)
@@ -63,10 +62,7 @@ class RevokedToken(RevokedTokenMixin, Base):
 
 
 db = SQLAlchemy(model_class=Base)
-limiter = Limiter(get_remote_address)
-# Only calls of services are limited, which needs no look at each request.
-limiter.request_filter(lambda: True)
-records = FlaskRecords(limiter=limiter)
+records = FlaskRecords()
 realtime = Realtime(records)
 authentication = records.add(
     "authentication", AuthenticationService(revocations=TableRevocations(RevokedToken))
@@ -105,14 +101,11 @@ def create_app(url):
     """Return the application over a database."""
     app = Flask(__name__)
     app.config.update(
-        SECRET_KEY="a-secret-of-the-benchmark-of-32-bytes",
         SQLALCHEMY_DATABASE_URI=url,
-        RECORDS_AUTHENTICATION={},
-        # It is measured how long a login takes, not when it is refused.
-        RECORDS_LIMITS={"authentication.create": "1000000 per second"},
+        # With a SECRET_KEY, Flask opens a session for each request.
+        RECORDS_AUTHENTICATION={"secret": SECRET},
     )
     db.init_app(app)
-    limiter.init_app(app)
     records.init_app(app)
     realtime.init_app(app)
 
