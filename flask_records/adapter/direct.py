@@ -8,7 +8,7 @@ by a single statement that returns what it has written.
 from __future__ import annotations
 
 import typing as t
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -22,7 +22,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Iterable
-    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from ..query import Field
@@ -78,22 +77,19 @@ class Direct:
         if not every or not self._can("insert", reader):
             return None
 
-        rows = [self._inserted(values) for values in every]
+        rows = [self._row(values) for values in every]
 
-        if not _are_alike(rows) or not all(map(self._is_plain_data, rows)):
+        if not _are_alike(rows):
             return None
 
-        insert = (
-            self._insert_counted if self._is_counted(reader, rows) else self._insert
-        )
+        is_counted = self._is_counted(reader, rows)
+        insert = self._insert_counted if is_counted else self._insert
         written = insert(reader, rows, every)
 
         if written is None:
             return None
 
-        for row, values in zip(written, every, strict=True):
-            self._check_key(reader, row, values)
-
+        self._check_keys(reader, rows, written)
         return reader.selection.records(written)
 
     def write(self, reader: Reader, id: Id, values: Record) -> list[Record] | None:
@@ -110,7 +106,9 @@ class Direct:
             id is None
             or not values
             or not self._can("update", reader)
-            or not self._is_plain_data({columns[n].key: v for n, v in values.items()})
+            or not all(
+                _is_value(columns[name], value) for name, value in values.items()
+            )
         ):
             return None
 
@@ -224,26 +222,29 @@ class Direct:
             )
         )
 
-    def _inserted(self, values: Record) -> Record:
+    def _row(self, values: Record) -> Record | None:
         """Return values by the keys of columns, as the unit of work inserts them: where
-        there is a default, null stands for it.
+        there is a default, null stands for it. ``None`` if one is more than a value.
         """
-        columns = self._columns
-        return {
-            columns[name].key: value
-            for name, value in values.items()
-            if value is not None or not _has_default(columns[name])
-        }
+        row: Record = {}
 
-    def _is_plain_data(self, row: Record) -> bool:
-        """Return whether no value is an expression, or a null of JSON."""
-        columns = self._fields.mapper.local_table.c
-        return not any(
-            columns[key].type.should_evaluate_none
-            if value is None
-            else isinstance(value, sa.ClauseElement)
-            for key, value in row.items()
-        )
+        for name, value in values.items():
+            column = self._inserted[name]
+
+            if value is None and (column.is_null_a_value or column.has_default):
+                if column.is_null_a_value:
+                    return None
+            elif isinstance(value, sa.ClauseElement):
+                return None
+            else:
+                row[column.key] = value
+
+        return row
+
+    @cached_property
+    def _inserted(self) -> dict[str, Inserted]:
+        """What is known of the columns for an insert, by the names of their fields."""
+        return {name: Inserted.of(column) for name, column in self._columns.items()}
 
     def _is_counted(self, reader: Reader, rows: Sequence[Record]) -> bool:
         """Return whether SQLite gives each of many records the key after the one
@@ -265,10 +266,10 @@ class Direct:
         statement = self._insertion(reader, in_order=False)
 
         with (
-            self._connected(reader, every) as connection,
-            connection.begin_nested() as savepoint,
+            translated(self._fields, reader.names_given(every)),
+            reader.scope.writing(reader.mapper).begin_nested() as savepoint,
         ):
-            written = connection.execute(statement, rows).all()
+            written = savepoint.connection.execute(statement, rows).all()
             in_order = sorted(written, key=lambda row: t.cast(int, row[-1]))
 
             # A trigger may have inserted something, too.
@@ -281,9 +282,8 @@ class Direct:
     def _insert(
         self, reader: Reader, rows: Sequence[Record], every: Sequence[Record]
     ) -> Sequence[sa.Row[t.Any]]:
-        with self._connected(reader, every) as connection:
-            statement = self._insertion(reader, in_order=len(rows) > 1)
-            return connection.execute(statement, rows).all()
+        statement = self._insertion(reader, in_order=len(rows) > 1)
+        return self._run(reader, statement, rows, every)
 
     def _insertion(self, reader: Reader, *, in_order: bool) -> Statement:
         fields = reader.selection.fields
@@ -341,32 +341,58 @@ class Direct:
         self,
         reader: Reader,
         statement: Statement,
-        parameters: Record,
+        parameters: Record | Sequence[Record],
         every: Sequence[Record],
     ) -> Sequence[sa.Row[t.Any]]:
-        with self._connected(reader, every) as connection:
+        with translated(self._fields, reader.names_given(every)):
+            connection = reader.scope.writing(reader.mapper)
             return connection.execute(statement, parameters).all()
 
-    @contextmanager
-    def _connected(
-        self, reader: Reader, every: Sequence[Record]
-    ) -> Iterator[sa.Connection]:
-        """Yield the connection of the session, which has written all that it holds."""
-        session = reader.scope.session
+    def _check_keys(
+        self, reader: Reader, rows: Sequence[Record], written: Sequence[t.Any]
+    ) -> None:
+        """Refuse primary keys that the database has made others of."""
+        keys = [str(column.key) for column in self._fields.mapper.primary_key]
 
-        with translated(self._fields, reader.names_given(every)):
-            session.flush()
-            yield session.connection(bind_arguments={"mapper": reader.mapper})
+        if not any(key in rows[0] for key in keys):
+            return
 
-    def _check_key(self, reader: Reader, row: t.Any, values: Record) -> None:
-        """Refuse a primary key that the database has made another one of."""
-        keys = self._fields.mapper.primary_key
+        for row, found in zip(rows, written, strict=True):
+            for key, value in zip(keys, found[-len(keys) :], strict=True):
+                if row.get(key, value) != value:
+                    raise reader.not_kept()
 
-        for column, key in zip(keys, row[-len(keys) :], strict=True):
-            name = self._fields.mapper.get_property_by_column(column).key
 
-            if values.get(name) is not None and values[name] != key:
-                raise reader.not_kept()
+@dataclass(frozen=True)
+class Inserted:
+    """What is known of a column for an insert."""
+
+    key: str
+    """What the table knows it by."""
+
+    has_default: bool
+    """Whether null stands for a default."""
+
+    is_null_a_value: bool
+    """Whether null is stored as a value of its own, as in JSON."""
+
+    @classmethod
+    def of(cls, column: sa.Column[t.Any]) -> t.Self:
+        """Return what is known of a column."""
+        has_default = (
+            column.primary_key
+            or column.default is not None
+            or column.server_default is not None
+        )
+        return cls(column.key, has_default, column.type.should_evaluate_none)
+
+
+def _is_value(column: sa.Column[t.Any], value: t.Any) -> bool:
+    """Return whether a value is neither an expression nor a null of JSON."""
+    if value is None:
+        return not column.type.should_evaluate_none
+
+    return not isinstance(value, sa.ClauseElement)
 
 
 def _new(place: int) -> str:
@@ -382,15 +408,8 @@ def _members(model: type[t.Any]) -> set[str]:
     return {name for base in model.__mro__[:-1] for name in vars(base)}
 
 
-def _has_default(column: sa.Column[t.Any]) -> bool:
-    return bool(
-        column.primary_key
-        or column.default is not None
-        or column.server_default is not None
-    )
-
-
-def _are_alike(rows: Sequence[Record]) -> bool:
-    """Return whether all rows have values for the same columns."""
-    keys = rows[0].keys()
-    return all([row.keys() == keys for row in rows])
+def _are_alike(rows: Sequence[Record | None]) -> t.TypeGuard[Sequence[Record]]:
+    """Return whether there are rows with values for the same columns."""
+    first = rows[0]
+    keys = None if first is None else first.keys()
+    return bool(keys) and all([row is not None and row.keys() == keys for row in rows])

@@ -107,6 +107,7 @@ class SessionScope:
         self._key = key
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
+        self._writing: dict[orm.Mapper[t.Any], sa.Connection] = {}
 
     @contextmanager
     def reading(
@@ -146,11 +147,26 @@ class SessionScope:
         """
         self._ends_transaction = True
         connection = self.session.connection(bind_arguments={"mapper": mapper})
+        self._writing[mapper] = connection
 
         if connection.dialect.name == "sqlite":
             _begin_immediate(connection)
 
         Transaction.current().protect(self._key)
+
+    def writing(self, mapper: orm.Mapper[t.Any]) -> sa.Connection:
+        """Return the connection of the session, which has written all that it holds.
+
+        :param mapper: What is written, as for :meth:`begin_writing` before.
+        """
+        self.session.flush()
+        connection = self._writing.get(mapper)
+
+        # The application may have ended the transaction itself.
+        if connection is None or not connection.in_transaction():
+            connection = self.session.connection(bind_arguments={"mapper": mapper})
+
+        return connection
 
     def savepoint(self) -> orm.SessionTransaction:
         """Return a savepoint of the database."""

@@ -119,11 +119,7 @@ class Fields:
         :param sent: The names that a client has sent.
         """
         field = self._every.get(name)
-
-        if field is None or not field.is_writable:
-            return None
-
-        return None if field.is_readonly and name in sent else field
+        return field if field and self._is_written(field, sent) else None
 
     def values(
         self,
@@ -149,9 +145,9 @@ class Fields:
             if name in skip:
                 continue
 
-            field = self.written(name, sent)
+            field = self._every.get(name)
 
-            if field is None:
+            if field is None or not self._is_written(field, sent):
                 errors[name] = self._why_not_written(name)
                 continue
 
@@ -201,6 +197,9 @@ class Fields:
 
             if field.is_writable and not is_kept:
                 yield field
+
+    def _is_written(self, field: Field, sent: Collection[str]) -> bool:
+        return field.is_writable and not (field.is_readonly and field.name in sent)
 
     def _why_not_written(self, name: str) -> str:
         return "is read-only" if name in self._readable else "is not a field"
