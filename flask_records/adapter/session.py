@@ -107,7 +107,6 @@ class SessionScope:
         self._key = key
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
-        self._writing: dict[orm.Mapper[t.Any], sa.Connection] = {}
 
     @contextmanager
     def reading(
@@ -147,7 +146,6 @@ class SessionScope:
         """
         self._ends_transaction = True
         connection = self.session.connection(bind_arguments={"mapper": mapper})
-        self._writing[mapper] = connection
 
         if connection.dialect.name == "sqlite":
             _begin_immediate(connection)
@@ -157,16 +155,11 @@ class SessionScope:
     def writing(self, mapper: orm.Mapper[t.Any]) -> sa.Connection:
         """Return the connection of the session, which has written all that it holds.
 
-        :param mapper: What is written, as for :meth:`begin_writing` before.
+        :param mapper: What is written, which tells the database.
         """
         self.session.flush()
-        connection = self._writing.get(mapper)
-
-        # The application may have ended the transaction itself.
-        if connection is None or not connection.in_transaction():
-            connection = self.session.connection(bind_arguments={"mapper": mapper})
-
-        return connection
+        # A savepoint of the session begins with this.
+        return self.session.connection(bind_arguments={"mapper": mapper})
 
     def savepoint(self) -> orm.SessionTransaction:
         """Return a savepoint of the database."""

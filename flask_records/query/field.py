@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 from ..errors import BadRequest
+from .values import anything
 from .values import cast
 from .values import Conversion
 from .values import is_json
@@ -100,7 +101,7 @@ class Field:
         conversion = self.conversion
         value = cast(conversion, value, in_query=False)
 
-        if conversion.check is not None and value is not None:
+        if conversion.check is not anything and value is not None:
             conversion.check(value)
 
         return value

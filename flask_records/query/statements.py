@@ -32,9 +32,6 @@ SKIP: t.Final = "records_skip"
 MAX_SIZE: t.Final = 256
 """How many statements are kept for one kind of caller."""
 
-MAX_VALUES: t.Final = 40
-"""How many values a query compares with if its statement is kept."""
-
 T = t.TypeVar("T")
 
 
@@ -148,7 +145,7 @@ class Statements:
     def _get(
         self, reading: Reading, key: tuple[Hashable, ...], make: Callable[[], Select]
     ) -> Select:
-        if not reading.is_kept or len(reading.values) > MAX_VALUES:
+        if not reading.is_kept:
             return make()
 
         return self._kept.get((*key, reading.terms, reading.sort), make)

@@ -29,6 +29,10 @@ if t.TYPE_CHECKING:
     Select: t.TypeAlias = sa.Select[t.Any]
 
 
+MAX_VALUES: t.Final = 40
+"""How many values a query compares with if its statement is kept."""
+
+
 class Kind(enum.IntEnum):
     """What the SQL of a comparison depends on besides its field and operator."""
 
@@ -83,7 +87,9 @@ class Reading:
     """Fields, and whether each is sorted descending."""
 
     is_kept: bool
-    """Whether the terms make the same SQL for other values."""
+    """Whether a statement can be kept for other values: the terms make the same SQL
+    for them, and there are not too many.
+    """
 
     @property
     def fields(self) -> Iterator[Field]:
@@ -124,7 +130,8 @@ class Translator:
         kinds: set[Kind] = set()
         terms = tuple([self._term(term, values, kinds) for term in query.where])
         sort = tuple([(self._fields.ordered(name), way) for name, way in query.sort])
-        return Reading(terms, values, sort, Kind.LITERAL not in kinds)
+        is_kept = Kind.LITERAL not in kinds and len(values) <= MAX_VALUES
+        return Reading(terms, values, sort, is_kept)
 
     def where(self, query: Query) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.

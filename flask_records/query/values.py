@@ -31,6 +31,10 @@ Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
 
 
+def anything(value: t.Any) -> None:
+    """Let every value pass."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """How the values of one column are read. Each function raises :class:`ValueError`
@@ -40,7 +44,7 @@ class Conversion:
     cast: Cast
     """Makes a value of the column's type of a value on the wire."""
 
-    check: Check | None = None
+    check: Check = anything
     """Refuses what the column can't hold, before it is written."""
 
     is_text: bool = False
