@@ -16,6 +16,7 @@ from sqlalchemy import orm
 
 from ..query import Kept
 from ..query.statements import ID
+from ..query.values import is_json
 from .database_errors import translated
 
 if t.TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Direct:
         if written is None:
             return None
 
-        self._check_keys(reader, rows, written)
+        self._check_kept(reader, rows, written)
         return reader.selection.records(written)
 
     def write(self, reader: Reader, id: Id, values: Record) -> list[Record] | None:
@@ -144,11 +145,13 @@ class Direct:
         return (
             self._is_plain_model
             and self._is_unobserved
+            and (verb == "insert" or self._has_unique_id)
             and (verb != "update" or self._updates_nothing_else)
             and (verb != "delete" or self._deletes_nothing_else)
             and getattr(reader.dialect, f"{verb}_returning")
-            # What the session has read would not know of the change.
-            and (verb == "insert" or not session.identity_map)
+            # What the session holds would not know of the change.
+            and (verb == "insert" or not (session.identity_map or session.new))
+            and _is_usual(type(session))
             and not _listens(session.dispatch, SESSION_EVENTS)
             and not _listens(self._events, MAPPER_EVENTS[verb])
             and not reader.query.populate
@@ -180,10 +183,20 @@ class Direct:
             and len(list(mapper.base_mapper.self_and_descendants)) == 1
             and mapper.persist_selectable is table
             and mapper.version_id_col is None
+            and mapper.polymorphic_on is None
             and not mapper.validators
+            and all(
+                prop.comparator_factory is orm.ColumnProperty.Comparator
+                for prop in mapper.column_attrs
+            )
             and "__setattr__" not in _members(mapper.class_)
             and not self._writer.has_constructor
         )
+
+    @cached_property
+    def _has_unique_id(self) -> bool:
+        # Of several records of an identifier, one is written.
+        return self._fields.is_unique(self._fields.id.name)
 
     @cached_property
     def _updates_nothing_else(self) -> bool:
@@ -191,7 +204,7 @@ class Direct:
         return not any(
             column.onupdate is not None or column.server_onupdate is not None
             for column in self._columns.values()
-        )
+        ) and all(one.passive_updates for one in self._fields.mapper.relationships)
 
     @cached_property
     def _deletes_nothing_else(self) -> bool:
@@ -257,7 +270,8 @@ class Direct:
             len(rows) > 1
             and reader.dialect.name == "sqlite"
             and key is not None
-            and key.key not in rows[0]
+            and isinstance(key.type, sa.Integer)
+            and not self._has_keys(rows[0])
         )
 
     def _insert_counted(
@@ -283,14 +297,16 @@ class Direct:
         self, reader: Reader, rows: Sequence[Record], every: Sequence[Record]
     ) -> Sequence[sa.Row[t.Any]]:
         statement = self._insertion(reader, in_order=len(rows) > 1)
-        return self._run(reader, statement, rows, every)
+
+        with reader.keeping_keys(every):
+            return self._run(reader, statement, rows, every)
 
     def _insertion(self, reader: Reader, *, in_order: bool) -> Statement:
         fields = reader.selection.fields
 
         def make() -> Statement:
             table = t.cast("sa.Table", self._fields.mapper.local_table)
-            returned = [*self._returned(fields), *table.primary_key.columns]
+            returned = [*self._returned(fields), *self._fields.mapper.primary_key]
             return sa.insert(table).returning(
                 *returned, sort_by_parameter_order=in_order
             )
@@ -348,14 +364,22 @@ class Direct:
             connection = reader.scope.writing(reader.mapper)
             return connection.execute(statement, parameters).all()
 
-    def _check_keys(
+    def _has_keys(self, row: Record) -> bool:
+        return any(column.key in row for column in self._fields.mapper.primary_key)
+
+    def _check_kept(
         self, reader: Reader, rows: Sequence[Record], written: Sequence[t.Any]
     ) -> None:
-        """Refuse primary keys that the database has made others of."""
-        keys = [str(column.key) for column in self._fields.mapper.primary_key]
+        """Refuse primary keys that the database has made others of, and rows that it
+        has dropped.
+        """
+        if len(written) < len(rows):
+            raise reader.not_kept()
 
-        if not any(key in rows[0] for key in keys):
+        if not self._has_keys(rows[0]):
             return
+
+        keys = [str(column.key) for column in self._fields.mapper.primary_key]
 
         for row, found in zip(rows, written, strict=True):
             for key, value in zip(keys, found[-len(keys) :], strict=True):
@@ -384,15 +408,34 @@ class Inserted:
             or column.default is not None
             or column.server_default is not None
         )
-        return cls(column.key, has_default, column.type.should_evaluate_none)
+        is_null_a_value = _is_null_a_value(column.type) or (
+            has_default and is_json(column.type)
+        )
+        return cls(str(column.key), has_default, is_null_a_value)
 
 
 def _is_value(column: sa.Column[t.Any], value: t.Any) -> bool:
     """Return whether a value is neither an expression nor a null of JSON."""
     if value is None:
-        return not column.type.should_evaluate_none
+        return not _is_null_a_value(column.type)
 
     return not isinstance(value, sa.ClauseElement)
+
+
+def _is_null_a_value(type_: t.Any) -> bool:
+    """Return whether null is more than null for a type, as for JSON."""
+    is_decorated = isinstance(type_, sa.types.TypeDecorator)
+    return type_.should_evaluate_none or (is_decorated and is_json(type_))
+
+
+def _is_usual(session: type[orm.Session]) -> bool:
+    """Return whether sessions of a class write as those of SQLAlchemy do."""
+    usual = orm.Session
+    return (
+        session.add_all is usual.add_all
+        and session.delete is usual.delete
+        and session.flush is usual.flush
+    )
 
 
 def _new(place: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +21,7 @@ from .database_errors import translated
 from .deep import deep_page
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from ..context import Params
@@ -211,6 +213,25 @@ class Reader:
             errors={self._fields.id.name: "is not kept by the database"},
         )
 
+    @contextmanager
+    def keeping_keys(self, every: Sequence[Record]) -> Iterator[None]:
+        """Refuse primary keys that the database makes others of, where SQLAlchemy tells
+        many new records apart by them.
+
+        :param every: The values of each record.
+        :raises BadRequest: It does.
+        """
+        try:
+            yield
+        except sa.exc.InvalidRequestError as error:
+            names = self._fields.fixed
+            is_given = any(not names.isdisjoint(values) for values in every)
+
+            if type(error) is not sa.exc.InvalidRequestError or not is_given:
+                raise
+
+            raise self.not_kept() from error
+
     @cached_property
     def selection(self) -> Selection:
         """What is selected.
@@ -227,7 +248,7 @@ class Reader:
         """
         return self.audience.translator.read(self.query)
 
-    @property
+    @cached_property
     def dialect(self) -> sa.Dialect:
         """What the database understands."""
         return self.scope.session.get_bind(self.mapper).dialect

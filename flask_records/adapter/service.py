@@ -226,7 +226,9 @@ class SQLAlchemyService:
         audience, session = reader.audience, reader.scope.session
         instances = [audience.writer.instance(values) for values in every]
 
-        with translated(audience.fields, reader.names_given(every)):
+        names = reader.names_given(every)
+
+        with reader.keeping_keys(every), translated(audience.fields, names):
             session.add_all(instances)
             session.flush()
 

@@ -360,10 +360,11 @@ class AuthenticationService:
         :param id: His identifier.
         :raises NotAuthenticated: There is no such user.
         """
-        context = HookContext(self.users, "get", Params(), id)
+        users = self.users
+        context = HookContext(users, "get", Params(), id)
 
         try:
-            user = self.users.visible(self.users.call(context).sent)
+            user = users.visible(users.call(context).sent)
         except (BadRequest, NotFound) as error:
             raise NotAuthenticated("The user of the token is gone.") from error
 

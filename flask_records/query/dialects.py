@@ -1,4 +1,4 @@
-"""Conditions that every database spells its own way."""
+"""Expressions that every database spells its own way."""
 
 from __future__ import annotations
 
@@ -84,6 +84,32 @@ def _like_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
 def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     column, like = (sa.Function(LOWER, clause) for clause in element.clauses)
     return str(compiler.process(column.like(like, escape=ESCAPE), **options))
+
+
+class Returned(FunctionElement[t.Any]):
+    """A column of floats, as a statement that writes it returns it.
+
+    :param column: The column.
+    """
+
+    inherit_cache = True
+
+    def __init__(self, column: sa.Column[t.Any]) -> None:
+        super().__init__(column)
+        self.type = column.type
+
+
+@compiles(Returned)
+def _returned(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    (column,) = element.clauses
+    return str(compiler.process(column, **options))
+
+
+@compiles(Returned, "sqlite")
+def _returned_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    # SQLite stores whole numbers as integers there, and returns them so.
+    (column,) = element.clauses
+    return f"CAST({compiler.process(column, **options)} AS REAL)"
 
 
 @sa.event.listens_for(sa.Engine, "connect")

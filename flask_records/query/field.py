@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 from ..errors import BadRequest
+from .dialects import Returned
 from .values import anything
 from .values import cast
 from .values import Conversion
+from .values import is_float
 from .values import is_json
 
 SHOWN_LENGTH: t.Final = 100
@@ -72,7 +74,7 @@ class Field:
         if isinstance(column.type, sa.Enum):
             return sa.type_coerce(column, sa.String()).label(self.name)
 
-        return column
+        return Returned(column) if is_float(column.type) else column
 
     def compared(self, value: t.Any) -> t.Any:
         """Return a value of a query as one of the column's type.

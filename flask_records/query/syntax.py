@@ -96,6 +96,9 @@ class Query:
         :param syntax: The names that the service understands.
         :raises BadRequest: Any part of the query is not understood.
         """
+        if not query:
+            return EVERYTHING
+
         return cls(
             where=_Conditions(syntax).all_of(query, PAGING, 0),
             sort=_sort(query.get("$sort")),
@@ -104,6 +107,10 @@ class Query:
             select=_select(query.get("$select")),
             populate=_names(POPULATE, query.get(POPULATE, ())),
         )
+
+
+EVERYTHING: t.Final = Query()
+"""What an empty query says."""
 
 
 def items_of(value: t.Any) -> list[t.Any] | None:

@@ -85,6 +85,17 @@ def is_json(type_: TypeEngine[t.Any]) -> bool:
     return isinstance(type_, sa.JSON)
 
 
+def is_float(type_: TypeEngine[t.Any]) -> bool:
+    """Return whether a column type holds floats, plain or decorated.
+
+    :param type_: The type of the column.
+    """
+    if isinstance(type_, TypeDecorator):
+        return is_float(type_.impl_instance)
+
+    return isinstance(type_, sa.Float)
+
+
 def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
     """Return the value for a column.
 
