@@ -160,7 +160,8 @@ class Direct:
         )
 
     def _has_columns(self, fields: Iterable[Field]) -> bool:
-        return all([field.name in self._columns for field in fields])
+        columns = self._columns
+        return all([field.name in columns and field.is_usual for field in fields])
 
     @cached_property
     def _columns(self) -> dict[str, sa.Column[t.Any]]:
@@ -185,10 +186,6 @@ class Direct:
             and mapper.version_id_col is None
             and mapper.polymorphic_on is None
             and not mapper.validators
-            and all(
-                prop.comparator_factory is orm.ColumnProperty.Comparator
-                for prop in mapper.column_attrs
-            )
             and "__setattr__" not in _members(mapper.class_)
             and not self._writer.has_constructor
         )

@@ -259,6 +259,13 @@ class Reader:
         return self._fields.mapper
 
     @property
+    def options(self) -> dict[str, t.Any]:
+        """The options of statements that select columns."""
+        # SQLAlchemy compares the columns of a statement that it has compiled before
+        # with those of an equal one, which a comparator may not be made for.
+        return {"compiled_cache": None} if self._fields.has_comparators else {}
+
+    @property
     def _fields(self) -> Fields:
         return self.audience.fields
 
@@ -373,7 +380,10 @@ class Selection:
         reader = self._reader
 
         with translated(), reader.scope.reading(reader.mapper) as connection:
-            return connection.execute(statement, parameters).all()
+            found = connection.execute(
+                statement, parameters, execution_options=reader.options
+            )
+            return found.all()
 
 
 def not_found(id: Id) -> NotFound:

@@ -23,6 +23,10 @@ if t.TYPE_CHECKING:
 BUSY_TIMEOUT: t.Final = 20_000
 """How many milliseconds a write waits on SQLite until others have written."""
 
+SESSION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
+ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
+"""Where an application may set what holds for a transaction, such as a tenant."""
+
 IDLE: t.Final = 0
 """What the drivers of PostgreSQL tell of a connection without a transaction."""
 
@@ -125,7 +129,7 @@ class SessionScope:
             yield session
             return
 
-        is_in_use = session.in_transaction() or session.dispatch.after_begin
+        is_in_use = session.in_transaction() or _listens(session, SESSION_EVENTS)
         bind = None if is_in_use else session.get_bind(mapper)
 
         if not isinstance(bind, sa.Engine):
@@ -182,16 +186,19 @@ class SessionScope:
             self.session.close()
 
 
+def _listens(target: orm.Session | sa.Engine, names: tuple[str, ...]) -> bool:
+    return any([getattr(target.dispatch, name) for name in names])
+
+
 def _without_transaction(connection: sa.Connection) -> sa.Connection:
     """Return a connection for single reads: one that begins no transaction, where that
     takes a round trip to the server of its own.
     """
     driver = t.cast("t.Any", connection.connection.dbapi_connection)
 
-    # What the application does at the beginning of a transaction may be about rights.
     if (
         connection.dialect.name == "postgresql"
-        and not connection.engine.dispatch.begin
+        and not _listens(connection.engine, ENGINE_EVENTS)
         and getattr(getattr(driver, "info", None), "transaction_status", None) == IDLE
     ):
         return connection.execution_options(isolation_level="AUTOCOMMIT")

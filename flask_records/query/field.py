@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import sqlalchemy as sa
-from sqlalchemy.types import TypeDecorator
 
 from ..errors import BadRequest
 from .dialects import Returned
@@ -53,16 +52,17 @@ class Field:
     has_default: bool = False
     """Whether a new record gets a value if it is given none."""
 
+    is_usual: bool = False
+    """Whether this is a column that SQLAlchemy itself compares with values."""
+
+    has_comparator: bool = False
+    """Whether this is a column that a comparator of the application compares."""
+
     @cached_property
     def is_bindable(self) -> bool:
         """Whether the SQL of a comparison is the same for all values but null."""
         type_ = self.column.type
-        is_changed = (
-            isinstance(type_, TypeDecorator)
-            and type(type_).coerce_compared_value
-            is not TypeDecorator.coerce_compared_value
-        )
-        return not (self.conversion.is_foreign or is_json(type_) or is_changed)
+        return self.is_usual and not self.conversion.is_foreign and not is_json(type_)
 
     def returned(self, column: sa.Column[t.Any]) -> t.Any:
         """Return what a statement that writes returns for this field, the same that

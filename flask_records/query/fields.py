@@ -54,11 +54,13 @@ class Fields:
         self.fixed = frozenset({id, *self._names_of(self.mapper.primary_key)})
         """The names of the fields that a written record keeps."""
         self.primary_key = [
-            self.mapper.get_property_by_column(column).class_attribute
+            getattr(model, self.mapper.get_property_by_column(column).key)
             for column in self.mapper.primary_key
         ]
         """The columns that tell one record from all others."""
         self._every = every
+        self.has_comparators = any(field.has_comparator for field in every.values())
+        """Whether a comparator of the application compares a column."""
         self._required = [field.name for field in every.values() if field.is_required]
         self._hidden = frozenset(hidden)
         self._readable = {

@@ -44,8 +44,17 @@ def _field_of_column(
     conversion = _conversion(mapper, prop.key, expression)
     column = prop.columns[0]
 
+    has_comparator = _has_comparator(prop, expression.type)
+
     if not isinstance(column, sa.Column):
-        return Field(prop.key, expression, expression, conversion)
+        return Field(
+            prop.key,
+            expression,
+            expression,
+            conversion,
+            is_usual=not has_comparator,
+            has_comparator=has_comparator,
+        )
 
     return Field(
         prop.key,
@@ -57,6 +66,8 @@ def _field_of_column(
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
         has_default=_has_default(mapper, column),
+        is_usual=not has_comparator,
+        has_comparator=has_comparator,
     )
 
 
@@ -71,6 +82,16 @@ def _field_of_hybrid(mapper: orm.Mapper[t.Any], name: str) -> Field:
         ) from error
 
     return Field(name, expression, selected, _conversion(mapper, name, expression))
+
+
+def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
+    """Return whether a part of the application may look at compared values."""
+    return prop.comparator_factory is not orm.ColumnProperty.Comparator or any(
+        name in vars(base)
+        for base in type(type_).__mro__
+        if not base.__module__.startswith("sqlalchemy.")
+        for name in ("coerce_compared_value", "comparator_factory")
+    )
 
 
 def _conversion(mapper: orm.Mapper[t.Any], name: str, expression: t.Any) -> Conversion:

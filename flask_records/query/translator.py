@@ -83,6 +83,9 @@ class Reading:
     values: list[t.Any]
     """The values in the order of the conditions."""
 
+    kinds: list[Kind]
+    """What kind each value is of."""
+
     sort: tuple[tuple[Field, bool], ...]
     """Fields, and whether each is sorted descending."""
 
@@ -103,7 +106,7 @@ class Reading:
             return {}
 
         return {
-            f"records_{place}": _without_null(value)
+            f"records_{place}": _parameter(value, self.kinds[place])
             for place, value in enumerate(self.values)
             if value is not None
         }
@@ -127,11 +130,11 @@ class Translator:
             type.
         """
         values: list[t.Any] = []
-        kinds: set[Kind] = set()
+        kinds: list[Kind] = []
         terms = tuple([self._term(term, values, kinds) for term in query.where])
         sort = tuple([(self._fields.ordered(name), way) for name, way in query.sort])
         is_kept = Kind.LITERAL not in kinds and len(values) <= MAX_VALUES
-        return Reading(terms, values, sort, is_kept)
+        return Reading(terms, values, kinds, sort, is_kept)
 
     def where(self, query: Query) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.
@@ -219,7 +222,7 @@ class Translator:
         counted = sa.select(sa.func.count()).select_from(self._fields.model)
         return counted.where(*conditions)
 
-    def _term(self, term: Condition, values: list[t.Any], kinds: set[Kind]) -> Term:
+    def _term(self, term: Condition, values: list[t.Any], kinds: list[Kind]) -> Term:
         if isinstance(term, Comparison):
             return self._compared(term, values, kinds)
 
@@ -227,7 +230,7 @@ class Translator:
         return Joined(term.operator, tuple(terms))
 
     def _compared(
-        self, comparison: Comparison, values: list[t.Any], kinds: set[Kind]
+        self, comparison: Comparison, values: list[t.Any], kinds: list[Kind]
     ) -> Term:
         operator = self._operators[comparison.operator]
         find = (
@@ -237,7 +240,7 @@ class Translator:
         value = operator.read(field, comparison.value)
         kind = _kind(field, operator, value)
         values.append(value)
-        kinds.add(kind)
+        kinds.append(kind)
         return Compared(field, operator, kind)
 
 
@@ -296,9 +299,9 @@ def _parameters() -> Take:
     return take
 
 
-def _without_null(value: t.Any) -> t.Any:
-    is_list = isinstance(value, list)
-    return [each for each in value if each is not None] if is_list else value
+def _parameter(value: t.Any, kind: Kind) -> t.Any:
+    is_partly_null = kind is Kind.LIST_WITH_NULL
+    return [each for each in value if each is not None] if is_partly_null else value
 
 
 def _direction(field: Field, descending: bool, nulls: bool) -> t.Any:

@@ -1,0 +1,562 @@
+"""A page after many records, on SQLite, is the same as any other."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from random import Random
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import column_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from .conftest import counted
+from .conftest import served
+
+SIZE = 1300
+MAX = 2**63 - 1
+START = dt.datetime(2024, 1, 1)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Group(Base):
+    __tablename__ = "deep_group"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+class Item(Base):
+    __tablename__ = "deep_item"
+    __table_args__ = (sa.Index("deep_item_tied", "tied"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    code: Mapped[int] = mapped_column(unique=True)
+    text: Mapped[str] = mapped_column(sa.String(20))
+    tied: Mapped[int]
+    same: Mapped[int]
+    few: Mapped[int | None]
+    price: Mapped[Decimal] = mapped_column(sa.Numeric(10, 2))
+    at: Mapped[dt.datetime]
+    day: Mapped[dt.date]
+    flag: Mapped[bool]
+    some: Mapped[int | None]
+    other: Mapped[float | None] = mapped_column(sa.Double)
+    group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("deep_group.id"))
+
+    group: Mapped[Group | None] = relationship()
+
+    @hybrid_property
+    def negative(self) -> int:
+        return -self.id
+
+
+Item.group_name = column_property(
+    sa.select(Group.name).where(Group.id == Item.group_id).scalar_subquery()
+)
+
+
+class Place(Base):
+    """A model with a primary key of two columns."""
+
+    __tablename__ = "deep_place"
+
+    row: Mapped[int] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    code: Mapped[int] = mapped_column(unique=True)
+
+
+class Animal(Base):
+    __tablename__ = "deep_animal"
+    __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "animal"}
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(sa.String(20))
+    age: Mapped[int]
+
+
+class Cat(Animal):
+    """A model in the table of its base."""
+
+    __mapper_args__ = {"polymorphic_identity": "cat"}
+
+
+class Dog(Animal):
+    """A model with a table besides that of its base."""
+
+    __tablename__ = "deep_dog"
+    __mapper_args__ = {"polymorphic_identity": "dog"}
+
+    id: Mapped[int] = mapped_column(sa.ForeignKey("deep_animal.id"), primary_key=True)
+    weight: Mapped[int]
+
+
+RANDOM = Random(1)
+GROUPS = [{"id": n, "name": f"group {n}"} for n in range(1, 4)]
+ITEMS = [
+    {
+        "id": n,
+        "code": 5000 - n,
+        "text": f"text {n * 7 % SIZE}",
+        "tied": n // 10,
+        "same": 1,
+        "few": n if n > 20 else None,
+        "price": Decimal(n // 10) / 100,
+        "at": START + dt.timedelta(microseconds=n // 10),
+        "day": START.date() + dt.timedelta(days=n // 10),
+        "flag": n > 200,
+        "some": RANDOM.choice([None, *range(40)]),
+        "other": RANDOM.choice([None, 0.5, -1.5, RANDOM.random()]),
+        "group_id": n % 4 or None,
+    }
+    for n in range(1, SIZE + 1)
+]
+"""Each field but the last ones is in the order of the primary keys. A group of ten is
+tied, at the places 1 to 10, 11 to 20 and so on if it is sorted in descending order.
+"""
+PLACES = [{"row": n % 7, "number": n, "code": n} for n in range(1, SIZE + 1)]
+ANIMALS = [
+    {"id": n, "kind": ("cat", "dog")[n % 2], "age": n // 10}
+    for n in range(1, 2 * SIZE + 1)
+]
+DOGS = [{"id": animal["id"], "weight": animal["age"]} for animal in ANIMALS[::2]]
+ROWS = {
+    Group: GROUPS,
+    Item: ITEMS,
+    Place: PLACES,
+    Animal: ANIMALS,
+    Dog: DOGS,
+}
+SERVICES = {
+    "groups": SQLAlchemyService(Group),
+    "items": SQLAlchemyService(Item, whitelist=["$populate", "$like"]),
+    "pages": SQLAlchemyService(Item, paginate={"default": 10, "max": 20}),
+    "coded": SQLAlchemyService(Item, id="code"),
+    "places": SQLAlchemyService(Place, id="code"),
+    "animals": SQLAlchemyService(Animal),
+    "cats": SQLAlchemyService(Cat),
+    "dogs": SQLAlchemyService(Dog),
+}
+
+
+@pytest.fixture(scope="module")
+def app():
+    """An app of SQLite, whose rows no test changes."""
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+
+    for path, service in SERVICES.items():
+        records.add(path, service, public=True)
+
+    with served(db, records, "sqlite://") as app:
+        with app.app_context(), db.engine.begin() as connection:
+            for model, rows in ROWS.items():
+                connection.execute(sa.insert(model.__table__), rows)
+
+        with app.app_context():
+            yield app
+
+
+@pytest.fixture(scope="module")
+def engine(app):
+    return app.extensions["sqlalchemy"].engine
+
+
+@pytest.fixture(scope="module")
+def find(app, engine):
+    """A function that finds records, and tells by what statements."""
+
+    def find(query, path="items"):
+        service = app.extensions["records"][path]
+
+        with counted(engine) as statements:
+            found = service.find(Params(query=query))
+
+        kinds = ["deep" if "IN (SELECT" in each else "usual" for each in statements]
+        return found, " ".join(kinds)
+
+    return find
+
+
+def in_order(rows, sort):
+    """Rows as a query sorts them: null is less than everything else, and equals are in
+    the order of their primary keys.
+    """
+    for name, way in reversed(sort.items()):
+        rows = sorted(
+            rows,
+            key=lambda row, name=name: (row[name] is not None, row[name] or 0),
+            reverse=way == -1,
+        )
+
+    return rows
+
+
+def page_of(rows, query):
+    """The identifiers of a page, without a database."""
+    skip, limit = query["$skip"], query["$limit"]
+    return [row["id"] for row in in_order(rows, query.get("$sort", {}))][skip:][:limit]
+
+
+PAGES = [
+    # Where the page begins.
+    ({}, 999, 10, "usual"),
+    ({}, 1000, 10, "deep"),
+    ({"tied": -1}, 999, 10, "usual"),
+    ({"code": -1}, 1000, 10, "deep"),
+    # The order.
+    ({"id": 1}, 1001, 10, "deep"),
+    ({"id": -1}, 1001, 10, "deep"),
+    ({"code": 1}, 1001, 10, "deep"),
+    ({"code": -1}, 1001, 10, "deep"),
+    ({"tied": 1}, 1001, 10, "deep"),
+    ({"tied": 1}, 1005, 10, "deep"),
+    ({"same": 1}, 1005, 10, "deep"),
+    ({"tied": 1, "code": 1}, 1005, 10, "deep"),
+    ({"tied": 1, "code": -1}, 1005, 10, "deep"),
+    ({"tied": -1, "code": 1}, 1005, 10, "deep"),
+    ({"tied": -1, "code": -1}, 1005, 10, "deep"),
+    ({"same": -1, "tied": 1}, 1005, 10, "deep"),
+    ({"same": 1, "tied": -1}, 1001, 10, "deep"),
+    ({"same": 1, "tied": -1}, 1005, 10, "deep usual"),
+    ({"code": 1, "same": -1}, 1005, 10, "deep"),
+    ({"flag": -1, "same": 1, "code": 1}, 1005, 10, "deep"),
+    # Ties inside of the page, at its first edge, at its last, everywhere.
+    ({"tied": -1}, 1001, 10, "deep"),
+    ({"tied": -1}, 1001, 30, "deep"),
+    ({"tied": -1}, 1002, 9, "deep usual"),
+    ({"tied": -1}, 1005, 6, "deep usual"),
+    ({"tied": -1}, 1010, 1, "deep usual"),
+    ({"tied": -1}, 1001, 1, "deep usual"),
+    ({"tied": -1}, 1001, 9, "deep usual"),
+    ({"tied": -1}, 1001, 11, "deep usual"),
+    ({"tied": -1}, 1002, 11, "deep usual"),
+    ({"same": -1}, 1005, 10, "deep usual"),
+    ({"flag": -1}, 1100, 200, "deep"),
+    ({"flag": -1}, 1100, 10, "deep usual"),
+    # The end.
+    ({}, 1290, 10, "deep"),
+    ({}, 1290, 11, "deep"),
+    ({}, 1300, 10, "deep"),
+    ({}, MAX, 10, "deep"),
+    ({"code": -1}, 1290, 9, "deep"),
+    ({"code": -1}, 1290, 10, "deep"),
+    ({"code": -1}, 1290, 50, "deep"),
+    ({"code": -1}, 1299, 1, "deep"),
+    ({"code": -1}, 1300, 10, "deep"),
+    ({"code": -1}, 1301, 10, "deep"),
+    ({"code": -1}, MAX, 10, "deep"),
+    ({"tied": -1}, 1291, 9, "deep"),
+    ({"tied": -1}, 1291, 50, "deep"),
+    ({"tied": -1}, 1295, 50, "deep usual"),
+    ({"same": -1}, 1299, 10, "deep usual"),
+    ({"same": -1}, 1300, 10, "deep"),
+    ({"same": -1}, 5000, 10, "deep"),
+    # Null.
+    ({"few": 1}, 1000, 10, "deep"),
+    ({"few": -1}, 1000, 10, "deep"),
+    ({"few": -1}, 1275, 10, "deep usual"),
+    ({"few": -1}, 1280, 20, "deep"),
+    ({"few": -1}, 1280, 10, "deep usual"),
+    ({"few": -1}, 1285, 20, "deep usual"),
+    ({"few": -1, "id": 1}, 1285, 20, "deep"),
+    # The types whose values Python takes for equal if SQLite does.
+    ({"price": -1}, 1001, 10, "deep"),
+    ({"price": -1}, 1005, 10, "deep usual"),
+    ({"at": -1}, 1001, 10, "deep"),
+    ({"at": -1}, 1005, 10, "deep usual"),
+    ({"day": -1}, 1001, 10, "deep"),
+    ({"day": -1}, 1005, 10, "deep usual"),
+    ({"text": 1}, 1001, 10, "usual"),
+    ({"text": -1}, 1001, 10, "usual"),
+    ({"code": -1, "text": 1}, 1001, 10, "usual"),
+    ({"text": 1, "code": -1}, 1001, 10, "usual"),
+    # The size.
+    ({}, 1000, 10_000, "deep"),
+    ({}, 1000, 10_001, "usual"),
+    ({}, 1000, MAX, "usual"),
+    ({}, MAX, MAX, "usual"),
+    ({"tied": -1}, 1005, 10_000, "deep usual"),
+    ({"code": -1}, 1000, MAX, "usual"),
+]
+
+
+@pytest.mark.parametrize(("sort", "skip", "limit", "path"), PAGES)
+def test_a_deep_page_is_a_part_of_the_whole(find, sort, skip, limit, path):
+    query = {"$sort": sort, "$skip": skip, "$limit": limit}
+
+    found, taken = find(query)
+
+    assert [record["id"] for record in found] == page_of(ITEMS, query)
+    assert taken == path
+
+
+def test_records_of_a_deep_page_are_whole(find):
+    query = {"$sort": {"code": -1}, "$skip": 1100, "$limit": 3}
+
+    found, taken = find(query)
+
+    assert taken == "deep"
+    assert found == [
+        ITEMS[n] | {"negative": -n - 1, "group_name": name}
+        for n, name in ((1100, "group 1"), (1101, "group 2"), (1102, "group 3"))
+    ]
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_deep_page_without_a_limit_is_read_as_usual(find, way):
+    found, taken = find({"$sort": {"code": way}, "$skip": 1290})
+
+    ids = [row["id"] for row in in_order(ITEMS, {"code": way})]
+    assert [record["id"] for record in found] == ids[1290:]
+    assert taken == "usual"
+
+
+def test_a_deep_page_of_nothing_reads_nothing(find):
+    assert find({"$sort": {"code": -1}, "$skip": 1000, "$limit": 0}) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ({}, "deep_item.id"),
+        ({"tied": 1}, "deep_item.tied ASC, deep_item.id"),
+        ({"tied": -1}, "deep_item.tied DESC, deep_item.id DESC"),
+        (
+            {"same": 1, "tied": -1},
+            "deep_item.same ASC, deep_item.tied DESC, deep_item.id DESC",
+        ),
+        (
+            {"same": -1, "tied": 1},
+            "deep_item.same DESC, deep_item.tied ASC, deep_item.id",
+        ),
+    ],
+)
+def test_the_keys_of_a_deep_page_come_the_way_of_the_last_field(
+    app, engine, sort, order
+):
+    """An index of the field ends in the primary key, and has this order."""
+    query = {"$sort": sort, "$skip": 1001, "$limit": 10}
+
+    with counted(engine) as statements:
+        app.extensions["records"]["items"].find(Params(query=query))
+
+    _, _, keys = statements[0].partition("IN (SELECT")
+    assert f"ORDER BY {order} LIMIT" in " ".join(keys.split())
+
+
+FILTERS = [
+    ({"id": {"$gt": 100}}, lambda row: row["id"] > 100),
+    ({"tied": {"$ne": 5}}, lambda row: row["tied"] != 5),
+    ({"few": {"$ne": None}}, lambda row: row["few"] is not None),
+    ({"few": {"$nin": [25, None]}}, lambda row: row["few"] not in (25, None)),
+    ({"text": {"$like": "text %"}}, lambda row: True),
+    ({"group_name": ["group 1", "group 2", "group 3", None]}, lambda row: True),
+    ({"group_name": {"$ne": "x"}, "id": {"$lt": 1250}}, lambda row: row["id"] < 1250),
+    ({"negative": {"$lt": -50}}, lambda row: row["id"] > 50),
+    (
+        {"$or": [{"id": {"$lt": 500}}, {"id": {"$gte": 600}}]},
+        lambda row: not 500 <= row["id"] < 600,
+    ),
+    ({"id": {"$lt": 500}}, lambda row: row["id"] < 500),
+]
+
+
+@pytest.mark.parametrize("sort", [{}, {"tied": -1}, {"tied": 1, "code": -1}])
+@pytest.mark.parametrize(("where", "holds"), FILTERS)
+def test_a_deep_page_is_of_the_records_that_match(find, where, holds, sort):
+    query = {**where, "$sort": sort, "$skip": 1001, "$limit": 10}
+
+    found, taken = find(query)
+
+    assert [each["id"] for each in found] == page_of(filter(holds, ITEMS), query)
+    assert taken.startswith("deep")
+
+
+@pytest.mark.parametrize(
+    ("select", "names"),
+    [(["text"], ["id", "text"]), ([], ["id"]), (["tied"], ["id", "tied"])],
+)
+@pytest.mark.parametrize(("skip", "path"), [(1001, "deep"), (1005, "deep usual")])
+def test_a_deep_page_has_the_selected_fields(find, select, names, skip, path):
+    query = {"$sort": {"tied": -1}, "$skip": skip, "$limit": 10}
+    ids = page_of(ITEMS, query)
+
+    found, taken = find({**query, "$select": select})
+
+    assert found == [{name: ITEMS[id - 1][name] for name in names} for id in ids]
+    assert taken == path
+
+
+def test_a_deep_page_is_sorted_by_a_hybrid_property(find):
+    found, taken = find({"$sort": {"negative": -1}, "$skip": 1100, "$limit": 10})
+
+    assert [record["id"] for record in found] == list(range(1101, 1111))
+    assert taken == "deep"
+
+
+def test_a_deep_page_has_its_relationships(find):
+    query = {"$sort": {"code": -1}, "$skip": 1100, "$limit": 4, "$populate": ["group"]}
+
+    found, taken = find(query)
+
+    assert [record["group"] for record in found] == [*GROUPS, None]
+    assert taken.split()[0] == "deep"
+
+
+@pytest.mark.parametrize(
+    ("sort", "skip", "path"),
+    [
+        ({}, 1000, "deep"),
+        ({"tied": -1}, 1001, "deep"),
+        ({"tied": -1}, 1005, "deep usual"),
+        ({"code": 1}, 1000, "deep"),
+    ],
+)
+def test_equals_are_sorted_by_the_primary_key_and_not_the_identifier(
+    find, sort, skip, path
+):
+    query = {"$sort": sort, "$skip": skip, "$limit": 10, "$select": ["id"]}
+
+    found, taken = find(query, "coded")
+
+    assert [record["id"] for record in found] == page_of(ITEMS, query)
+    assert taken == path
+
+
+@pytest.mark.parametrize("sort", [{}, {"row": 1}, {"row": -1}, {"code": -1}])
+def test_a_primary_key_of_two_columns_is_read_as_usual(find, sort):
+    query = {"$sort": sort, "$skip": 1005, "$limit": 10}
+    rows = sorted(PLACES, key=lambda row: (row["row"], row["number"]))
+
+    found, taken = find(query, "places")
+
+    assert found == in_order(rows, sort)[1005:1015]
+    assert taken == "usual"
+
+
+@pytest.mark.parametrize(
+    ("path", "every"),
+    [
+        ("animals", [animal["id"] for animal in ANIMALS]),
+        ("cats", [animal["id"] for animal in ANIMALS[1::2]]),
+        ("dogs", [animal["id"] for animal in ANIMALS[::2]]),
+    ],
+)
+@pytest.mark.parametrize("sort", [{}, {"id": -1}, {"age": 1}, {"age": -1}])
+@pytest.mark.parametrize("skip", [1000, 1001, 1003])
+def test_deep_pages_of_models_that_inherit(find, path, every, sort, skip):
+    rows = [ANIMALS[id - 1] for id in every]
+    query = {"$sort": sort, "$skip": skip, "$limit": 10}
+
+    found, taken = find(query, path)
+
+    assert [record["id"] for record in found] == page_of(rows, query)
+    assert taken.startswith("deep")
+
+
+def test_a_deep_page_has_the_total(find):
+    query = {"$sort": {"code": -1}, "$skip": 1000, "$limit": 100}
+
+    page, taken = find(query, "pages")
+
+    assert (page.total, page.limit, page.skip) == (SIZE, 20, 1000)
+    assert [record["id"] for record in page.data] == list(range(1001, 1021))
+    assert taken == "deep usual"
+
+
+@pytest.mark.parametrize(
+    ("skip", "total", "path"),
+    [(1295, SIZE, "deep"), (SIZE, SIZE, "deep usual"), (MAX, SIZE, "deep usual")],
+)
+def test_the_last_deep_pages_have_the_total(find, skip, total, path):
+    page, taken = find({"$skip": skip}, "pages")
+
+    assert (page.total, len(page.data)) == (total, max(SIZE - skip, 0))
+    assert taken == path
+
+
+def test_a_deep_page_sees_what_the_session_has_written(app, find):
+    session = app.extensions["sqlalchemy"].session
+    session.execute(sa.delete(Item).where(Item.id <= 100))
+
+    found, taken = find({"$sort": {"code": -1}, "$skip": 1000, "$limit": 5})
+    session.rollback()
+
+    assert [record["id"] for record in found] == list(range(1101, 1106))
+    assert taken == "deep"
+
+
+SORTED_BY = [
+    "id",
+    "code",
+    "tied",
+    "same",
+    "few",
+    "price",
+    "at",
+    "flag",
+    "some",
+    "other",
+]
+
+
+@pytest.mark.parametrize("skip", range(1000, 1006))
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("price", "price + (id % 3) * 0.001"),
+        ("at", "substr(at, 1, 19) || CASE id % 3 WHEN 0 THEN '' ELSE '.000000' END"),
+        ("tied", "tied + (id % 3) * 0.5"),
+    ],
+)
+def test_what_only_the_database_takes_for_different_has_its_order(
+    app, find, name, stored, skip
+):
+    session = app.extensions["sqlalchemy"].session
+    session.execute(sa.text(f"UPDATE deep_item SET {name} = {stored}"))
+    query = {"$sort": {name: -1}, "$skip": skip, "$select": ["id"]}
+
+    usual, _ = find(query)
+    found, taken = find({**query, "$limit": 3})
+    session.rollback()
+
+    assert found == usual[:3]
+    assert taken.startswith("deep")
+
+
+@given(
+    sort=st.dictionaries(
+        st.sampled_from(SORTED_BY), st.sampled_from([1, -1]), max_size=3
+    ),
+    skip=st.integers(1000, SIZE + 5),
+    limit=st.one_of(st.integers(1, 40), st.sampled_from([299, 300, 301, MAX])),
+    after=st.one_of(st.none(), st.integers(0, 250)),
+)
+@settings(max_examples=150, deadline=None)
+def test_any_deep_page_is_a_part_of_the_whole(find, sort, skip, limit, after):
+    query = {"$sort": sort, "$skip": skip, "$limit": limit, "$select": ["id"]}
+    rows = ITEMS
+
+    if after is not None:
+        query["id"] = {"$gt": after}
+        rows = ITEMS[after:]
+
+    found, _ = find(query)
+
+    assert [record["id"] for record in found] == page_of(rows, query)
