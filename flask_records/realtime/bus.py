@@ -112,6 +112,7 @@ class RedisBus(Bus):
         self._next_try = 0.0
         self._held = threading.local()
         self._starting = threading.Lock()
+        self._telling = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -236,14 +237,18 @@ class RedisBus(Bus):
             logger.exception("A message of another worker could not be handled.")
 
     def _tell_away(self, error: Exception) -> None:
-        if not self._is_away:
+        # The listening thread and those that publish notice it at the same time.
+        with self._telling:
+            was_away, self._is_away = self._is_away, True
+
+        if not was_away:
             logger.warning("Events reach this worker alone, Redis is away: %s", error)
 
-        self._is_away = True
         self._next_try = time.monotonic() + 4 * RETRY
 
     def _tell_back(self) -> None:
-        if self._is_away:
-            logger.warning("Redis is back: events reach all workers again.")
+        with self._telling:
+            was_away, self._is_away = self._is_away, False
 
-        self._is_away = False
+        if was_away:
+            logger.warning("Redis is back: events reach all workers again.")
