@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .fields import Fields
-    from .translator import Reading
+    from .shape import Reading
     from .translator import Select
     from .translator import Translator
 
