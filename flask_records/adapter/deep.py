@@ -20,7 +20,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..query import Field
-    from ..typing import Record
     from .reading import Reader
 
 ALIKE: t.Final = (sa.Integer, sa.Numeric, sa.Boolean, sa.DateTime, sa.Date)
@@ -30,9 +29,9 @@ LONGEST: t.Final = 10_000
 """How many records a page has at most that is read so."""
 
 
-def deep_page(reader: Reader, limit: int) -> list[Record] | None:
-    """Return the records of a query that skips many, or ``None`` if they have to be
-    read the usual way.
+def deep_page(reader: Reader, limit: int) -> Sequence[sa.Row[t.Any]] | None:
+    """Return the rows of a query that skips many, or ``None`` if they have to be read
+    the usual way.
 
     :param reader: The reader of the query.
     :param limit: How many records at most.
@@ -56,14 +55,14 @@ def deep_page(reader: Reader, limit: int) -> list[Record] | None:
     rows = selection.rows(statement, {**reading.parameters, **page})
 
     if not has_neighbours:
-        return selection.records(rows)
+        return rows
 
     if _is_cut(rows[:2], len(sort)) or (
         len(rows) == limit + 2 and _is_cut(rows[-2:], len(sort))
     ):
         return None
 
-    return selection.records(rows[1 : limit + 1])
+    return rows[1 : limit + 1]
 
 
 def _can_be_used(reader: Reader, fields: Sequence[Field]) -> bool:

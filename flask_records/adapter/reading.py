@@ -69,6 +69,13 @@ class Reader:
 
         :param limit: How many at most, or ``None`` for all.
         """
+        return self.selection.records(self.rows(limit))
+
+    def rows(self, limit: int | None) -> Sequence[sa.Row[t.Any]]:
+        """Return the rows of the query, of which :attr:`selection` makes records.
+
+        :param limit: How many at most, or ``None`` for all.
+        """
         selection, reading = self.selection, self.reading
 
         # The query is checked even if nothing is read.
@@ -78,10 +85,10 @@ class Reader:
         skip = self.query.skip
 
         if limit is not None and skip >= DEEP:
-            records = deep_page(self, limit)
+            rows = deep_page(self, limit)
 
-            if records is not None:
-                return records
+            if rows is not None:
+                return rows
 
         statement = self.audience.statements.records(
             reading,
@@ -92,7 +99,7 @@ class Reader:
             nulls=self._has_great_nulls,
         )
         parameters = {**reading.parameters, LIMIT: limit, SKIP: skip}
-        return selection.read(statement, parameters)
+        return selection.rows(statement, parameters)
 
     def record(self, id: Id) -> Record:
         """Return the record of an identifier, if it matches the query.

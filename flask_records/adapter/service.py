@@ -140,15 +140,18 @@ class SQLAlchemyService:
         reader = self._reader(params)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(reader.query.limit), reader.query.skip
-        records = reader.records(limit)
 
         if limit is None or not pagination.is_on:
-            return records
+            return reader.records(limit)
 
-        # A page that is not full tells the total, unless it is empty after a skip.
-        is_last = len(records) < limit and (records or not skip)
-        total = skip + len(records) if is_last else reader.count()
-        return Page(total, limit, skip, records)
+        # One connection for both, given back before other services are called.
+        with translated(), reader.scope.reading(reader.mapper):
+            rows = reader.rows(limit)
+            # A page that is not full tells the total, unless it is empty after a skip.
+            is_last = len(rows) < limit and (rows or not skip)
+            total = skip + len(rows) if is_last else reader.count()
+
+        return Page(total, limit, skip, reader.selection.records(rows))
 
     def get(self, id: Id, params: Params) -> Record:
         """Return one record.

@@ -111,17 +111,34 @@ class SessionScope:
         self._key = key
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
+        self._reading: dict[orm.Mapper[t.Any], sa.Connection | orm.Session] = {}
 
     @contextmanager
     def reading(
         self, mapper: orm.Mapper[t.Any]
     ) -> Iterator[sa.Connection | orm.Session]:
-        """Yield what runs a statement that reads, and sees all that the session has
+        """Yield what runs statements that read, and see all that the session has
         written. A session that has not begun a transaction is left as it is, since a
-        single read needs none.
+        single read needs none. Inside of each other, both yield the same.
 
         :param mapper: What is read, which tells the database.
         """
+        if mapper in self._reading:
+            yield self._reading[mapper]
+            return
+
+        with self._readable(mapper) as connection:
+            self._reading[mapper] = connection
+
+            try:
+                yield connection
+            finally:
+                del self._reading[mapper]
+
+    @contextmanager
+    def _readable(
+        self, mapper: orm.Mapper[t.Any]
+    ) -> Iterator[sa.Connection | orm.Session]:
         session = self.session
 
         # The application may add conditions to what is read.
