@@ -105,6 +105,7 @@ def create_app(url):
         # With a SECRET_KEY, Flask opens a session for each request.
         RECORDS_AUTHENTICATION={"secret": SECRET},
     )
+    app.config.from_prefixed_env()
     db.init_app(app)
     records.init_app(app)
     realtime.init_app(app)
