@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.values import is_json
+from .session import listens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
     from collections.abc import Iterable
 
     from ..query import Field
@@ -67,8 +67,8 @@ class PlainModel:
             # What the session holds would not know of the change.
             and (verb == "insert" or not (session.identity_map or session.new))
             and _is_usual(type(session))
-            and not _listens(session.dispatch, SESSION_EVENTS)
-            and not _listens(self._events, MAPPER_EVENTS[verb])
+            and not listens(session.dispatch, SESSION_EVENTS)
+            and not listens(self._events, MAPPER_EVENTS[verb])
             and not reader.query.populate
             and self._has_columns(reader.selection.fields)
             and self._has_columns(reader.reading.fields)
@@ -139,10 +139,10 @@ class PlainModel:
         """
         manager = t.cast("t.Any", self._fields.mapper.class_manager)
         return not (
-            _listens(manager.dispatch, INSTANCE_EVENTS)
+            listens(manager.dispatch, INSTANCE_EVENTS)
             or any(one.__name__ != OWN_LISTENER for one in manager.dispatch.init)
             or any(
-                _listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
+                listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
                 for name in self.columns
             )
         )
@@ -238,10 +238,6 @@ def _is_usual(session: type[orm.Session]) -> bool:
         and session.delete is usual.delete
         and session.flush is usual.flush
     )
-
-
-def _listens(dispatch: t.Any, names: Collection[str]) -> bool:
-    return any([getattr(dispatch, name) for name in names])
 
 
 def _members(model: type[t.Any]) -> set[str]:

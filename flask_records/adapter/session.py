@@ -14,6 +14,7 @@ from .database_errors import translated
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Collection
     from collections.abc import Iterator
 
     SessionSource: t.TypeAlias = (
@@ -146,7 +147,9 @@ class SessionScope:
             yield session
             return
 
-        is_in_use = session.in_transaction() or _listens(session, SESSION_EVENTS)
+        is_in_use = session.in_transaction() or listens(
+            session.dispatch, SESSION_EVENTS
+        )
         bind = None if is_in_use else session.get_bind(mapper)
 
         if not isinstance(bind, sa.Engine):
@@ -203,8 +206,13 @@ class SessionScope:
             self.session.close()
 
 
-def _listens(target: orm.Session | sa.Engine, names: tuple[str, ...]) -> bool:
-    return any([getattr(target.dispatch, name) for name in names])
+def listens(dispatch: t.Any, names: Collection[str]) -> bool:
+    """Return whether the application listens to one of some events.
+
+    :param dispatch: The ``dispatch`` of what SQLAlchemy tells of.
+    :param names: The names of the events.
+    """
+    return any([getattr(dispatch, name) for name in names])
 
 
 @contextmanager
@@ -218,7 +226,7 @@ def _without_transaction(connection: sa.Connection) -> Iterator[None]:
     if (
         connection.dialect.name != "postgresql"
         or getattr(info, "transaction_status", None) != IDLE
-        or _listens(connection.engine, ENGINE_EVENTS)
+        or listens(connection.engine.dispatch, ENGINE_EVENTS)
         or driver.autocommit
     ):
         yield

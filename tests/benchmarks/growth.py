@@ -90,9 +90,14 @@ def cost(app, query="", path="/rows0"):
     """Microseconds of CPU for one request."""
     status, body = request(app, "GET", path, query, None)
     assert status.startswith("200"), body
+    run(app, path, query, SECONDS / 3)
+    return run(app, path, query, SECONDS)
+
+
+def run(app, path, query, seconds):
     number, start = 0, time.process_time()
 
-    while time.process_time() - start < SECONDS:
+    while time.process_time() - start < seconds:
         request(app, "GET", path, query, None)
         number += 1
 
