@@ -1,6 +1,5 @@
 """How gunicorn serves the example. See docs/configuration.md."""
 
-import gc
 from os import environ
 
 wsgi_app = "wsgi:app"
@@ -17,9 +16,3 @@ graceful_timeout = 5
 
 # Longer than a write waits for other writers.
 timeout = 60
-
-
-def post_worker_init(worker):
-    """Keep what is there from the start out of the garbage collector's way."""
-    gc.collect()
-    gc.freeze()
