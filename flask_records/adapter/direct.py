@@ -17,7 +17,6 @@ from .database_errors import translated
 from .plain import PlainModel
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Sequence
 
@@ -89,8 +88,10 @@ class Direct:
             return None
 
         names = tuple(values)
-        statement = self._get(
-            reader, ("update", names), lambda: self._update(reader, names)
+        statement = self._kept.get_for(
+            reader.reading,
+            ("update", names, reader.selection.fields),
+            lambda: self._update(reader, names),
         )
         parameters = {
             **reader.reading.parameters,
@@ -110,7 +111,11 @@ class Direct:
         if id is None or not self._plain.can("delete", reader):
             return None
 
-        statement = self._get(reader, ("delete",), lambda: self._delete(reader))
+        statement = self._kept.get_for(
+            reader.reading,
+            ("delete", reader.selection.fields),
+            lambda: self._delete(reader),
+        )
         parameters = {**reader.reading.parameters, ID: reader.identifier(id)}
         return reader.selection.records(self._run(reader, statement, parameters, ()))
 
@@ -197,16 +202,6 @@ class Direct:
 
     def _returned(self, fields: Collection[Field]) -> list[t.Any]:
         return [field.returned(self._plain.columns[field.name]) for field in fields]
-
-    def _get(
-        self, reader: Reader, key: tuple[t.Any, ...], make: Callable[[], Statement]
-    ) -> Statement:
-        reading = reader.reading
-
-        if not reading.is_kept:
-            return make()
-
-        return self._kept.get((*key, reader.selection.fields, reading.terms), make)
 
     def _run(
         self,

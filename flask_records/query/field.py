@@ -70,11 +70,10 @@ class Field:
 
         :param column: The column of the table that the field comes from.
         """
-        # An enum goes over the wire as the text that the database holds.
-        if isinstance(column.type, sa.Enum):
-            return sa.type_coerce(column, sa.String()).label(self.name)
+        if is_float(column.type):
+            return Returned(column)
 
-        return Returned(column) if is_float(column.type) else column
+        return selected(self.name, column)
 
     def compared(self, value: t.Any) -> t.Any:
         """Return a value of a query as one of the column's type.
@@ -107,6 +106,19 @@ class Field:
             conversion.check(value)
 
         return value
+
+
+def selected(name: str, expression: t.Any) -> t.Any:
+    """Return what is selected to show an expression.
+
+    :param name: The name of the field.
+    :param expression: The column, or the attribute of the model.
+    """
+    # An enum goes over the wire as the text that the database holds.
+    if isinstance(expression.type, sa.Enum):
+        return sa.type_coerce(expression, sa.String()).label(name)
+
+    return expression
 
 
 def shown(value: t.Any) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 
 from .field import Field
+from .field import selected
 from .values import Conversion
 from .values import conversion_of
 
@@ -59,7 +60,7 @@ def _field_of_column(
     return Field(
         prop.key,
         expression,
-        _selected(prop.key, expression),
+        selected(prop.key, expression),
         conversion,
         is_writable=not _is_kept_by_mapper(mapper, column),
         is_readonly=readonly,
@@ -105,14 +106,6 @@ def _conversion(mapper: orm.Mapper[t.Any], name: str, expression: t.Any) -> Conv
         )
 
     return conversion
-
-
-def _selected(name: str, expression: t.Any) -> t.Any:
-    # An enum goes over the wire as the text that the database holds.
-    if isinstance(expression.type, sa.Enum):
-        return sa.type_coerce(expression, sa.String()).label(name)
-
-    return expression
 
 
 def _is_kept_by_mapper(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:

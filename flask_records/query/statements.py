@@ -68,6 +68,18 @@ class Kept(t.Generic[T]):
 
         return found
 
+    def get_for(
+        self, reading: Reading, key: tuple[Hashable, ...], make: Callable[[], T]
+    ) -> T:
+        """Return the value of a key and of the conditions of a query, made anew if it
+        depends on more of them than their shape.
+
+        :param reading: The query.
+        :param key: What else the value depends on.
+        :param make: Makes the value.
+        """
+        return self.get((*key, reading.terms), make) if reading.is_kept else make()
+
 
 class Statements:
     """The statements that read the records of a model for one kind of caller.
@@ -104,9 +116,9 @@ class Statements:
         :param nulls: As for :meth:`.Translator.order_by`.
         """
         options = (one, limited, skipping, nulls)
-        return self._get(
+        return self._kept.get_for(
             reading,
-            ("records", key, *options),
+            ("records", key, reading.sort, *options),
             lambda: self._records(reading, columns, *options),
         )
 
@@ -119,14 +131,18 @@ class Statements:
         :param columns: What is selected.
         :param key: What the columns are known by.
         """
-        return self._get(reading, ("deep", key), lambda: self._deep(reading, columns))
+        return self._kept.get_for(
+            reading,
+            ("deep", key, reading.sort),
+            lambda: self._deep(reading, columns),
+        )
 
     def count(self, reading: Reading) -> Select:
         """Return the statement that counts the records of a query.
 
         :param reading: The query.
         """
-        return self._get(reading, ("count",), lambda: self._count(reading))
+        return self._kept.get_for(reading, ("count",), lambda: self._count(reading))
 
     def keyed(self, columns: Sequence[t.Any], key: Hashable) -> Select:
         """Return the statement that reads records by their primary keys, of one column,
@@ -141,14 +157,6 @@ class Statements:
         (key,) = self._fields.primary_key
         keys = sa.bindparam(KEYS, type_=key.type, expanding=True)
         return sa.select(*columns).where(key.in_(keys))
-
-    def _get(
-        self, reading: Reading, key: tuple[Hashable, ...], make: Callable[[], Select]
-    ) -> Select:
-        if not reading.is_kept:
-            return make()
-
-        return self._kept.get((*key, reading.terms, reading.sort), make)
 
     def _count(self, reading: Reading) -> Select:
         return self._translator.counted(self._conditions(reading))
