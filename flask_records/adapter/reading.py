@@ -282,11 +282,10 @@ class Reader:
         return bool(self.reading.sort) and self.dialect.name == "postgresql"
 
     def _select_instances(self) -> sa.Select[t.Any]:
-        return self.audience.translator.select(
-            self.query,
-            [self._fields.model],
-            nulls=self._has_great_nulls,
+        statement = self.audience.translator.selected(
+            self.reading, [self._fields.model], nulls=self._has_great_nulls
         )
+        return statement.offset(self.query.skip) if self.query.skip else statement
 
     def _with_keys(
         self, selection: Selection, keys: Sequence[tuple[t.Any, ...]]

@@ -125,13 +125,24 @@ class Translator:
         :param options: What :meth:`order` takes.
         :raises BadRequest: The query does not fit the fields.
         """
-        reading = self.read(query)
-        statement = (
+        statement = self.selected(self.read(query), columns, **options)
+        return statement.offset(query.skip) if query.skip else statement
+
+    def selected(
+        self, reading: Reading, columns: Sequence[t.Any], **options: bool
+    ) -> Select:
+        """Return the statement that reads the records of a query, with its values in
+        it: where and order.
+
+        :param reading: The query.
+        :param columns: The expressions to select.
+        :param options: What :meth:`order` takes.
+        """
+        return (
             sa.select(*columns)
             .where(*self.conditions(reading, is_kept=False))
             .order_by(*self.order(reading.sort, **options))
         )
-        return statement.offset(query.skip) if query.skip else statement
 
     def count(self, query: Query) -> Select:
         """Return the statement that counts the records of a query.
