@@ -130,10 +130,10 @@ def app(db, records, users, rooms, messages):
 
 
 @contextmanager
-def served(db, records, url):
+def served(db, records, url, **config):
     """An app that serves the services of an extension from an empty database."""
     app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    app.config.from_mapping(SQLALCHEMY_DATABASE_URI=url, **config)
     db.init_app(app)
     records.init_app(app)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import contextmanager
+from contextlib import ExitStack
 
 import sqlalchemy as sa
 from flask import current_app
@@ -11,6 +12,7 @@ from sqlalchemy import orm
 
 from ..transaction import Transaction
 from .database_errors import translated
+from .turns import turns_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +115,7 @@ class SessionScope:
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
         self._reading: dict[orm.Mapper[t.Any], sa.Connection | orm.Session] = {}
+        self._give_back_turns = ExitStack()
 
     @contextmanager
     def reading(
@@ -159,8 +162,13 @@ class SessionScope:
             yield session.connection(bind_arguments={"mapper": mapper})
             return
 
-        with bind.connect() as connection, _without_transaction(connection):
-            yield connection
+        give_back_turn = turns_of(bind).take()
+
+        try:
+            with bind.connect() as connection, _without_transaction(connection):
+                yield connection
+        finally:
+            give_back_turn()
 
     def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
         """Make the session ready to write: SQLite's write lock is taken now, before the
@@ -169,6 +177,12 @@ class SessionScope:
         :param mapper: What is written, which tells the database.
         """
         self._ends_transaction = True
+
+        bind = self.session.get_bind(mapper)
+
+        if not self.session.in_transaction() and isinstance(bind, sa.Engine):
+            self._give_back_turns.callback(turns_of(bind).take())
+
         connection = self.session.connection(bind_arguments={"mapper": mapper})
 
         if connection.dialect.name == "sqlite":
@@ -204,6 +218,8 @@ class SessionScope:
         """Close the session, if it was made for the transaction."""
         if self._is_own:
             self.session.close()
+
+        self._give_back_turns.close()
 
 
 def listens(dispatch: t.Any, names: Collection[str]) -> bool:

@@ -1,0 +1,125 @@
+"""Turns at the connections of a pool, first come, first served.
+
+SQLAlchemy's pool gives a connection to whoever asks at the moment it is returned, so
+that under load the threads that wait for one can wait for seconds. Here they wait in
+line.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import typing as t
+from collections import deque
+from contextvars import ContextVar
+from weakref import WeakKeyDictionary
+
+from sqlalchemy.pool import QueuePool
+
+from ..errors import Unavailable
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sqlalchemy as sa
+    from sqlalchemy.pool import Pool
+
+BUSY: t.Final = "The database is busy. Try again."
+
+RETRY_AFTER: t.Final = 1
+"""How many seconds a client is asked to wait before it tries again."""
+
+_held: ContextVar[frozenset[Turns]] = ContextVar("records_turns", default=frozenset())
+"""The pools that the code in progress has a turn at."""
+
+_turns: WeakKeyDictionary[Pool, Turns] = WeakKeyDictionary()
+
+
+class Turns:
+    """Lets no more callers pass at once than a pool has connections, in the order in
+    which they came.
+
+    :param size: The number of connections.
+    :param timeout: How many seconds a caller waits at most.
+    """
+
+    def __init__(self, size: int, timeout: float) -> None:
+        self._free = size
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait."""
+        return len(self._waiting)
+
+    def take(self) -> Callable[[], None]:
+        """Wait for a turn, and return the function that gives it back.
+
+        :raises Unavailable: It took too long.
+        """
+        held = _held.get()
+
+        # Whoever has a connection and waits for another one could wait forever.
+        if self in held:
+            return _nothing
+
+        self._wait()
+        _held.set(held | {self})
+        return self._give_back
+
+    def _give_back(self) -> None:
+        _held.set(_held.get() - {self})
+
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
+    def _wait(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+
+            place = threading.Lock()
+            place.acquire()
+            self._waiting.append(place)
+
+        if place.acquire(timeout=self._timeout):
+            return
+
+        with self._lock:
+            # The turn may have come in this moment.
+            if place not in self._waiting:
+                return
+
+            self._waiting.remove(place)
+
+        error = Unavailable(BUSY)
+        error.headers["Retry-After"] = str(RETRY_AFTER)
+        raise error
+
+
+def turns_of(engine: sa.Engine) -> Turns:
+    """Return the turns at the connections of an engine. A pool that has no bound lets
+    everybody pass at once.
+
+    :param engine: The engine.
+    """
+    pool = engine.pool
+    # Two threads may get here at once. All have to use the same turns.
+    return _turns.get(pool) or _turns.setdefault(pool, _of_pool(pool))
+
+
+def _of_pool(pool: Pool) -> Turns:
+    if not isinstance(pool, QueuePool) or pool._max_overflow < 0:
+        return Turns(sys.maxsize, 0)
+
+    return Turns(pool.size() + pool._max_overflow, pool.timeout())
+
+
+def _nothing() -> None:
+    """Give back no turn."""
