@@ -314,10 +314,12 @@ def load(url, folder, seconds):
     return Run(clients, killed_at, server, stored)
 
 
+@pytest.mark.slow
 def test_every_request_is_answered_right(run):
     assert [client.refused for client in run.clients] == [[]] * CLIENTS
 
 
+@pytest.mark.slow
 def test_only_connections_to_a_killed_worker_break(run):
     broken = [when for client in run.clients for when, _ in client.unanswered]
 
@@ -325,10 +327,12 @@ def test_only_connections_to_a_killed_worker_break(run):
     assert all(when > run.killed_at for when in broken)
 
 
+@pytest.mark.slow
 def test_killed_worker_is_replaced(run):
     assert len(run.server.workers) == 3
 
 
+@pytest.mark.slow
 def test_every_acknowledged_write_is_stored(run):
     known = [item for client in run.clients for item in client.known.items()]
 
@@ -337,6 +341,7 @@ def test_every_acknowledged_write_is_stored(run):
     assert {id: run.stored.get(id, GONE) for id, _ in known} == dict(known)
 
 
+@pytest.mark.slow
 def test_nothing_is_stored_but_what_was_asked_for(run):
     unanswered = {text for client in run.clients for _, text in client.unanswered}
     doubtful = {k: v for client in run.clients for k, v in client.doubtful.items()}
@@ -347,6 +352,7 @@ def test_nothing_is_stored_but_what_was_asked_for(run):
     assert all(run.stored.get(id, GONE) in texts for id, texts in doubtful.items())
 
 
+@pytest.mark.slow
 def test_log_has_no_complaint_but_of_the_killed_worker(run):
     others = [line for line in run.server.complaints if "SIGKILL" not in line]
 

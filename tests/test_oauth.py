@@ -715,6 +715,7 @@ def slowly(answer):
     return lambda request: (time.sleep(2.6), answer(request))[1]
 
 
+@pytest.mark.slow
 def test_no_login_takes_longer_than_10_seconds():
     slow = [(one, two) for one in ("token", "profile") for two in (hang, drip, wander)]
 

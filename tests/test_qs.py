@@ -339,6 +339,7 @@ def decode_all_or_nothing(text, charset=None, kind=None):
         return text
 
 
+@pytest.mark.slow
 @settings(max_examples=3000, deadline=None, derandomize=True)
 @given(cases())
 def test_parses_as_qs_does(case):
