@@ -3,6 +3,8 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import re
+import socket
 
 import pytest
 from flask import Flask
@@ -11,6 +13,8 @@ from flask import request
 from flask_records import BadRequest
 from flask_records import FlaskRecords
 
+from .bounds import create_app
+from .bounds import worker
 from .conftest import running
 
 MEBIBYTE = 1024 * 1024
@@ -307,3 +311,127 @@ def test_chunked_body_over_a_real_socket(app):
         connection.close()
 
     assert (status, data) == (201, {"a": 1})
+
+
+# What breaks on the way.
+
+HEAD = "POST /messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+CHUNKS = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n"
+NEXT = "GET /messages HTTP/1.1\r\nHost: x\r\n\r\n"
+UNREADABLE = bad_request("The body could not be read. Send the request again.")
+BROKEN = {
+    "size": f"{CHUNKS}ZZ\r\n{{}}\r\n0\r\n\r\n{NEXT}",
+    "negative size": f"{CHUNKS}-2\r\n{{}}\r\n0\r\n\r\n{NEXT}",
+    "end of a chunk": f"{CHUNKS}2\r\n{{}}XX0\r\n\r\n{NEXT}",
+}
+"""Bodies of which nobody can tell where they end, with a request after them."""
+
+BROKEN_FOR_GUNICORN = BROKEN | {
+    "extension": f'{CHUNKS}2;a="\r\n{{}}\r\n0\r\n\r\n{NEXT}',
+    "trailer": f"{CHUNKS}2\r\n{{}}\r\n0\r\nno trailer\r\n\r\n{NEXT}",
+}
+TRUNCATED = {
+    "chunk": f"{CHUNKS}20\r\n{{}}",
+    "length": f"{HEAD}Content-Length: 20\r\n\r\n{{}}",
+    "form": HEAD.replace("json", "x-www-form-urlencoded")
+    + "Content-Length: 20\r\n\r\ntext=a&rank=1",
+    "all of it": HEAD.replace("json", "x-www-form-urlencoded")
+    + "Content-Length: 20\r\n\r\n",
+}
+"""Bodies whose client goes away in the middle."""
+
+
+def answers(host, data, *, shuts=False):
+    """The status lines and the last body that a server sends until it closes."""
+    name, _, port = host.partition(":")
+
+    with socket.create_connection((name, int(port)), timeout=10) as connection:
+        connection.sendall(data.encode())
+
+        if shuts:
+            connection.shutdown(socket.SHUT_WR)
+
+        with connection.makefile("rb") as stream:
+            received = stream.read()
+
+    lines = re.findall(rb"^HTTP/1\.[01] (\d+)", received, re.MULTILINE)
+    return [int(status) for status in lines], json.loads(
+        received.split(b"\r\n\r\n")[-1]
+    )
+
+
+@pytest.fixture
+def messages_app(monkeypatch, tmp_path):
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/body.db")
+    return create_app()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_body_is_a_400_of_the_development_server(messages_app, name):
+    with running(messages_app) as url:
+        answer = answers(url.removeprefix("http://"), BROKEN[name])
+
+    assert answer == ([400], UNREADABLE)
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_truncated_body_is_a_400_of_the_development_server(messages_app, name):
+    with running(messages_app) as url:
+        answer = answers(url.removeprefix("http://"), TRUNCATED[name], shuts=True)
+
+    assert answer == ([400], UNREADABLE)
+
+
+@pytest.mark.parametrize("options", [["-k", "sync"], ["-k", "gthread"]], ids=str)
+def test_broken_body_is_a_400_of_gunicorn_and_ends_the_connection(tmp_path, options):
+    with worker(tmp_path, *options) as gunicorn:
+        broken = [answers(gunicorn.host, data) for data in BROKEN_FOR_GUNICORN.values()]
+        truncated = [
+            answers(gunicorn.host, data, shuts=True) for data in TRUNCATED.values()
+        ]
+
+    assert broken == [([400], UNREADABLE)] * len(BROKEN_FOR_GUNICORN)
+    assert truncated == [([400], UNREADABLE)] * len(TRUNCATED)
+    assert "Traceback" not in gunicorn.log
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "x" * 5000, "identity, gzip"])
+def test_compressed_body_is_a_415(client, encoding):
+    headers = {"Content-Encoding": encoding}
+
+    response = client.post("/echo", json={"a": 1}, headers=headers)
+
+    shown = f"'{encoding}'" if len(encoding) < 100 else f"'{'x' * 100}...'"
+    assert response.status_code == 415
+    assert response.headers["Accept-Encoding"] == "identity"
+    assert response.json == {
+        "name": "UnsupportedMediaType",
+        "message": f"Unsupported content encoding {shown}. Send the body as it is.",
+        "code": 415,
+        "className": "unsupported-media-type",
+        "errors": {},
+    }
+
+
+@pytest.mark.parametrize("encoding", ["identity", "Identity", ""])
+def test_body_as_it_is_has_an_encoding_of_its_own(client, encoding):
+    headers = {"Content-Encoding": encoding}
+
+    assert client.post("/echo", json={"a": 1}, headers=headers).json == {"a": 1}
+
+
+@pytest.mark.parametrize("form", ["a={}", "a[]={}", "a[{}]={}"])
+def test_list_of_a_form_stays_a_list(client, form):
+    body = "&".join(form.format(*[n] * form.count("{}")) for n in range(999))
+
+    response = post(client, body, "application/x-www-form-urlencoded")
+
+    assert response.json == {"a": [str(n) for n in range(999)]}
+
+
+def test_form_that_was_read_before_is_the_data(app, client):
+    app.before_request(lambda: request.form and None)
+
+    response = post(client, "a=1&b=2", "application/x-www-form-urlencoded")
+
+    assert response.json == {"a": "1", "b": "2"}

@@ -7,9 +7,15 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
+from werkzeug.exceptions import ClientDisconnected
+from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import UnsupportedMediaType
 
 from ..errors import BadRequest
+from ..errors import ForeignError
+from ..query.field import shown
+from .qs import PARAMETER_LIMIT
 from .qs import parse
 
 if t.TYPE_CHECKING:
@@ -22,6 +28,9 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 
 NO_DATA: t.Final = "No data provided"
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
+IDENTITY: t.Final = "identity"
+"""The one content coding of bodies: none."""
+
 BOM: t.Final = b"\xef\xbb\xbf"
 
 
@@ -48,7 +57,7 @@ def parse_json(request: Request) -> t.Any:
 
 def parse_form(request: Request) -> dict[str, t.Any]:
     """Return the data of a URL-encoded form. Its names have brackets, as in a query
-    string, and all values are text.
+    string, and all values are text. A list stays a list, however long.
 
     :raises BadRequest: The body is not a form.
     """
@@ -58,7 +67,7 @@ def parse_form(request: Request) -> dict[str, t.Any]:
     if not body and request.form:
         body = urlencode(list(request.form.items(multi=True)))
 
-    return parse(body)
+    return parse(body, array_limit=PARAMETER_LIMIT)
 
 
 BODY_PARSERS: Mapping[str, BodyParser] = {
@@ -76,8 +85,9 @@ def read_body(
     :param request: The request.
     :param method: The method that takes the data.
     :param parsers: The parsers by media type.
-    :raises BadRequest: There is no body, or none of a type that a parser takes, or the
-        data is neither an object nor an array.
+    :raises BadRequest: There is no body, or none of a type that a parser takes, it
+        can't be read, or the data is neither an object nor an array.
+    :raises ForeignError: The body is compressed.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     parser = parsers.get(request.mimetype)
@@ -85,12 +95,13 @@ def read_body(
     if parser is None or not _has_body(request):
         raise BadRequest(NO_DATA)
 
+    _check_encoding(request)
     limit = request.max_content_length or MAX_CONTENT_LENGTH
 
     # Werkzeug cuts off a body of unknown length at the limit, without a word.
     request.max_content_length = limit + 1
 
-    if len(request.get_data()) > limit:
+    if len(_content(request)) > limit:
         raise RequestEntityTooLarge
 
     _check_charset(request)
@@ -102,11 +113,54 @@ def read_body(
     return data
 
 
+def _content(request: Request) -> bytes:
+    """Return the whole body, which parsers then get without reading it again.
+
+    :raises BadRequest: The connection gives no such body.
+    """
+    try:
+        body = request.get_data()
+    except ClientDisconnected as error:
+        raise _broken_body() from error
+    except HTTPException:
+        raise
+    except Exception as error:
+        # Every server has errors of its own.
+        raise _broken_body() from error
+
+    # Something before the service may have read the form already.
+    is_read = bool(body) or "form" not in vars(request)
+
+    if is_read and len(body) < (request.content_length or 0):
+        raise _broken_body()
+
+    return body
+
+
+def _broken_body() -> BadRequest:
+    error = BadRequest("The body could not be read. Send the request again.")
+    # Nothing tells where the next request would begin.
+    error.headers["Connection"] = "close"
+    return error
+
+
+def _check_encoding(request: Request) -> None:
+    encoding = request.headers.get("Content-Encoding", IDENTITY)
+
+    if encoding.strip().lower() not in ("", IDENTITY):
+        message = (
+            f"Unsupported content encoding {shown(encoding)}. Send the body as it is."
+        )
+        error = ForeignError(UnsupportedMediaType(message))
+        error.headers["Accept-Encoding"] = IDENTITY
+        raise error
+
+
 def _check_charset(request: Request) -> None:
     charset = request.mimetype_params.get("charset", "utf-8").lower()
 
     if charset not in CHARSETS:
-        raise BadRequest(f"Unsupported charset '{charset}'. Send UTF-8.")
+        raise BadRequest(f"Unsupported charset {shown(charset)}. Send UTF-8.")
 
 
 def _has_body(request: Request) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
+from ..bounds import shortened
 from ..errors import BadRequest
 from .dialects import Returned
 from .values import anything
@@ -15,9 +16,6 @@ from .values import cast
 from .values import Conversion
 from .values import is_float
 from .values import is_json
-
-SHOWN_LENGTH: t.Final = 100
-"""How many characters of a wrong value an error shows."""
 
 
 # Two are the same only if they are one, which makes them quick keys of statements.
@@ -126,9 +124,4 @@ def shown(value: t.Any) -> str:
 
     :param value: The value that a client sent.
     """
-    text = value if isinstance(value, str) else repr(value)
-
-    if len(text) > SHOWN_LENGTH:
-        text = f"{text[:SHOWN_LENGTH]}..."
-
-    return f"'{text}'"
+    return f"'{shortened(value if isinstance(value, str) else repr(value))}'"
