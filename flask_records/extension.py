@@ -13,6 +13,9 @@ from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.access import check_apart
 from .authentication.limits import Limits
+from .bounds import Bounds
+from .bounds import EXTENSION
+from .bounds import SETTING
 from .errors import RecordsError
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -296,13 +299,15 @@ class FlaskRecords:
         """Set up an application: its URLs and its error handlers.
 
         :param app: The application.
-        :raises RuntimeError: It has a FlaskRecords already, or a service needs tokens
-            and the application has no authentication.
+        :raises RuntimeError: It has a FlaskRecords already, a service needs tokens and
+            the application has no authentication, or a setting is wrong.
         """
         if "records" in app.extensions:
             raise RuntimeError(
                 "This app has a FlaskRecords already. Import and use that one."
             )
+
+        bounds = Bounds.of(app.config.get(SETTING))
 
         for service in self.services.values():
             self._check_access(app, service)
@@ -325,6 +330,7 @@ class FlaskRecords:
             )
 
         app.extensions["records"] = self
+        app.extensions[EXTENSION] = bounds
         self._apps.add(app)
         app.register_blueprint(
             Blueprint(

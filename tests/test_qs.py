@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import pytest
 import qs_codec
+from flask import Flask
 from hypothesis import assume
 from hypothesis import example
 from hypothesis import given
@@ -26,6 +27,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records.http.qs import _segments
 from flask_records.http.qs import parse
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -380,3 +383,52 @@ def test_any_text_is_parsed_or_refused(text):
 
     assert type(parsed) is dict
     assert types_in(parsed) <= {str, list, dict}
+
+
+NINES, AFTER = "9" * 900, "1" + "0" * 900
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("a[999999999]=0&a=1&[a]=2", ["999999999", "1000000000", "1000000001"]),
+        (f"a[25]=0&a[{NINES}]=1&a=2", ["25", NINES, AFTER]),
+        ("a[25]=0&a[%D9%A3%D9%A3]=1&a=2", ["25", "٣٣", "26"]),
+    ],
+)
+def test_item_after_an_index_of_many_digits_or_of_another_script(text, keys):
+    assert parse(text) == {"a": dict(zip(keys, "012", strict=True))}
+
+
+def test_key_of_more_digits_than_python_reads_is_no_index():
+    app = Flask("tests")
+    app.config["RECORDS_BOUNDS"] = {"name_length": 10_000}
+    FlaskRecords().init_app(app)
+    nines = "9" * 5000
+
+    with app.app_context():
+        parsed = parse(f"a[25]=0&a[{nines}]=1&a=2")
+
+    assert parsed == {"a": {"25": "0", nines: "1", "26": "2"}}
+
+
+@pytest.mark.parametrize("name", ["a" * 1001, "a[" + "b" * 1000 + "]", "[" * 1001])
+def test_name_that_is_too_long_is_refused_and_not_kept(name):
+    before = _segments.cache_info().currsize
+
+    with pytest.raises(BadRequest):
+        parse(f"{name}=1&a[b]=2")
+
+    assert _segments.cache_info().currsize == before
+
+
+def test_length_of_names_is_a_setting():
+    app = Flask("tests")
+    app.config["RECORDS_BOUNDS"] = {"name_length": 3}
+    FlaskRecords().init_app(app)
+
+    with app.app_context():
+        assert parse("abc=1") == {"abc": "1"}
+
+        with pytest.raises(BadRequest, match="^A name has more than 3 characters.$"):
+            parse("a[b]=1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Mapping
 
 from flask import Blueprint
 from flask import current_app
@@ -11,6 +12,7 @@ from flask import request
 from flask import Response
 from werkzeug.exceptions import HTTPException
 
+from ..bounds import current_bounds
 from ..context import HookContext
 from ..context import Params
 from ..errors import BadRequest
@@ -21,8 +23,6 @@ from .body import read_body
 from .formatter import empty
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
@@ -196,7 +196,13 @@ class ServiceBlueprint:
         if context.id is None and context.method in EVENTS and NAMELESS.search(text):
             raise BadRequest("A value of the query has no name.")
 
-        return self._query_parser(text)
+        query = self._query_parser(text)
+
+        if not isinstance(query, Mapping):
+            raise BadRequest("The query is not an object.")
+
+        current_bounds().check_query(query)
+        return query
 
     def _finish(self, response: Response) -> Response:
         response.headers["Allow"] = self._allow

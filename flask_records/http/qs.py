@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote
 
+from ..bounds import current_bounds
 from ..errors import BadRequest
 
 ARRAY_LIMIT: t.Final = 20
@@ -21,6 +22,9 @@ DEPTH_LIMIT: t.Final = 20
 
 PARAMETER_LIMIT: t.Final = 1000
 """How many parameters a query string may have."""
+
+MAX_DIGITS: t.Final = 4000
+"""The number of digits of an index. Python reads no more than 4,300."""
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 OPENING = re.compile("%5B", re.IGNORECASE)
@@ -42,7 +46,8 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
     :param array_limit: How many items a list has before it becomes a mapping of
         indices. To raise it for an application, give ``FlaskRecords`` the query parser
         ``functools.partial(parse, array_limit=100)``.
-    :raises BadRequest: There are too many parameters, or they nest too deep.
+    :raises BadRequest: There are too many parameters, they nest too deep, or a name is
+        too long.
     """
     if text.count("&") >= PARAMETER_LIMIT:
         raise BadRequest(f"A query string has at most {PARAMETER_LIMIT} parameters.")
@@ -62,6 +67,7 @@ def _flat(text: str, limit: int) -> dict[str, t.Any]:
     """Return values by name. A name that is there several times has an array."""
     flat: dict[str, t.Any] = {}
     repeated = set()
+    bounds = current_bounds()
 
     for part in text.split("&"):
         if not part:
@@ -71,6 +77,11 @@ def _flat(text: str, limit: int) -> dict[str, t.Any]:
 
         if "%" in part or "+" in part:
             name, value = _decode(name), _decode(value)
+
+        if len(name) > bounds.name_length:
+            # The error of a name that also nests too deep comes first.
+            _segments.__wrapped__(name)
+            raise bounds.long_name()
 
         if name not in flat:
             flat[name] = value
@@ -165,7 +176,7 @@ def _step(content: str) -> str | int | None:
     if content == "":
         return None
 
-    is_index = content.isascii() and content.isdecimal() and len(content) < 10
+    is_index = _is_decimal(content) and len(content) < 10
     return int(content) if is_index and str(int(content)) == content else content
 
 
@@ -290,7 +301,13 @@ def _overflow(array: Array) -> Overflow:
 
 def _next_index(keys: Iterable[str]) -> str:
     """Return the index after the greatest one."""
-    return str(1 + max((int(key) for key in keys if key.isdecimal()), default=-1))
+    indices = [int(k) for k in keys if _is_decimal(k) and len(k) <= MAX_DIGITS]
+    return str(1 + max(indices, default=-1))
+
+
+def _is_decimal(text: str) -> bool:
+    # Python takes the digits of all scripts for decimal.
+    return text.isascii() and text.isdecimal()
 
 
 def _compact(value: t.Any) -> t.Any:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..bounds import MAX_ERRORS
+from ..bounds import shortened
 from ..errors import BadRequest
 from .field import Field
 from .mapped_fields import fields_of
@@ -84,6 +86,7 @@ class Fields:
         try:
             return known[name]
         except KeyError:
+            name = shortened(name)
             raise BadRequest(
                 f"'{name}' is not a field.", errors={name: "is not a field"}
             ) from None
@@ -132,7 +135,8 @@ class Fields:
         new: bool,
     ) -> tuple[dict[str, t.Any], dict[str, str]]:
         """Return the values that a body gives, by field, and what is wrong with the
-        others, by field.
+        others, by field. One that has more than :data:`.MAX_ERRORS` problems is not
+        looked at any further.
 
         :param data: The body.
         :param sent: The names in it that a client has sent. None by default.
@@ -144,13 +148,16 @@ class Fields:
         errors: dict[str, str] = {}
 
         for name, value in data.items():
+            if len(errors) > MAX_ERRORS:
+                break
+
             if name in skip:
                 continue
 
             field = self._every.get(name)
 
             if field is None or not self._is_written(field, sent):
-                errors[name] = self._why_not_written(name)
+                errors[shortened(name)] = self._why_not_written(name)
                 continue
 
             try:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..bounds import shortened
 from ..errors import BadRequest
 
 MAX_DEPTH: t.Final = 20
@@ -134,7 +135,7 @@ def unknown(name: str, place: t.Any) -> BadRequest:
     :param name: The name.
     :param place: The object that it stands in.
     """
-    return BadRequest(f"Invalid query parameter {name}", data=place)
+    return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
 
 
 class _Conditions:
@@ -183,6 +184,7 @@ class _Conditions:
             return [Comparison(name, "$eq", value)]
 
         if not value:
+            name = shortened(name)
             raise BadRequest(
                 f"'{name}' is compared with an empty object.",
                 errors={name: "is compared with an empty object"},
@@ -217,8 +219,9 @@ def _below_field(name: str, key: str, value: t.Any) -> BadRequest:
             if operator.startswith("$"):
                 return unknown(operator, value)
 
+    name = shortened(name)
     return BadRequest(
-        f"'{name}' is compared with an object: '{key}' is not an operator.",
+        f"'{name}' is compared with an object: '{shortened(key)}' is not an operator.",
         errors={name: "is compared with an object"},
     )
 
@@ -255,6 +258,7 @@ def _is_descending(name: str, way: t.Any) -> bool:
         way = None
 
     if way not in DIRECTIONS:
+        name = shortened(name)
         raise BadRequest(
             f"$sort[{name}] takes 1 for ascending or -1 for descending.",
             errors={name: "is sorted by neither 1 nor -1"},

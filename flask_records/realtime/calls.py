@@ -8,6 +8,8 @@ import typing as t
 from flask import current_app
 from flask import got_request_exception
 
+from ..bounds import current_bounds
+from ..bounds import shortened
 from ..context import HookContext
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
@@ -83,6 +85,8 @@ def _context(
     if query not in (None, []) and not isinstance(query, dict):
         raise BadRequest("The query is not an object.")
 
+    current_bounds().check_query(query or {})
+
     if "id" in names and "id" not in given:
         raise BadRequest(f"id for '{method}' can not be undefined")
 
@@ -101,7 +105,7 @@ def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.A
     found, route = service_at(path)
 
     if found not in records.services:
-        raise NotFound(f"Service '{path.strip('/')}' not found")
+        raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
 
     return records.services[found], route
 
