@@ -21,7 +21,9 @@ from decimal import InvalidOperation
 UTC = dt.UTC
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
 WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
+MAX_NUMBER_LENGTH = 1000
 MAX_JSON_DEPTH = 100
+UUID_TEXT = re.compile("[-{}:0-9A-Za-z]{32,45}")
 NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
@@ -75,9 +77,12 @@ def as_integer(value: t.Any) -> int:
 
 
 def _number(value: str | int | float | Decimal) -> str | int | float | Decimal:
-    # Python also reads digits with underscores between them.
-    if isinstance(value, str) and "_" in value:
+    # Python also reads underscores between digits, and the digits of all scripts.
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
         raise ValueError("is not a number")
+
+    if isinstance(value, str) and len(value) > MAX_NUMBER_LENGTH:
+        raise ValueError(f"has more than {MAX_NUMBER_LENGTH} characters")
 
     return value
 
@@ -87,8 +92,10 @@ def as_float(value: t.Any) -> float:
     if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
         raise ValueError("is not a number")
 
+    value = _number(value)
+
     try:
-        number = float(_number(value))
+        number = float(value)
     except (ValueError, OverflowError):
         raise ValueError("is not a number") from None
 
@@ -103,8 +110,10 @@ def as_decimal(value: t.Any) -> Decimal:
     if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
         raise ValueError("is not a number")
 
+    value = _number(value)
+
     try:
-        number = Decimal(repr(value) if isinstance(value, float) else _number(value))
+        number = Decimal(repr(value) if isinstance(value, float) else value)
     except InvalidOperation:
         raise ValueError("is not a number") from None
 
@@ -201,7 +210,8 @@ def as_uuid(value: t.Any) -> uuid.UUID:
     if isinstance(value, uuid.UUID):
         return value
 
-    if not isinstance(value, str):
+    # Python also reads the digits of all scripts, and underscores between them.
+    if not isinstance(value, str) or not UUID_TEXT.fullmatch(value):
         raise ValueError("is not a UUID")
 
     return _parsed(uuid.UUID, value, "is not a UUID")

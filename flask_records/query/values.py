@@ -252,7 +252,7 @@ CONVERSIONS: dict[type[t.Any], Callable[[t.Any], Conversion | None] | None] = {
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
     sa.JSON: lambda type_: Conversion(
-        as_json, is_ordered=False, from_text=of_json_text
+        as_json, is_ordered=False, from_text=lambda value: as_json(of_json_text(value))
     ),
     sa.ARRAY: _arrays,
     # What a pickle holds has no form on the wire.
