@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
@@ -14,6 +16,7 @@ from flask_records import BadRequest
 from flask_records import Operator
 from flask_records.query import Fields
 from flask_records.query import Syntax
+from flask_records.query.dialects import SameJSON
 from flask_records.query.operators import BUILT_IN
 from flask_records.query.operators import flag
 from flask_records.query.operators import many
@@ -146,6 +149,10 @@ LIKE_ANY_CASE = {
     "postgresql": r"person.name ILIKE '{}' ESCAPE '\'",
     "sqlite": r"records_lower(person.name) LIKE records_lower('{}') ESCAPE '\'",
 }
+SEARCH = {
+    **LIKE_ANY_CASE,
+    "sqlite": "records_contains(person.name, 'a')",
+}
 REGEX = {
     "mariadb": "person.name REGEXP '^A'",
     "postgresql": "person.name ~ '^A'",
@@ -161,10 +168,10 @@ def test_operators_of_text(dialect):
 
 @pytest.mark.parametrize("dialect", LIKE)
 def test_operators_of_text_in_any_case(dialect):
-    like = LIKE_ANY_CASE[dialect]
+    like, search = LIKE_ANY_CASE[dialect], SEARCH[dialect]
 
     assert sql(condition("name", "$ilike", "A%"), dialect) == like.format("A%")
-    assert sql(condition("name", "$search", "A"), dialect) == like.format("%A%")
+    assert sql(condition("name", "$search", "A"), dialect) == search.format("%A%")
 
 
 @pytest.mark.parametrize("name", ["$like", "$notLike", "$ilike"])
@@ -249,10 +256,53 @@ def test_long_regular_expression():
         condition("name", "$regex", "a" * 201)
 
 
-@pytest.mark.parametrize("operator", ["$like", "$notLike", "$ilike", "$search"])
-def test_pattern_that_is_too_long_for_sqlite_is_refused(operator):
-    with pytest.raises(BadRequest):
-        condition("name", operator, "x" * 50_001)
+@pytest.mark.parametrize(
+    ("operator", "limit"),
+    [("$like", 200), ("$notLike", 200), ("$ilike", 200), ("$search", 10_000)],
+)
+def test_pattern_that_is_too_long_is_refused(operator, limit):
+    assert condition("name", operator, "x" * limit) is not None
+
+    with pytest.raises(BadRequest, match=f"has more than {limit} characters"):
+        condition("name", operator, "x" * (limit + 1))
+
+
+@pytest.mark.parametrize(
+    ("operator", "value"),
+    [
+        ("$search", "a" * 3000 + "b"),
+        ("$search", "b" + "a" * 3000),
+        ("$like", "%" + "a" * 198 + "b"),
+        ("$ilike", "%" + "a" * 197 + "b%"),
+        ("$ilike", "%a" * 99 + "_b"),
+    ],
+)
+def test_long_texts_are_searched_in_a_bounded_time(found, operator, value):
+    start = time.process_time()
+
+    assert found(["a" * 1_000_000], operator, value) == []
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("operator", ["$in", "$nin"])
+def test_list_of_documents_is_bounded(operator):
+    documents = [{"a": n} for n in range(101)]
+    assert condition("extra", operator, documents[:100]) is not None
+
+    with pytest.raises(BadRequest, match="which has more than 100 documents"):
+        condition("extra", operator, documents)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "NaN", "[" * 100_000, "1" * 5000, "1e400", "'a'", "\x00"]
+)
+def test_text_of_another_program_in_a_column_of_documents(text):
+    engine = sa.create_engine("sqlite://")
+    value = sa.literal(text, sa.Text)
+    same = SameJSON(value, sa.literal("[1]", sa.Text))
+
+    with engine.connect() as connection:
+        assert not connection.scalar(sa.select(same))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sqlalchemy.sql.functions import FunctionElement
 ESCAPE: t.Final = "\\"
 """What takes the meaning from a wildcard in a LIKE pattern."""
 
+WILDCARDS = re.compile(r"[%_\\]")
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
 SORTED_JSON: t.Final = "records_sorted_json"
@@ -20,6 +21,20 @@ SORTED_JSON: t.Final = "records_sorted_json"
 
 LOWER: t.Final = "records_lower"
 """What SQLite calls our function that returns text in lower case."""
+
+
+CONTAINS: t.Final = "records_contains"
+"""What SQLite calls our function that looks for text without regard to case."""
+
+
+def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
+    """Return whether a column contains a text, whatever the case on any database.
+
+    :param column: What is searched.
+    :param text: What is searched for.
+    """
+    escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], text)
+    return ContainsAnyCase(column, sa.literal(f"%{escaped}%"), sa.literal(text.lower()))
 
 
 def like_any_case(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
@@ -86,6 +101,27 @@ def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> 
     return str(compiler.process(column.like(like, escape=ESCAPE), **options))
 
 
+class ContainsAnyCase(FunctionElement[bool]):
+    """Whether a text contains another, without regard to case."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(ContainsAnyCase)
+def _contains_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    column, like, _ = element.clauses
+    return str(compiler.process(column.ilike(like, escape=ESCAPE), **options))
+
+
+@compiles(ContainsAnyCase, "sqlite")
+def _contains_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    # SQLite's LIKE compares a long text with a long pattern at each place.
+    column, _, text = element.clauses
+    found = sa.Function(CONTAINS, column, text, type_=sa.Boolean())
+    return str(compiler.process(found, **options))
+
+
 class Returned(FunctionElement[t.Any]):
     """A column of floats, as a statement that writes it returns it.
 
@@ -118,11 +154,21 @@ def _add_functions(connection: t.Any, record: t.Any) -> None:
     # order of names.
     if type(connection).__module__.startswith("sqlite3"):
         connection.create_function(LOWER, 1, _lower, deterministic=True)
+        connection.create_function(CONTAINS, 2, _contains, deterministic=True)
         connection.create_function(SORTED_JSON, 1, _sorted_json, deterministic=True)
 
 
 def _lower(value: t.Any) -> t.Any:
     return value.lower() if isinstance(value, str) else value
+
+
+def _contains(value: t.Any, text: t.Any) -> t.Any:
+    if value is None or text is None:
+        return None
+
+    is_bytes = isinstance(value, bytes)
+    value = value.decode(errors="replace") if is_bytes else str(value)
+    return text in value.lower()
 
 
 def _number(text: str) -> float:
@@ -132,9 +178,17 @@ def _number(text: str) -> float:
 
 def _sorted_json(value: t.Any) -> t.Any:
     # A column of JSON has the affinity of a number, and holds some documents as one.
+    if value is None:
+        return None
+
     is_text = isinstance(value, str)
-    document = json.loads(value, parse_float=_number) if is_text else value
-    return None if value is None else json.dumps(document, sort_keys=True)
+
+    try:
+        document = json.loads(value, parse_float=_number) if is_text else value
+        return json.dumps(document, sort_keys=True)
+    except (ValueError, TypeError, RecursionError):
+        # Another program has stored what is no JSON, or none that Python reads.
+        return None
 
 
 class SameJSON(FunctionElement[bool]):

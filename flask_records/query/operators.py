@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from ..errors import BadRequest
-from .dialects import ESCAPE
+from .dialects import contains_any_case
 from .dialects import like_any_case
 from .dialects import like_exactly
 from .dialects import SameJSON
@@ -33,10 +33,15 @@ MAX_TEXT: t.Final = 10_000
 """The longest text that is searched for. SQLite refuses somewhat longer ones."""
 
 MAX_PATTERN: t.Final = 200
-"""The longest regular expression that is run."""
+"""The longest LIKE pattern or regular expression that is run. A database may compare it
+with a text at each place.
+"""
+
+MAX_DOCUMENTS: t.Final = 100
+"""The number of JSON documents that one list compares with, each by a term of its own.
+"""
 
 LOOSE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
-WILDCARDS = re.compile(r"[%_\\]")
 
 
 def one(field: Field, value: t.Any) -> t.Any:
@@ -47,6 +52,10 @@ def one(field: Field, value: t.Any) -> t.Any:
 def many(field: Field, value: t.Any) -> list[t.Any]:
     """Read a list of values of the field's type. One value is a list of one."""
     items = items_of(value)
+
+    if items and len(items) > MAX_DOCUMENTS and is_json(field.column.type):
+        raise _wrong(field, value, f"has more than {MAX_DOCUMENTS} documents")
+
     return [field.compared(item) for item in ([value] if items is None else items)]
 
 
@@ -78,7 +87,7 @@ def text(field: Field, value: t.Any) -> str:
 
 def like(field: Field, value: t.Any) -> str:
     """Read a LIKE pattern for a field that holds text."""
-    expression = text(field, value)
+    expression = _short(field, value)
 
     # PostgreSQL refuses a backslash that has nothing to escape.
     if LOOSE_ESCAPE.search(expression):
@@ -89,15 +98,21 @@ def like(field: Field, value: t.Any) -> str:
 
 def pattern(field: Field, value: t.Any) -> str:
     """Read a regular expression for a field that holds text."""
-    expression = text(field, value)
-
-    if len(expression) > MAX_PATTERN:
-        raise _wrong(field, value, f"has more than {MAX_PATTERN} characters")
+    expression = _short(field, value)
 
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError):
         raise _wrong(field, value, "is not a regular expression") from None
+
+    return expression
+
+
+def _short(field: Field, value: t.Any) -> str:
+    expression = text(field, value)
+
+    if len(expression) > MAX_PATTERN:
+        raise _wrong(field, value, f"has more than {MAX_PATTERN} characters")
 
     return expression
 
@@ -240,8 +255,7 @@ def _not_like(column: t.Any, value: str) -> Expression:
 
 
 def _search(column: t.Any, value: str) -> Expression:
-    escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], value)
-    return like_any_case(column, f"%{escaped}%")
+    return contains_any_case(column, value)
 
 
 def _regex(column: t.Any, value: str) -> Expression:
