@@ -35,7 +35,8 @@ from flask_records.query import Translator
 from flask_records.query.operators import Bound
 from flask_records.query.operators import operators_of
 from flask_records.query.operators import syntax_of
-from flask_records.query.translator import MAX_VALUES
+from flask_records.query.statements import MAX_WEIGHT
+from flask_records.query.translator import MAX_TERMS
 
 from .conftest import served
 
@@ -568,7 +569,9 @@ NOT_KEPT = [
     {"cents": 1},
     {"rank": 1, "name": {"$like": "a"}},
     {"$or": [{"rank": 1}, {"$nor": [{"name": {"$like": "a"}}]}]},
-    {"$or": [{"rank": n} for n in range(MAX_VALUES + 1)]},
+    {"$or": [{"rank": n} for n in range(MAX_TERMS)]},
+    {"$or": [{}] * MAX_TERMS},
+    {"$or": [{"$or": [{}] * 20}, {"$or": [{}] * 20}]},
 ]
 
 
@@ -609,8 +612,8 @@ def test_a_statement_that_depends_on_its_values_is_not_kept(build, query):
     assert build(query) is not build(query)
 
 
-def test_a_query_of_as_many_values_as_are_allowed_is_kept(build):
-    query = {"$or": [{"rank": n} for n in range(MAX_VALUES)]}
+def test_a_query_of_as_many_terms_as_are_allowed_is_kept(build):
+    query = {"$or": [{"rank": n} for n in range(MAX_TERMS - 1)]}
 
     assert build(query) is build(query)
 
@@ -878,3 +881,43 @@ def test_a_service_keeps_a_bounded_number_of_statements(build):
         build({"$or": [{"rank": 1}] * (n % 30), "$and": [{"id": 1}] * (n // 30)})
 
     assert build({"rank": 1}) is not first
+
+
+def test_kept_weighs_no_more_than_it_may():
+    kept, weights = Kept(size=100, weight=10), [3, 3, 3, 3, 10, 1]
+
+    for key, weight in enumerate(weights):
+        kept.get(key, lambda key=key: f"value {key}", weight)
+
+    assert list(kept._values) == [5]
+
+
+def test_a_heavier_value_takes_the_place_of_several():
+    kept = Kept(size=100, weight=10)
+
+    for key, weight in zip("abcd", (4, 4, 2, 6), strict=True):
+        kept.get(key, lambda key=key: key, weight)
+
+    assert list(kept._values) == ["c", "d"]
+
+
+def test_a_value_that_weighs_too_much_is_kept_alone():
+    kept = Kept(size=100, weight=10)
+
+    for key, weight in zip("ab", (4, 400), strict=True):
+        kept.get(key, lambda key=key: key, weight)
+
+    assert list(kept._values) == ["b"]
+
+
+def test_what_a_service_keeps_is_bounded_by_its_weight(fields):
+    translator = Translator(fields, KNOWN)
+    kept = Kept()
+
+    for number in range(2000):
+        ways = [{"rank": {"$gt": 1}}, {"rank": {"$lt": 1}}]
+        terms = [ways[number >> place & 1] for place in range(MAX_TERMS - 1)]
+        parsed = Query.parse({"$or": terms}, syntax_of(WHITELIST, KNOWN))
+        kept.get_for(translator.read(parsed), (), object)
+
+    assert len(kept) == MAX_WEIGHT // MAX_TERMS

@@ -92,6 +92,7 @@ class Direct:
             reader.reading,
             ("update", names, reader.selection.fields),
             lambda: self._update(reader, names),
+            (*names, *reader.selection.fields),
         )
         parameters = {
             **reader.reading.parameters,
@@ -115,6 +116,7 @@ class Direct:
             reader.reading,
             ("delete", reader.selection.fields),
             lambda: self._delete(reader),
+            reader.selection.fields,
         )
         parameters = {**reader.reading.parameters, ID: reader.identifier(id)}
         return reader.selection.records(self._run(reader, statement, parameters, ()))
@@ -171,7 +173,7 @@ class Direct:
                 *returned, sort_by_parameter_order=in_order
             )
 
-        return self._kept.get(("insert", fields, in_order), make)
+        return self._kept.get(("insert", fields, in_order), make, len(fields))
 
     def _update(self, reader: Reader, names: Collection[str]) -> Statement:
         new = {
@@ -212,7 +214,9 @@ class Direct:
     ) -> Sequence[sa.Row[t.Any]]:
         with translated(self._fields, reader.names_given(every)):
             connection = reader.scope.writing(reader.mapper)
-            return connection.execute(statement, parameters).all()
+            return connection.execute(
+                statement, parameters, execution_options=reader.options
+            ).all()
 
     def _check_kept(
         self, reader: Reader, rows: Sequence[Record], written: Sequence[t.Any]

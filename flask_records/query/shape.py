@@ -69,6 +69,12 @@ class Reading:
     sort: tuple[tuple[Field, bool], ...]
     """Fields, and whether each is sorted descending."""
 
+    size: int
+    """How many terms a statement of the query has: comparisons, groups, sort fields."""
+
+    is_cacheable: bool
+    """Whether they are few enough for statements to be cached at all."""
+
     is_kept: bool
     """Whether a statement can be kept for other values: the terms make the same SQL
     for them, and there are not too many.

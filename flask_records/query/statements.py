@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import typing as t
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -32,53 +33,81 @@ SKIP: t.Final = "records_skip"
 MAX_SIZE: t.Final = 256
 """How many statements are kept for one kind of caller."""
 
+MAX_WEIGHT: t.Final = 10_000
+"""How many terms and columns these have together."""
+
 T = t.TypeVar("T")
 
 
 class Kept(t.Generic[T]):
-    """Values that are made once for each key. Of too many, the oldest goes.
+    """Values that are made once for each key. Of too many, the oldest go.
 
     :param size: How many are kept.
+    :param weight: How much they weigh together, at most.
     """
 
-    def __init__(self, size: int = MAX_SIZE) -> None:
+    def __init__(self, size: int = MAX_SIZE, weight: int = MAX_WEIGHT) -> None:
         self._size = size
-        self._values: dict[Hashable, T] = {}
+        self._weight = weight
+        self._values: dict[Hashable, tuple[T, int]] = {}
+        self._total = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+    def get(self, key: Hashable, make: Callable[[], T], weight: int = 1) -> T:
         """Return the value of a key.
 
         :param key: The key.
         :param make: Makes the value.
+        :param weight: How much the value weighs.
         """
         found = self._values.get(key)
 
-        if found is None:
-            found = make()
+        if found is not None:
+            return found[0]
 
-            with self._lock:
-                if len(self._values) >= self._size:
-                    del self._values[next(iter(self._values))]
+        value = make()
 
-                self._values[key] = found
+        with self._lock:
+            self._forget(key)
 
-        return found
+            while self._values and not self._has_room(weight):
+                self._forget(next(iter(self._values)))
+
+            self._values[key] = value, weight
+            self._total += weight
+
+        return value
 
     def get_for(
-        self, reading: Reading, key: tuple[Hashable, ...], make: Callable[[], T]
+        self,
+        reading: Reading,
+        key: tuple[Hashable, ...],
+        make: Callable[[], T],
+        columns: Sequence[t.Any] = (),
     ) -> T:
         """Return the value of a key and of the conditions of a query, made anew if it
-        depends on more of them than their shape.
+        depends on more of them than their shape, or if they are too many.
 
         :param reading: The query.
         :param key: What else the value depends on.
         :param make: Makes the value.
+        :param columns: What is selected.
         """
-        return self.get((*key, reading.terms), make) if reading.is_kept else make()
+        if not reading.is_kept:
+            return make()
+
+        return self.get((*key, reading.terms), make, reading.size + len(columns))
+
+    def _has_room(self, weight: int) -> bool:
+        is_light = self._total + weight <= self._weight
+        return is_light and len(self._values) < self._size
+
+    def _forget(self, key: Hashable) -> None:
+        _, weight = self._values.pop(key, (None, 0))
+        self._total -= weight
 
 
 class Statements:
@@ -120,6 +149,7 @@ class Statements:
             reading,
             ("records", key, reading.sort, *options),
             lambda: self._records(reading, columns, *options),
+            columns,
         )
 
     def deep(self, reading: Reading, columns: Sequence[t.Any], key: Hashable) -> Select:
@@ -135,6 +165,7 @@ class Statements:
             reading,
             ("deep", key, reading.sort),
             lambda: self._deep(reading, columns),
+            columns,
         )
 
     def count(self, reading: Reading) -> Select:
@@ -145,16 +176,18 @@ class Statements:
         return self._kept.get_for(reading, ("count",), lambda: self._count(reading))
 
     def keyed(self, columns: Sequence[t.Any], key: Hashable) -> Select:
-        """Return the statement that reads records by their primary keys, of one column,
-        which are the parameter :data:`KEYS`.
+        """Return the statement that reads records by their primary keys, which are the
+        parameter :data:`KEYS`: values, or tuples if they have several columns.
 
         :param columns: What is selected.
         :param key: What the columns are known by.
         """
-        return self._kept.get(("keyed", key), lambda: self._keyed(columns))
+        make = partial(self._keyed, columns)
+        return self._kept.get(("keyed", key), make, len(columns))
 
     def _keyed(self, columns: Sequence[t.Any]) -> Select:
-        (key,) = self._fields.primary_key
+        first, *others = self._fields.primary_key
+        key = sa.tuple_(first, *others) if others else first
         keys = sa.bindparam(KEYS, type_=key.type, expanding=True)
         return sa.select(*columns).where(key.in_(keys))
 

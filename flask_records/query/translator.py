@@ -31,8 +31,8 @@ if t.TYPE_CHECKING:
     Select: t.TypeAlias = sa.Select[t.Any]
 
 
-MAX_VALUES: t.Final = 40
-"""How many values a query compares with if its statement is kept."""
+MAX_TERMS: t.Final = 40
+"""How many terms a query has if its statement is kept."""
 
 
 Take: t.TypeAlias = Callable[[Compared], t.Any]
@@ -59,8 +59,11 @@ class Translator:
         kinds: list[Kind] = []
         terms = tuple([self._term(term, values, kinds) for term in query.where])
         sort = tuple([(self._fields.ordered(name), way) for name, way in query.sort])
-        is_kept = Kind.LITERAL not in kinds and len(values) <= MAX_VALUES
-        return Reading(terms, values, kinds, sort, is_kept)
+        is_literal = Kind.LITERAL in kinds
+        size = _size(terms) + len(sort) + (_size_of_lists(values) if is_literal else 0)
+        is_cacheable = size <= MAX_TERMS
+        is_kept = is_cacheable and not is_literal
+        return Reading(terms, values, kinds, sort, size, is_cacheable, is_kept)
 
     def where(self, query: Query) -> list[Expression]:
         """Return the conditions of a query, all of which have to hold.
@@ -192,6 +195,22 @@ def _expression(
     return GROUPS[term.operator](
         [_expression(each, take, columns) for each in term.terms]
     )
+
+
+def _size(terms: Sequence[Term]) -> int:
+    """Return the number of comparisons and groups. A group of one is not written."""
+    size = len(terms)
+
+    for term in terms:
+        if isinstance(term, Joined):
+            size += _size(term.terms) - (len(term.terms) == 1)
+
+    return size
+
+
+def _size_of_lists(values: Sequence[t.Any]) -> int:
+    # A term of its own may stand for each of the items.
+    return sum([len(value) for value in values if isinstance(value, list)])
 
 
 def _kind(field: Field, operator: Operator, value: t.Any) -> Kind:
