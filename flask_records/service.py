@@ -126,7 +126,7 @@ class Service:
         self._hidden = frozenset(() if callable(hidden) else hidden)
         # Another user may not see the records that the caller has seen with one.
         self._unsent = self._hidden.union(getattr(target, "relationships", ()))
-        self._check_multi: Callable[[str], None] = getattr(
+        self._check_multi: Callable[[str, Params, int], None] = getattr(
             target, "check_multi", _nothing
         )
         self._begin: Callable[[str], None] = getattr(target, "begin", _nothing)
@@ -369,7 +369,7 @@ class Service:
 
         # Before hooks do for each what is then refused for all.
         if context.method == "create" and isinstance(context.data, list):
-            self._check_multi("create")
+            self._check_multi("create", context.params, len(context.data))
 
     def _call_method(self, context: HookContext) -> t.Any:
         method = getattr(self.target, context.method)
@@ -490,7 +490,7 @@ def _copied(result: t.Any) -> t.Any:
     return dict(result) if isinstance(result, dict) else result
 
 
-def _nothing(method: str) -> None:
+def _nothing(*arguments: t.Any) -> None:
     """Stand in for what the object of a service does not do before a call."""
 
 

@@ -3,6 +3,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import sessionmaker
 
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
@@ -174,3 +178,81 @@ def test_records_of_another_call_are_not_left_in_the_session(app, client, app_co
     client.get("/message?$populate=user")
 
     assert list(session.identity_map.values()) == []
+
+
+# What SQLAlchemy keeps.
+
+
+def many_terms(count):
+    return "&".join(f"$or[{n}][rank][$gt]={n}" for n in range(count))
+
+
+LARGE = many_terms(45)
+LARGE_CALLS = [
+    ("GET", f"/message?{LARGE}&$limit=3", None),
+    ("GET", f"/message?{LARGE}&$limit=3&$skip=2&$sort[rank]=-1", None),
+    ("GET", f"/message?{LARGE}&$limit=1&$skip=1001&$sort[rank]=-1", None),
+    ("GET", f"/message?{LARGE}&$limit=0", None),
+    ("GET", f"/message/1?{LARGE}", None),
+    ("PATCH", f"/message/1?{LARGE}", {"rank": 5}),
+    ("PUT", f"/message/1?{LARGE}", NEW),
+    ("PATCH", f"/message?{LARGE}", {"rank": 5}),
+    ("DELETE", f"/message/2?{LARGE}", None),
+    ("DELETE", f"/message?{LARGE}&$limit=1", None),
+]
+
+
+@pytest.mark.parametrize(("verb", "url", "body"), LARGE_CALLS)
+def test_large_statement_enters_no_cache(engine, client, verb, url, body):
+    small = url.replace(LARGE, "rank[$gt]=0")
+
+    def call(url):
+        with engine.begin() as connection:
+            connection.execute(Message.__table__.delete())
+            connection.execute(sa.insert(Message), [*MESSAGES, ALONE])
+
+        return client.open(url, method=verb, json=body)
+
+    assert call(small).status_code == 200
+    before = len(engine._compiled_cache)
+    assert call(url).status_code == 200
+
+    assert len(engine._compiled_cache) == before
+
+
+class SeatBase(DeclarativeBase):
+    __table_args__ = {"mysql_collate": "utf8mb4_bin", "mariadb_collate": "utf8mb4_bin"}
+
+
+class Seat(SeatBase):
+    __tablename__ = "statement_seat"
+
+    row: Mapped[str] = mapped_column(sa.String(10), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+
+
+def print_nothing(*args):
+    """Let the unit of work write the records."""
+
+
+def test_statement_of_several_keys_has_one_shape(engine):
+    """The number of the records that are written at once makes no other statement."""
+    records = FlaskRecords()
+    service = SQLAlchemyService(
+        Seat, id="row", session=sessionmaker(engine), multi=True
+    )
+    seats = records.add("seats", service, public=True)
+    SeatBase.metadata.create_all(engine)
+    sa.event.listen(Seat, "after_insert", print_nothing)
+
+    for count in (1, 2, 3):
+        seats.create([{"row": f"{count}{n}", "number": n} for n in range(count)])
+
+    before = len(engine._compiled_cache)
+
+    for count in (4, 5, 600):
+        rows = [{"row": f"{count}{n}", "number": n} for n in range(count)]
+        assert seats.create(rows) == rows
+
+    assert len(engine._compiled_cache) == before
+    SeatBase.metadata.drop_all(engine)

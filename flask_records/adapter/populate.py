@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
+from ..bounds import shortened
 from ..context import HookContext
 from ..errors import BadRequest
 from ..globals import current_records
@@ -73,6 +74,7 @@ class Populate:
             if link.remote_name in known.names:
                 return link
 
+        name = shortened(name)
         raise BadRequest(
             f"'{name}' is not a relationship that can be populated.",
             errors={name: "is not a relationship that can be populated"},
@@ -167,8 +169,14 @@ class Link:
     ) -> list[tuple[t.Any, t.Any]]:
         left = self._relationship.synchronize_pairs[0][1]
         right = t.cast("t.Any", self._relationship.secondary_synchronize_pairs)[0][1]
-        statement = sa.select(left, right).where(left.in_(keys)).order_by(left, right)
-        return [(row[0], row[1]) for row in session.execute(statement)]
+        pairs: list[tuple[t.Any, t.Any]] = []
+
+        for start in range(0, len(keys), CHUNK):
+            some = left.in_(keys[start : start + CHUNK])
+            statement = sa.select(left, right).where(some).order_by(left, right)
+            pairs += [(row[0], row[1]) for row in session.execute(statement)]
+
+        return pairs
 
     def _others(
         self, keys: Sequence[t.Any], params: Params

@@ -12,6 +12,7 @@ from sqlalchemy import orm
 
 from ..errors import BadRequest
 from ..errors import NotFound
+from ..query.field import shown
 from ..query.statements import ID
 from ..query.statements import KEYS
 from ..query.statements import LIMIT
@@ -40,6 +41,9 @@ DEEP: t.Final = 1000
 
 CHUNK: t.Final = 500
 """How many primary keys one statement names."""
+
+UNCACHED: t.Final[dict[str, t.Any]] = {"compiled_cache": None}
+"""The options of a statement that SQLAlchemy does not keep once it is compiled."""
 
 
 @dataclass(frozen=True)
@@ -124,31 +128,45 @@ class Reader:
         statement = self.audience.statements.count(reading)
 
         with translated(), self.scope.reading(self.mapper) as connection:
-            found = connection.execute(statement, reading.parameters)
+            found = connection.execute(
+                statement, reading.parameters, execution_options=self.options
+            )
             return t.cast(int, found.scalar_one())
 
     def check(self) -> None:
         """Refuse a query that is wrong, for a call that reads nothing by it."""
         _ = self.selection, self.reading
 
-    def instances(self, id: Id) -> list[t.Any]:
-        """Return the instances to write, which nobody else writes until the commit.
+    def instance(self, id: Id) -> t.Any:
+        """Return the instance to write, which nobody else writes until the commit.
 
-        :param id: The identifier of one record, or ``None`` for all of the query.
-        :raises NotFound: There is no record of this identifier, or it does not match.
+        :param id: The identifier of the record.
+        :raises NotFound: There is no such record, or it does not match the query.
         """
-        # What is read back later is checked now, before anything is written.
-        _ = self.selection
         statement = self._select_instances()
+        is_it = self._fields.id.column == self.identifier(id)
+        instances = self._instances(statement.where(is_it).limit(1))
 
-        if id is not None:
-            is_it = self._fields.id.column == self.identifier(id)
-            statement = statement.where(is_it).limit(1)
-        elif self.query.limit == 0:
+        if not instances:
+            raise not_found(id)
+
+        return instances[0]
+
+    def instances(self, at_most: int | None) -> list[t.Any]:
+        """Return the instances of the query to write, which nobody else writes until
+        the commit.
+
+        :param at_most: The number of instances to load at most, or ``None`` for all.
+        """
+        statement = self._select_instances()
+        limits = [n for n in (self.query.limit, at_most) if n is not None]
+
+        if self.query.limit == 0:
             return []
-        else:
-            statement = statement.limit(self.query.limit)
 
+        return self._instances(statement.limit(min(limits, default=None)))
+
+    def _instances(self, statement: sa.Select[t.Any]) -> list[t.Any]:
         statement = (
             statement.options(orm.lazyload("*"))
             .with_for_update(of=self._fields.model)
@@ -156,12 +174,9 @@ class Reader:
         )
 
         with translated():
-            instances = list(self.scope.session.scalars(statement))
-
-        if id is not None and not instances:
-            raise not_found(id)
-
-        return instances
+            return list(
+                self.scope.session.scalars(statement, execution_options=self.options)
+            )
 
     def read_back(self, instances: Sequence[t.Any]) -> list[Record]:
         """Return the records of instances, in their order, as a read gives them.
@@ -173,9 +188,12 @@ class Reader:
         keys = [tuple(identify(instance)) for instance in instances]
         found: dict[tuple[t.Any, ...], Record] = {}
 
+        statement = self.audience.statements.keyed(selection.columns, selection.key)
+
         for start in range(0, len(keys), CHUNK):
             some = keys[start : start + CHUNK]
-            found.update(selection.read_by_key(*self._with_keys(selection, some)))
+            values = some if len(some[0]) > 1 else [key[0] for key in some]
+            found.update(selection.read_by_key(statement, {KEYS: values}))
 
         try:
             return [found[key] for key in keys]
@@ -267,10 +285,11 @@ class Reader:
 
     @property
     def options(self) -> dict[str, t.Any]:
-        """The options of statements that select columns."""
+        """The options of the statements of the query."""
         # SQLAlchemy compares the columns of a statement that it has compiled before
         # with those of an equal one, which a comparator may not be made for.
-        return {"compiled_cache": None} if self._fields.has_comparators else {}
+        is_cacheable = self.reading.is_cacheable and not self._fields.has_comparators
+        return {} if is_cacheable else UNCACHED
 
     @property
     def _fields(self) -> Fields:
@@ -282,25 +301,12 @@ class Reader:
         return bool(self.reading.sort) and self.dialect.name == "postgresql"
 
     def _select_instances(self) -> sa.Select[t.Any]:
+        # What is read back later is checked now, before anything is written.
+        _ = self.selection
         statement = self.audience.translator.selected(
             self.reading, [self._fields.model], nulls=self._has_great_nulls
         )
         return statement.offset(self.query.skip) if self.query.skip else statement
-
-    def _with_keys(
-        self, selection: Selection, keys: Sequence[tuple[t.Any, ...]]
-    ) -> tuple[sa.Select[t.Any], dict[str, t.Any]]:
-        """Return the statement that reads records by their primary keys, and its
-        parameters.
-        """
-        columns = self._fields.primary_key
-
-        if len(columns) == 1:
-            statement = self.audience.statements.keyed(selection.columns, selection.key)
-            return statement, {KEYS: [key[0] for key in keys]}
-
-        any_of = sa.or_(*(sa.and_(*map(_equal, columns, key)) for key in keys))
-        return sa.select(*selection.columns).where(any_of), {}
 
 
 def not_found(id: Id) -> NotFound:
@@ -308,8 +314,4 @@ def not_found(id: Id) -> NotFound:
 
     :param id: Its identifier.
     """
-    return NotFound(f"No record found for id '{id}'")
-
-
-def _equal(column: t.Any, value: t.Any) -> t.Any:
-    return column == value
+    return NotFound(f"No record found for id {shown(id)}")

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import MethodNotAllowed
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import Fields
@@ -15,10 +14,10 @@ from ..query import matches
 from ..query import Query
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
-from ..signals import METHODS
 from ..signals import READS
 from .audience import Audience
 from .database_errors import translated
+from .multi import Multi
 from .populate import Populate
 from .reading import not_found
 from .reading import Reader
@@ -51,7 +50,8 @@ class SQLAlchemyService:
     :param whitelist: What the query may use beyond what every service understands,
         such as ``$regex`` or ``$populate``. See section 2.4 of the specification.
     :param multi: Allow create, patch and remove of many records, or those named. None
-        by default.
+        by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call, or
+        the number in a mapping, such as ``{"create": 100}``.
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         He can write them.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
@@ -70,7 +70,7 @@ class SQLAlchemyService:
         events: Collection[str] = (),
         paginate: Mapping[str, int] | Pagination | None = None,
         whitelist: Collection[str] = (),
-        multi: bool | Collection[str] = False,
+        multi: bool | Collection[str] | Mapping[str, int] = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
         operators: Mapping[str, Operator] | None = None,
@@ -84,8 +84,8 @@ class SQLAlchemyService:
         """The fields that no client sees."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
-        self.multi = _multi_methods(multi)
-        """The methods that take many records."""
+        self.multi = Multi(multi)
+        """The methods that take many records, and how many."""
 
         known = operators_of(whitelist, operators or {})
         self._syntax = syntax_of(whitelist, known)
@@ -172,7 +172,7 @@ class SQLAlchemyService:
         bodies = data if isinstance(data, list) else [data]
 
         if bodies is data:
-            self.check_multi("create")
+            self.check_multi("create", params)
 
         reader = self._reader(params)
         reader.check()
@@ -202,7 +202,7 @@ class SQLAlchemyService:
         :raises BadRequest: The data does not fit the fields.
         """
         if id is None:
-            self.check_multi("patch")
+            self.check_multi("patch", params)
 
         reader = self._reader(params, is_one=id is not None)
         values = reader.audience.writer.merged(data, params.client_fields)
@@ -215,7 +215,7 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         """
         if id is None:
-            self.check_multi("remove")
+            self.check_multi("remove", params)
 
         reader = self._reader(params, is_one=id is not None)
         records = reader.audience.direct.remove(reader, id)
@@ -238,7 +238,7 @@ class SQLAlchemyService:
         return reader.read_back(instances)
 
     def _remove(self, reader: Reader, id: Id) -> list[Record]:
-        instances = reader.instances(id)
+        instances = self._instances("remove", reader, id)
         records = reader.read_back(instances)
 
         with translated(reader.audience.fields):
@@ -258,7 +258,7 @@ class SQLAlchemyService:
         return records
 
     def _assign(self, reader: Reader, id: Id, values: Record) -> list[Record]:
-        instances = reader.instances(id)
+        instances = self._instances("patch", reader, id)
         audience = reader.audience
 
         with translated(audience.fields, reader.names_given([values])):
@@ -268,6 +268,20 @@ class SQLAlchemyService:
             reader.scope.session.flush()
 
         return reader.read_back(instances)
+
+    def _instances(self, method: str, reader: Reader, id: Id) -> list[t.Any]:
+        """Return the instances to write.
+
+        :raises BadRequest: There are more than a client may name.
+        """
+        if id is not None:
+            return [reader.instance(id)]
+
+        limit = self.multi.limit(method, reader.params)
+        # One more than that tells that there are too many.
+        instances = reader.instances(None if limit is None else limit + 1)
+        self.check_multi(method, reader.params, len(instances))
+        return instances
 
     def _audience(self, params: Params) -> Audience:
         return self._inside if params.provider is None else self._outside
@@ -282,14 +296,16 @@ class SQLAlchemyService:
         scope = joined_session(self._session_source)
         return Reader(scope, self._audience(params), query, params, self._populate)
 
-    def check_multi(self, method: str) -> None:
-        """Refuse a method on many records, unless ``multi`` allows it.
+    def check_multi(self, method: str, params: Params, number: int = 0) -> None:
+        """Refuse a method on many records, unless ``multi`` allows as many.
 
         :param method: The name of the method.
-        :raises MethodNotAllowed: It does not.
+        :param params: The params of the call.
+        :param number: The number of records.
+        :raises MethodNotAllowed: The method takes one record only.
+        :raises BadRequest: A client may not name as many.
         """
-        if method not in self.multi:
-            raise MethodNotAllowed(f"Can not {method} multiple entries")
+        self.multi.check(method, params, number)
 
 
 def _one(records: list[Record], id: Id) -> Record | list[Record]:
@@ -304,14 +320,3 @@ def _one(records: list[Record], id: Id) -> Record | list[Record]:
         raise not_found(id)
 
     return records[0]
-
-
-def _multi_methods(multi: bool | Collection[str]) -> frozenset[str]:
-    if isinstance(multi, bool):
-        return frozenset(METHODS if multi else ())
-
-    for name in multi:
-        if name not in METHODS:
-            raise ValueError(f"'multi' names '{name}', which is not a method.")
-
-    return frozenset(multi)

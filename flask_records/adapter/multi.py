@@ -1,0 +1,96 @@
+"""The methods of a service that take many records."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from ..bounds import current_bounds
+from ..bounds import is_positive
+from ..errors import BadRequest
+from ..errors import MethodNotAllowed
+
+if t.TYPE_CHECKING:
+    from ..context import Params
+
+# Nothing updates many records, but the specification lists it.
+NAMES: t.Final = ("create", "update", "patch", "remove")
+
+
+class Multi:
+    """The methods that take many records, and the number of records that a call of a
+    client may name.
+
+    :param multi: Whether all methods do, their names, or a mapping from their names to
+        numbers. The number is ``RECORDS_BOUNDS["multi"]`` by default.
+    :raises ValueError: A name is another one, or a number is not a positive integer.
+    """
+
+    def __init__(self, multi: bool | Collection[str] | Mapping[str, int]) -> None:
+        if isinstance(multi, bool):
+            multi = NAMES if multi else ()
+
+        is_mapping = isinstance(multi, Mapping)
+        self._numbers: dict[str, int | None] = (
+            dict(multi) if isinstance(multi, Mapping) else dict.fromkeys(multi)
+        )
+
+        for name, number in self._numbers.items():
+            if name not in NAMES:
+                raise ValueError(
+                    f"'multi' names '{name}'. It takes 'create', 'patch' and 'remove'."
+                )
+
+            if is_mapping and not is_positive(number):
+                raise ValueError(
+                    f"'multi' gives '{name}' the number {number!r}, which must be a"
+                    " positive integer."
+                )
+
+    def __contains__(self, method: str) -> bool:
+        """Return whether a method takes many records."""
+        return method in self._numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._numbers})"
+
+    def check(self, method: str, params: Params, number: int = 0) -> None:
+        """Refuse a method on many records, unless it takes as many.
+
+        :param method: The name of the method.
+        :param params: The params of the call.
+        :param number: The number of records.
+        :raises MethodNotAllowed: The method takes one record only.
+        :raises BadRequest: A client may not name as many.
+        """
+        if method not in self:
+            raise MethodNotAllowed(f"Can not {method} multiple entries")
+
+        limit = self.limit(method, params)
+
+        if limit is not None and number > limit:
+            raise BadRequest(
+                f"Can not {method} more than {limit} records in one call."
+                f" {CURES.get(method, CURES['patch'])}"
+            )
+
+    def limit(self, method: str, params: Params) -> int | None:
+        """Return the number of records that a call may name, or ``None`` for a call in
+        Python, which may name any number.
+
+        :param method: The name of the method.
+        :param params: The params of the call.
+        """
+        if params.provider is None:
+            return None
+
+        number = self._numbers.get(method)
+        return current_bounds().multi if number is None else number
+
+
+CURES: t.Final = {
+    "create": "Send the list in parts.",
+    "patch": "Narrow the query, or send a $limit.",
+}
+"""The end of the message of an error, by method."""
