@@ -512,3 +512,48 @@ def test_a_strange_document_gets_in_the_way_of_no_query(client, document):
     assert stored.status_code in (201, 400)
     assert same.json == []
     assert differing.json == ([stored.json] if stored.status_code == 201 else [])
+
+
+# Very many problems.
+
+
+def test_errors_of_a_list_stop_after_a_hundred(app, app_context):
+    bodies = [{"name": "x", "secret": "x"}, *[{}] * 300_000]
+    accounts = app.extensions["records"]["accounts"]
+
+    with pytest.raises(BadRequest) as caught:
+        accounts.create(bodies)
+
+    errors = caught.value.errors
+    assert len(errors) == 101
+    assert list(errors.items())[0] == ("1.name", "is required")
+    assert list(errors.items())[-1] == ("...", "and more")
+    assert caught.value.message.endswith("'3.name' is required and more.")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [("POST", "/accounts"), ("PUT", "/accounts/1"), ("PATCH", "/accounts/1")],
+)
+def test_errors_of_one_body_stop_after_a_hundred(client, verb, path):
+    body = {f"colour{n}": n for n in range(30_000)}
+
+    answer = client.open(path, method=verb, json=body)
+
+    assert answer.status_code == 400
+    assert len(answer.json["errors"]) == 101
+    assert answer.json["errors"]["..."] == "and more"
+    assert len(answer.data) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [("POST", "/accounts"), ("PUT", "/accounts/1"), ("PATCH", "/accounts/1")],
+)
+def test_very_long_name_is_shortened(client, verb, path):
+    answer = client.open(path, method=verb, json={"x" * 900_000: 1})
+
+    name = "x" * 100 + "..."
+    assert answer.json["errors"][name] == "is not a field"
+    assert f"'{name}' is not a field" in answer.json["message"]
+    assert len(answer.data) < 1000

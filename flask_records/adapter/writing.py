@@ -6,9 +6,12 @@ import inspect
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
+from itertools import islice
 
 import sqlalchemy as sa
 
+from ..bounds import MAX_ERRORS
+from ..bounds import MORE_ERRORS
 from ..errors import BadRequest
 from ..query.values import is_json
 
@@ -18,7 +21,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
 
 SHOWN_PROBLEMS: t.Final = 5
-"""How many problems the message of an error tells. Its ``errors`` has all."""
+"""How many problems the message of an error tells. Its ``errors`` has more."""
 
 KEEP: t.Final = object()
 """What stands for the default of a field that only the database knows."""
@@ -47,7 +50,8 @@ class Writer:
 
         :param data: The body of one, or a list of such.
         :param sent: The names in it that a client has sent.
-        :raises BadRequest: Any of the bodies is wrong. All problems are told together.
+        :raises BadRequest: Any of the bodies is wrong. The problems are told together,
+            and those after the first :data:`.MAX_ERRORS` are not looked for.
         """
         every = []
         problems: dict[str, str] = {}
@@ -62,6 +66,9 @@ class Writer:
 
             for name, why in errors.items():
                 problems[f"{place}.{name}" if isinstance(data, list) else name] = why
+
+            if len(problems) > MAX_ERRORS:
+                break
 
             every.append(values)
 
@@ -165,10 +172,17 @@ def _refuse(problems: Mapping[str, str]) -> None:
     if not problems:
         return
 
-    told = [f"'{name}' {why}" for name, why in problems.items()]
-    more = len(told) - SHOWN_PROBLEMS
-    text = ", ".join(told[:SHOWN_PROBLEMS]) + (f" and {more} more" if more > 0 else "")
-    raise BadRequest(f"The data is not valid: {text}.", errors=problems)
+    errors = dict(islice(problems.items(), MAX_ERRORS))
+    told = [f"'{name}' {why}" for name, why in errors.items()]
+    text, more = ", ".join(told[:SHOWN_PROBLEMS]), len(told) - SHOWN_PROBLEMS
+
+    if len(problems) > MAX_ERRORS:
+        errors[MORE_ERRORS] = "and more"
+        text += " and more"
+    elif more > 0:
+        text += f" and {more} more"
+
+    raise BadRequest(f"The data is not valid: {text}.", errors=errors)
 
 
 def _init_names(model: type[t.Any]) -> list[str] | None:
