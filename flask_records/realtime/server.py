@@ -32,6 +32,9 @@ if t.TYPE_CHECKING:
     from .extension import Realtime
     from .settings import Settings
 
+MAX_DIGITS: t.Final = 4000
+"""The number of digits of an integer in a message. Python reads no more than 4,300."""
+
 RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
 """What happens to connections, and can't be called."""
 
@@ -47,7 +50,7 @@ class JSON:
     @staticmethod
     def loads(text: str, **options: t.Any) -> t.Any:
         """Return the value of a JSON text. What is no number in JSON is null."""
-        return json.loads(text, parse_constant=lambda name: None)
+        return json.loads(text, parse_int=_integer, parse_constant=lambda name: None)
 
 
 class Server:
@@ -212,6 +215,13 @@ class Server:
                 name = f"{message['service']} {message['event']}"
                 ids = [connection.id for connection in found]
                 self.socketio.server.emit(name, message["record"], to=ids)
+
+
+def _integer(text: str) -> float:
+    """Return a whole number. One of too many digits for Python is infinite, which no
+    field takes.
+    """
+    return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
 def _bus(handle: t.Callable[[Record], None], settings: Settings) -> Bus:
