@@ -7,6 +7,7 @@ import json
 import math
 import uuid
 from decimal import Decimal
+from types import MappingProxyType
 
 import pytest
 import sqlalchemy as sa
@@ -230,6 +231,75 @@ QUERIES = st.recursive(
 @given(query=QUERIES)
 def test_any_query(service, stored, query):
     assert wrong(service, stored, query) == []
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        [{"integer": value} for value in (1, "1", 1.0, True, None, "", 2)],
+        [{"integer": [value]} for value in (1, True, "1", None, 2)],
+        [{"text": value} for value in (1, True, 1.0, "1", Decimal(1), Decimal("1.0"))],
+        [{"integer": {"$gt": value}} for value in (0, "0", 1, None)],
+        [{"integer": []}, {"integer": [0, 1]}, {"integer": {"0": 0}}, {"integer": {}}],
+        [{"integer": {"$not": value}} for value in (1, [1], {"$gt": 1}, {"$lt": 1})],
+        [{"$or": [{"integer": n} for n in range(size)]} for size in range(4)],
+        [{"$limit": limit, "integer": 1} for limit in (1, "x", 1)],
+        [{"document": {"$eq": value}} for value in ({"a": [None]}, [1], 1, True)],
+        [MappingProxyType({"integer": MappingProxyType({"$gt": n})}) for n in (0, 1)],
+    ],
+    ids=lambda queries: str(queries[0]),
+)
+def test_queries_of_one_shape_keep_their_values(service, stored, queries):
+    target = service.target
+    records = [record for forms in stored for record in forms]
+    together = target.matching(records)
+
+    for query in queries:
+        alone = answers(target, records, query)
+        assert answers(target, records, query, together) == alone
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(queries=st.lists(QUERIES, min_size=2, max_size=5))
+def test_queries_do_not_change_each_other(queries):
+    target = SQLAlchemyService(Everything, whitelist=WHITELIST)
+    records = [
+        {name: values[row % len(values)] for name, values in VALUES.items()}
+        for row in range(3)
+    ]
+    together = target.matching(records)
+
+    for query in [*queries, *queries]:
+        alone = answers(target, records, query)
+        assert answers(target, records, query, together) == alone
+
+
+def answers(target, records, query, matching=None):
+    """The answer for each record, or the error that there is instead."""
+    try:
+        test = (matching or target.matching(records)).test(query)
+        return [test(index) for index in range(len(records))]
+    except (BadRequest, AttributeError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_match"),
+    [
+        ({"text": ["b", "a"]}, True),
+        ({"text": {"$nin": ["b", "a"]}}, False),
+        ({"text": "b", "integer": 2}, False),
+        ({"text": {"$search": "a"}, "integer": 2}, False),
+        ({"$or": [{"text": {"$search": "b"}}, {"integer": 1}]}, True),
+        ({"$or": [{"text": "b"}, {"integer": 2}]}, None),
+        ({"small": 1, "integer": 1}, None),
+    ],
+    ids=str,
+)
+def test_part_that_decides_is_enough(service, query, is_match):
+    record = {"text": "a", "integer": 1}
+
+    assert service.target.matches(record, query) is is_match
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

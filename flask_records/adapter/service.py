@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import Fields
-from ..query import matches
+from ..query import Matching
 from ..query import Query
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
@@ -129,8 +129,15 @@ class SQLAlchemyService:
         :param query: A query of fields.
         :raises BadRequest: The query is not understood.
         """
-        where = Query.parse(query, self._syntax).where
-        return matches(self._inside.fields, where, record)
+        return self.matching([record]).test(query)(0)
+
+    def matching(self, records: Sequence[t.Any]) -> Matching:
+        """Return what tells which of some records meet queries, as :meth:`matches`
+        does, for many queries.
+
+        :param records: The records, typed or as they are in JSON.
+        """
+        return Matching(self._inside.fields, self._syntax, records)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.

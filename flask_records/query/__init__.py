@@ -2,7 +2,7 @@
 
 from .field import Field as Field
 from .fields import Fields as Fields
-from .matching import matches as matches
+from .matching import Matching as Matching
 from .operators import Operator as Operator
 from .restriction import restrict as restrict
 from .statements import Kept as Kept

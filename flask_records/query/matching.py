@@ -1,4 +1,4 @@
-"""Whether a record meets a query, without asking the database."""
+"""Decides which records meet a query, without asking the database."""
 
 from __future__ import annotations
 
@@ -8,20 +8,39 @@ import enum
 import operator
 import typing as t
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from .syntax import Comparison
 from .syntax import Group
 from .syntax import items_of
+from .syntax import NOT
+from .syntax import Query
+from .values import is_json
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Hashable
+    from collections.abc import Sequence
 
     from ..typing import Record
+    from .field import Field
     from .fields import Fields
+    from .syntax import Comparison
     from .syntax import Condition
+    from .syntax import Syntax
+
+    Test: t.TypeAlias = Callable[["CastRecord", Sequence[t.Any]], bool | None]
+    """Tells whether a record meets a condition with some values, or ``None``."""
+
+    IndexTest: t.TypeAlias = Callable[[int], bool | None]
+    """Tells whether the record of an index meets a condition, or ``None``."""
+
+    Cast: t.TypeAlias = Callable[[t.Any], t.Any]
+
+    Make: t.TypeAlias = Callable[[Field, int], Test]
 
 ORDERS: dict[str, Callable[[t.Any, t.Any], bool]] = {
     "$lt": operator.lt,
@@ -30,94 +49,363 @@ ORDERS: dict[str, Callable[[t.Any, t.Any], bool]] = {
     "$gte": operator.ge,
 }
 
-
-KNOWN = {"$eq", "$ne", "$in", "$nin", *ORDERS}
-
 PLAIN = (
     *(bool, int, float, decimal.Decimal, dt.date, dt.time, dt.timedelta),
     *(enum.Enum, uuid.UUID),
 )
 """The types whose values every database compares alike."""
 
+EXACT: t.Final = frozenset(
+    (type(None), bool, int, float, str, decimal.Decimal, dt.date, uuid.UUID)
+)
+"""The types whose values are the same if their ``repr`` is."""
 
-class Unknown(Exception):
-    """Only the database can tell."""
+LISTS: t.Final = ("$in", "$nin")
+"""The operators that take a list."""
+
+UNKNOWN: t.Final = object()
+"""The value of a field that is not in the record."""
 
 
-def matches(
-    fields: Fields, conditions: Collection[Condition], record: Record
-) -> bool | None:
-    """Return whether a record meets conditions, or ``None`` if only the database can
-    tell: a field is not in the record, or an operator is not one of the built-in ones.
+class Matching:
+    """Decides which of some records meet queries, without asking the database.
 
-    :param fields: The fields that the conditions may name.
-    :param conditions: The conditions, all of which have to hold.
-    :param record: The record, typed or as it is in JSON.
-    :raises BadRequest: A condition names an unknown field, or a value that is none.
+    A query is parsed once for all queries of its shape, which are those that differ in
+    their values only. A value of a record is cast once for all queries.
+
+    :param fields: The fields that queries may name.
+    :param syntax: The names that queries may use.
+    :param records: The records, typed or as they are in JSON.
     """
-    try:
-        return all(_holds(fields, condition, record) for condition in conditions)
-    except Unknown:
-        return None
+
+    def __init__(
+        self, fields: Fields, syntax: Syntax, records: Sequence[t.Any]
+    ) -> None:
+        self._fields = fields
+        self._syntax = syntax
+        self._records = [CastRecord(record) for record in records]
+        self._shapes: dict[Hashable, _Shape] = {}
+
+    def test(self, query: Record) -> IndexTest:
+        """Return a function of the index of a record that tells whether the record
+        meets a query, or ``None`` if only the database can tell: a field is not in the
+        record, or an operator is not one of the built-in ones. It is the same function
+        for the same query.
+
+        :param query: A query of fields.
+        :raises BadRequest: The query is not understood. The function raises it for a
+            record that holds a value which is not one of its field.
+        """
+        split = _Split()
+        key = split.of_query(query)
+        shape = self._shapes.get(key)
+
+        if shape is None:
+            shape = self._shapes[key] = self._shape(query)
+
+        if not split.is_exact:
+            return shape.bound(split.values, self._records)
+
+        text = repr(split.values)
+        test = shape.tests.get(text)
+
+        if test is None:
+            test = shape.tests[text] = shape.bound(split.values, self._records)
+
+        return test
+
+    def _shape(self, query: Record) -> _Shape:
+        compiler = _Compiler(self._fields)
+        test = compiler.all_of(Query.parse(query, self._syntax).where)
+        return _Shape(test, compiler.casts)
 
 
-def _holds(fields: Fields, condition: Condition, record: Record) -> bool:
-    if isinstance(condition, Group):
-        return _GROUPS[condition.operator](
-            _holds(fields, term, record) for term in condition.terms
+class _Shape:
+    """A query without its values.
+
+    :param test: Tells whether a record meets it with some values.
+    :param casts: What casts each of the values.
+    """
+
+    def __init__(self, test: Test, casts: Sequence[Cast]) -> None:
+        self._test = test
+        self._casts = casts
+        self.tests: dict[str, IndexTest] = {}
+        """The tests with values, by what their ``repr`` is."""
+
+    def bound(
+        self, values: Sequence[t.Any], records: Sequence[CastRecord]
+    ) -> IndexTest:
+        """Return a test of records with some values.
+
+        :param values: The values, not yet cast.
+        :param records: The records.
+        """
+        test = self._test
+        cast_values = [
+            cast(value) for cast, value in zip(self._casts, values, strict=True)
+        ]
+        return lambda index: test(records[index], cast_values)
+
+
+class _Split:
+    """Takes the values out of a query, in the order of the comparisons that
+    :meth:`.Query.parse` finds. What is left is the shape.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[t.Any] = []
+        self.is_exact = True
+        """Whether the values are the same as others if their ``repr`` is."""
+
+    def of_query(self, query: Mapping[str, t.Any]) -> Hashable:
+        """Return the shape of a query."""
+        return tuple([(name, self._of(name, value)) for name, value in query.items()])
+
+    def _of(self, name: str, value: t.Any) -> Hashable:
+        if not name.startswith("$"):
+            return self._of_field(value)
+
+        if name == NOT and isinstance(value, Mapping):
+            return self.of_query(value)
+
+        items = items_of(value)
+
+        if items is None or not all(isinstance(item, Mapping) for item in items):
+            # It is a limit, or an error.
+            return repr(value)
+
+        return tuple([self.of_query(item) for item in items])
+
+    def _of_field(self, value: t.Any) -> Hashable:
+        if type(value) in EXACT:
+            self.values.append(value)
+            return "$eq"
+
+        items = items_of(value)
+
+        if items is not None:
+            self._add(items)
+            return "$in"
+
+        if not isinstance(value, Mapping):
+            self._add(value)
+            return "$eq"
+
+        return tuple(
+            [(name, self._of_operator(name, item)) for name, item in value.items()]
         )
 
-    return _compare(fields, condition, record)
+    def _of_operator(self, name: str, value: t.Any) -> Hashable:
+        if name == NOT:
+            return self._of_field(value)
+
+        self._add(value)
+        return None
+
+    def _add(self, value: t.Any) -> None:
+        self.values.append(value)
+        items = value if type(value) is list else [value]
+
+        if not all([type(item) in EXACT for item in items]):
+            self.is_exact = False
 
 
-_GROUPS: dict[str, Callable[[t.Iterable[bool]], bool]] = {
-    "$and": all,
-    "$or": any,
-    "$nor": lambda terms: not any(terms),
-    "$not": lambda terms: not all(terms),
+class CastRecord(dict["Field", t.Any]):
+    """The values of a record by field, each of which is cast when it is needed.
+
+    :param record: The record.
+    """
+
+    def __init__(self, record: t.Any) -> None:
+        super().__init__()
+        self._record = record if isinstance(record, dict) else {}
+
+    def __missing__(self, field: Field) -> t.Any:
+        value = self._record.get(field.name, UNKNOWN)
+        cast = value if value is UNKNOWN else field.compared(value)
+        self[field] = cast
+        return cast
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The values of a list."""
+
+    has_null: bool
+    others: Collection[t.Any]
+    """The values that are not null."""
+
+    @classmethod
+    def of(cls, values: Sequence[t.Any]) -> t.Self:
+        others = [value for value in values if value is not None]
+        is_plain = all(isinstance(value, PLAIN) for value in others)
+        is_null = len(others) < len(values)
+        return cls(is_null, frozenset(others) if is_plain else others)
+
+
+class _Compiler:
+    """Makes tests of conditions.
+
+    :param fields: The fields that conditions may name.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self.casts: list[Cast] = []
+        """What casts the value of each comparison."""
+
+    def all_of(self, conditions: Sequence[Condition]) -> Test:
+        return _all_of([self._test(condition) for condition in conditions])
+
+    def _test(self, condition: Condition) -> Test:
+        if isinstance(condition, Group):
+            terms = [self._test(term) for term in condition.terms]
+            return GROUPS[condition.operator](terms)
+
+        return self._comparison(condition)
+
+    def _comparison(self, comparison: Comparison) -> Test:
+        name, fields = comparison.operator, self._fields
+        find = fields.ordered if name in ORDERS else fields.__getitem__
+        field = find(comparison.field)
+
+        if name not in COMPARISONS or _is_compared_otherwise(field):
+            self.casts.append(_no_value)
+            return _unknown
+
+        make = COMPARISONS[name]
+        self.casts.append(_many(field) if name in LISTS else field.compared)
+        return make(field, len(self.casts) - 1)
+
+
+def _is_compared_otherwise(field: Field) -> bool:
+    """Return whether the database compares the values of a field in a way of its own:
+    by the application's comparator, or in a form that JSON does not have.
+    """
+    type_ = field.column.type
+    return field.has_comparator or isinstance(type_, sa.LargeBinary) or is_json(type_)
+
+
+def _no_value(value: t.Any) -> None:
+    """Stand in for a value that is not looked at."""
+
+
+def _many(field: Field) -> Cast:
+    def cast(value: t.Any) -> _Listed:
+        items = items_of(value)
+        every = [value] if items is None else items
+        return _Listed.of([field.compared(item) for item in every])
+
+    return cast
+
+
+def _unknown(record: CastRecord, values: Sequence[t.Any]) -> None:
+    """Leave it to the database."""
+
+
+def _equal(field: Field, place: int) -> Test:
+    def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
+        value, other = record[field], values[place]
+
+        if value is UNKNOWN:
+            return None
+
+        if value is None or other is None:
+            return value is other
+
+        if isinstance(value, PLAIN):
+            return bool(value == other)
+
+        # Text that differs may be the same without regard to case, or to spaces.
+        return True if isinstance(value, str) and value == other else None
+
+    return test
+
+
+def _in(field: Field, place: int) -> Test:
+    def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
+        value, listed = record[field], values[place]
+
+        if value is UNKNOWN:
+            return None
+
+        if value is None:
+            return bool(listed.has_null)
+
+        if not listed.others:
+            return False
+
+        if isinstance(value, PLAIN):
+            return value in listed.others
+
+        # As above.
+        return True if isinstance(value, str) and value in listed.others else None
+
+    return test
+
+
+def _ordered(compare: Callable[[t.Any, t.Any], bool]) -> Make:
+    def make(field: Field, place: int) -> Test:
+        def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
+            value, other = record[field], values[place]
+
+            if value is not UNKNOWN and (value is None or other is None):
+                return False
+
+            # Text has another order in each database.
+            return compare(value, other) if isinstance(value, PLAIN) else None
+
+        return test
+
+    return make
+
+
+def _all_of(tests: Sequence[Test]) -> Test:
+    if len(tests) == 1:
+        return tests[0]
+
+    def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
+        answer: bool | None = True
+
+        for each in tests:
+            found = each(record, values)
+
+            if found is False:
+                return False
+
+            if found is None:
+                answer = None
+
+        return answer
+
+    return test
+
+
+def _not(test: Test) -> Test:
+    def negated(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
+        found = test(record, values)
+        return None if found is None else not found
+
+    return negated
+
+
+def _any_of(tests: Sequence[Test]) -> Test:
+    return _not(_all_of([_not(test) for test in tests]))
+
+
+GROUPS: dict[str, Callable[[Sequence[Test]], Test]] = {
+    "$and": _all_of,
+    "$or": _any_of,
+    "$nor": lambda tests: _not(_any_of(tests)),
+    NOT: lambda tests: _not(_all_of(tests)),
 }
 
-
-def _compare(fields: Fields, condition: Comparison, record: Record) -> bool:
-    field, name = fields[condition.field], condition.operator
-
-    if condition.field not in record or name not in KNOWN:
-        raise Unknown
-
-    # What they hold has other forms in JSON.
-    if isinstance(field.column.type, (sa.JSON, sa.LargeBinary)):
-        raise Unknown
-
-    value = field.compared(record[condition.field])
-
-    if name in ("$in", "$nin"):
-        items = items_of(condition.value)
-        others = [condition.value] if items is None else items
-        is_in = any([_is_same(value, field.compared(other)) for other in others])
-        return is_in is (name == "$in")
-
-    other = field.compared(condition.value)
-
-    if name in ("$eq", "$ne"):
-        return _is_same(value, other) is (name == "$eq")
-
-    # What is text has another order in each database.
-    if isinstance(value, str):
-        raise Unknown
-
-    return value is not None and other is not None and ORDERS[name](value, other)
-
-
-def _is_same(value: t.Any, other: t.Any) -> bool:
-    """Return whether two values are the same for every database."""
-    if value is None or other is None:
-        return value is other
-
-    if isinstance(value, PLAIN):
-        return bool(value == other)
-
-    # Text that differs may be the same without regard to case, or to spaces.
-    if isinstance(value, str) and value == other:
-        return True
-
-    raise Unknown
+COMPARISONS: dict[str, Make] = {
+    "$eq": _equal,
+    "$ne": lambda field, place: _not(_equal(field, place)),
+    "$in": _in,
+    "$nin": lambda field, place: _not(_in(field, place)),
+    **{name: _ordered(compare) for name, compare in ORDERS.items()},
+}
+"""What makes a test of a field and the place of the value."""
