@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from .context import HookContext
 from .context import NO_RESULT
 from .context import Params
+from .ending import gather
 from .errors import BadRequest
 from .errors import is_answer
 from .errors import MethodNotAllowed
@@ -21,6 +22,7 @@ from .query import restrict
 from .signals import add_publisher
 from .signals import call
 from .signals import CallSignals
+from .signals import Event
 from .signals import EVENTS
 from .signals import METHODS
 from .transaction import after_commit
@@ -31,7 +33,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterator
 
-    from .signals import EventTransport
     from .typing import Id
     from .typing import Publisher
     from .typing import Readable
@@ -285,6 +286,15 @@ class Service:
         if context.method not in self.public and not context.params.authenticated:
             raise NotAuthenticated("Not authenticated")
 
+    def readable_by(self, user: t.Any) -> Record | None:
+        """Return the query of the records that a user may see, or ``None`` for all.
+
+        :param user: The user, or ``None``.
+        """
+        condition = self.readable(user) if self.readable else None
+
+        return condition or None
+
     def visible(self, result: t.Any) -> t.Any:
         """Return a result without the fields that no client sees.
 
@@ -333,7 +343,7 @@ class Service:
         if self.readable is None or context.method == "create":
             return
 
-        condition = self.readable(context.params.user)
+        condition = self.readable_by(context.params.user)
 
         if condition:
             restrict(context.params, condition)
@@ -402,60 +412,52 @@ class Service:
         if event is None or not self.sends_events:
             return
 
-        sent, facts = _listed(context.sent), _listed(context.stored)
+        sent, stored = _listed(context.sent), _listed(context.stored)
 
         # A hook may have made another result.
-        if context.stored is NO_RESULT or len(facts) != len(sent):
-            facts = sent
+        if context.stored is NO_RESULT or len(stored) != len(sent):
+            stored = sent
 
-        self._send_later(event, sent, context, facts)
+        self._send_later(event, sent, context, stored)
 
     def _send_later(
         self,
-        event: str,
+        name: str,
         records: list[t.Any],
         context: HookContext | None,
-        facts: list[t.Any],
+        stored: list[t.Any],
     ) -> None:
+        if not self._all.transports and not self._has_receivers:
+            return
+
         visible = [without(record, self._unsent) for record in records]
-        pairs = [
-            (one, one if fact is record else fact)
-            for one, record, fact in zip(visible, records, facts, strict=True)
+        events = [
+            Event(self, name, one, one if fact is record else fact, context)
+            for one, record, fact in zip(visible, records, stored, strict=True)
         ]
 
-        for transport in self._listening():
-            for record in visible:
-                transport.prepare(self, record)
+        for transport in self._all.listening():
+            transport.prepare(self, visible)
 
-        after_commit(lambda: self._send(event, pairs, context))
+        after_commit(lambda: self._send(name, events))
 
-    def _send(
-        self,
-        event: str,
-        pairs: list[tuple[t.Any, t.Any]],
-        context: HookContext | None,
-    ) -> None:
-        receivers = (*self.events.ordered(event), *self._all.events.ordered(event))
-        transports = self._listening()
+    def _send(self, name: str, events: list[Event]) -> None:
+        receivers = (*self.events.ordered(name), *self._all.events.ordered(name))
 
-        for record, facts in pairs:
+        for event in events:
+            gather(self._all.deliver, event)
+
             for receiver in receivers:
                 try:
-                    call(receiver, event, record, context)
+                    call(receiver, name, event.record, event.context)
                 except Exception as error:
                     # The call is committed: a receiver can't undo it any more.
                     without_parameters(error)
-                    logger.exception("A receiver of '%s %s' failed.", self.path, event)
+                    logger.exception("A receiver of '%s %s' failed.", self.path, name)
 
-            for transport in transports:
-                try:
-                    transport.deliver(self, event, record, facts, context)
-                except Exception:
-                    # As above.
-                    logger.exception("'%s %s' could not be sent.", self.path, event)
-
-    def _listening(self) -> list[EventTransport]:
-        return [one for one in self._all.transports if one.is_listened_to()]
+    @property
+    def _has_receivers(self) -> bool:
+        return bool(self.events.receivers or self._all.events.receivers)
 
     def _checked_public(self, names: Collection[str]) -> frozenset[str]:
         for name in names:

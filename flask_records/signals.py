@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from inspect import isawaitable
 
 from blinker import ANY
@@ -16,12 +18,15 @@ if t.TYPE_CHECKING:
     from collections.abc import Awaitable
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Sequence
 
     from .context import HookContext
     from .service import Service
     from .typing import Publisher
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
+
+logger = logging.getLogger(__package__)
 
 METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
 """The six methods of a service."""
@@ -161,34 +166,44 @@ class OrderedSignal(Signal):
             )
 
 
+@dataclass(frozen=True)
+class Event:
+    """An event of one record, as transports get it."""
+
+    service: Service
+    """The service that sends it."""
+
+    name: str
+    """Its name, such as ``created``."""
+
+    record: t.Any
+    """What is sent."""
+
+    stored: t.Any
+    """The record as it is stored, which tells who may see it. No client is sent it."""
+
+    context: HookContext | None
+    """The call that caused it, if there was one."""
+
+
 class EventTransport(t.Protocol):
     """Carries events to clients."""
 
     def is_listened_to(self) -> bool:
-        """Whether an event may reach anybody. If not, there is nothing to do."""
+        """Return whether an event may reach anybody. If not, there is nothing to do."""
 
-    def prepare(self, service: Service, record: t.Any) -> None:
-        """Get ready for an event of the transaction in progress.
+    def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
+        """Get ready for events of the transaction in progress.
 
-        :param service: The service that will send it.
-        :param record: What is sent.
+        :param service: The service that will send them.
+        :param records: What is sent.
         """
 
-    def deliver(
-        self,
-        service: Service,
-        event: str,
-        record: t.Any,
-        facts: t.Any,
-        context: HookContext | None,
-    ) -> None:
-        """Send an event to those who may have it, after the commit.
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Send the events of one transaction to those who may have them, after the
+        commit.
 
-        :param service: The service that sends it.
-        :param event: Its name.
-        :param record: What is sent.
-        :param facts: The record as it is stored, which tells who may see it.
-        :param context: The call that caused it, if there was one.
+        :param events: The events, in their order.
         """
 
 
@@ -208,6 +223,22 @@ class CallSignals:
         self.events = OrderedSignal("Runs after the commit, once a record.", events)
         self.transports: list[EventTransport] = []
         """What carries events to clients."""
+
+    def listening(self) -> list[EventTransport]:
+        """Return the transports that may reach somebody."""
+        return [one for one in self.transports if one.is_listened_to()]
+
+    def deliver(self, events: list[Event]) -> None:
+        """Hand the events of one transaction to the transports.
+
+        :param events: The events, in their order.
+        """
+        for transport in self.listening():
+            try:
+                transport.deliver(events)
+            except Exception:
+                # The calls are committed.
+                logger.exception("%d events could not be sent.", len(events))
 
 
 def add_publisher(

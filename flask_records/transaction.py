@@ -6,6 +6,7 @@ import typing as t
 from contextlib import ExitStack
 from contextvars import ContextVar
 
+from .ending import Ending
 from .errors import Unavailable
 
 if t.TYPE_CHECKING:
@@ -210,9 +211,8 @@ class Transaction:
                 for participant in self._participants.values():
                     participant.close()
 
-            if committing:
-                for function in self._after_commit:
-                    function()
+            if committing and self._after_commit:
+                Ending().run(self._after_commit)
 
     def _prepare(self) -> None:
         # What is written here belongs to the transaction, too.
@@ -269,7 +269,9 @@ def after_commit(function: Callable[[], None]) -> None:
     """
     transaction = _current.get()
 
-    if transaction is None:
+    if transaction is not None:
+        transaction.after_commit(function)
+    elif Ending.current_or_none() is not None:
         function()
     else:
-        transaction.after_commit(function)
+        Ending().run([function])

@@ -142,6 +142,32 @@ def test_event_leaves_after_the_commit_of_the_outermost_call(ann, messages, in_a
     assert ann.names() == ["messages created", "messages patched"]
 
 
+def test_event_that_a_receiver_causes_comes_after_what_caused_it(messages, ann, in_app):
+    @messages.events("created")
+    def count(event, record, context):
+        messages.patch(record["id"], {"rank": 1})
+
+    messages.create([{"text": "A"}, {"text": "B"}])
+
+    names = [(name, record["id"]) for name, record in ann.events()]
+    assert names == [
+        ("messages created", 1),
+        ("messages patched", 1),
+        ("messages created", 2),
+        ("messages patched", 2),
+    ]
+
+
+def test_event_that_has_no_form_does_not_keep_the_others_back(messages, ann, caplog):
+    @messages.after("create")
+    def tell(method, context):
+        messages.emit("typing", {"id": object()})
+
+    ann.result("create", "messages", {"text": "A"})
+
+    assert ann.names() == ["messages created"]
+
+
 def test_what_is_rolled_back_sends_none(ann, messages, in_app):
     with Transaction():
         with pytest.raises(ZeroDivisionError), Transaction():

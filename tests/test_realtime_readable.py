@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 
 from flask_records import Params
 from flask_records import SQLAlchemyService
@@ -272,6 +273,47 @@ def test_record_that_moves_is_seen_by_those_who_see_it_then(open_site):
     assert [record["text"] for name, record in bob.events()] == ["B", "C"]
 
 
+def test_rule_is_asked_once_for_each_user_and_transaction(open_site):
+    asked = []
+
+    def readable(user):
+        asked.append(user["id"])
+        return {"user_id": user["id"]}
+
+    site = open_site(readable)
+    clients = [site.connect(user) for user in (ANN, ANN, BOB)]
+    messages = site.records["messages"]
+
+    with Transaction():
+        messages.create([{"text": "x", "user_id": 1 + n % 2} for n in range(10)])
+        messages.patch(None, {"rank": 1})
+        messages.emit("typing", {"id": 1, "user_id": 2})
+
+    assert [len(client.events()) for client in clients] == [10, 10, 11]
+    assert sorted(asked) == [1, 2]
+
+
+def test_database_is_asked_once_for_each_condition_and_record(open_site):
+    teams = {1: "red", 2: "red", 3: "blue"}
+    site = open_site(lambda user: {"text": {"$search": teams[user["id"]]}})
+    eve = {"email": "eve@example.com", "password": "x"}
+    site.register(eve)
+    clients = [site.connect(user) for user in (ANN, ANN, BOB, eve)]
+    statements = []
+
+    @sa.event.listens_for(sa.Engine, "before_cursor_execute")
+    def remember(connection, cursor, statement, *rest):
+        if "LIKE" in statement.upper():
+            statements.append(statement)
+
+    site.records["messages"].create([{"text": "red"}, {"text": "blue"}])
+    sa.event.remove(sa.Engine, "before_cursor_execute", remember)
+
+    texts = [[record["text"] for _, record in each.events()] for each in clients]
+    assert texts == [["red"], ["red"], ["red"], ["blue"]]
+    assert len(statements) == 4
+
+
 def by_age(user):
     return {"rank": {"$lte": user["age"] or 0}}
 
@@ -299,6 +341,20 @@ def test_rights_that_are_taken_in_a_transaction_are_gone_for_later_events(open_s
     with Transaction():
         site.records["users"].patch(1, {"age": 10})
         site.records["messages"].create({"text": "A", "rank": 18})
+
+    assert [name for name in ann.names() if name.startswith("messages")] == []
+
+
+def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(
+    open_site,
+):
+    site = open_site(by_age)
+    site.records["users"].patch(1, {"age": 18})
+    ann = site.connect(ANN)
+
+    with Transaction():
+        site.records["messages"].create({"text": "A", "rank": 18})
+        site.records["users"].patch(1, {"age": 10})
 
     assert [name for name in ann.names() if name.startswith("messages")] == []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextvars import copy_context
+
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -12,6 +14,8 @@ from flask_records import Forbidden
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
+from flask_records.ending import gather
+from flask_records.transaction import after_commit
 
 from .conftest import served
 from .models import Base
@@ -207,6 +211,79 @@ def test_functions_of_a_nested_transaction_that_failed_do_not_run():
             raise LookupError
 
     assert seen == []
+
+
+@pytest.fixture
+def handed_on():
+    """The lists of items that were handed on together."""
+    return []
+
+
+@pytest.fixture
+def gather_later(handed_on):
+    """A function that gathers an item after the commit of the current transaction."""
+    hand_on = handed_on.append
+    return lambda item: after_commit(lambda: gather(hand_on, item))
+
+
+def test_items_of_one_transaction_are_handed_on_together(handed_on, gather_later):
+    with Transaction():
+        gather_later(1)
+
+        with Transaction():
+            gather_later(2)
+
+        with pytest.raises(LookupError), Transaction():
+            gather_later("undone")
+            raise LookupError
+
+        gather_later(3)
+        inside = list(handed_on)
+
+    assert inside == []
+    assert handed_on == [[1, 2, 3]]
+
+
+def test_items_of_a_transaction_that_fails_are_not_handed_on(handed_on, gather_later):
+    with pytest.raises(LookupError), Transaction():
+        gather_later(1)
+        raise LookupError
+
+    assert handed_on == []
+
+
+def test_items_are_handed_on_at_once_without_a_transaction(handed_on, gather_later):
+    gather_later(1)
+    gather(handed_on.append, 2)
+
+    assert handed_on == [[1], [2]]
+
+
+def test_items_are_handed_on_in_the_order_of_the_commits(handed_on, gather_later):
+    def write_more():
+        with Transaction():
+            gather_later("inner")
+
+    with Transaction():
+        gather_later("first")
+        after_commit(write_more)
+        gather_later("last")
+
+    assert handed_on == [["first"], ["inner"], ["last"]]
+
+
+def test_item_of_a_thread_that_goes_on_after_the_end_is_handed_on(
+    handed_on, gather_later
+):
+    contexts = []
+
+    with Transaction():
+        gather_later(1)
+        after_commit(lambda: contexts.append(copy_context()))
+
+    contexts[0].run(gather, handed_on.append, "late")
+
+    assert handed_on == [[1], ["late"]]
 
 
 def test_current_without_a_transaction_tells_the_cure():

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from collections import defaultdict
 
-from ..context import HookContext
-from ..context import Params
-from ..errors import NotFound
-from ..errors import RecordsError
 from ..signals import READS
 from .connection import Connection
+from .rights import Rights
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Sequence
 
+    from ..context import Params
     from ..extension import FlaskRecords
     from ..service import Service
+    from ..signals import Event
     from ..typing import Publisher
     from ..typing import Record
 
@@ -42,127 +43,98 @@ class Audience:
         self._records = records
         self._connections = connections
 
-    def channels(
-        self, service: Service, event: str, record: t.Any, context: HookContext | None
-    ) -> set[str]:
+    def channels(self, event: Event) -> set[str]:
         """Return the channels that an event is published to: by the function of the
         service, of all services, or those who have logged in.
 
-        :param service: The service that sends it.
-        :param event: Its name.
-        :param record: What is sent.
-        :param context: The call that caused it, if there was one.
+        :param event: The event.
         """
-        publisher = _publisher(service.publishers, event)
+        service = event.service
+        publisher = _publisher(service.publishers, event.name)
 
         if publisher is None and not service.sends_events:
             return set()
 
-        publisher = publisher or _publisher(self._records.publishers, event)
+        publisher = publisher or _publisher(self._records.publishers, event.name)
 
         if publisher is None:
             is_read = any(name in service.methods for name in READS)
             return {AUTHENTICATED} if is_read or service.public else set()
 
         try:
-            named = publisher(event, record, context)
+            named = publisher(event.name, event.record, event.context)
             channels = {named} if isinstance(named, str) else set(named or ())
             ", ".join(channels)
         except Exception:
             # The call is committed. Who should have it is not known.
-            logger.exception("Publishing '%s %s' failed.", service.path, event)
+            logger.exception("Publishing '%s %s' failed.", service.path, event.name)
             return set()
 
         return channels
 
-    def connections(self, message: Record) -> list[Connection]:
-        """Return the connections of this worker that get an event.
+    def recipients(self, messages: Sequence[Record]) -> list[list[Connection]]:
+        """Return the connections of this worker that get each of some events. A
+        ``readable`` rule is asked once for each user.
 
-        :param message: The event, as workers tell it each other.
+        :param messages: The events of one transaction, as workers tell them each other.
         """
-        service = self._records.services.get(message["service"])
+        recipients: list[list[Connection]] = [[] for _ in messages]
+        indices_of = defaultdict(list)
 
-        if service is None or not message["channels"]:
-            return []
+        for index, message in enumerate(messages):
+            if message["channels"]:
+                indices_of[message["service"]].append(index)
 
-        channels = set(message["channels"])
-        seen: dict[t.Any, bool] = {}
+        for path, indices in indices_of.items():
+            service = self._records.services.get(path)
+
+            if service is not None:
+                some = [messages[index] for index in indices]
+                found = self._recipients(service, some)
+
+                for index, connections in zip(indices, found, strict=True):
+                    recipients[index] = connections
+
+        return recipients
+
+    def _recipients(
+        self, service: Service, messages: Sequence[Record]
+    ) -> list[list[Connection]]:
+        """Return the connections that get each of some events of a service."""
+        published = [frozenset(message["channels"]) for message in messages]
+        channels = frozenset().union(*published)
+        stored = [message.get("stored", message["record"]) for message in messages]
+        rights = Rights(service, stored)
+        is_public = service.sends_events and not service.public.isdisjoint(READS)
+        readers = []
+
+        for connection in list(self._connections.values()):
+            if channels.isdisjoint(connection.channels):
+                continue
+
+            login = connection.login if connection.is_logged_in else None
+
+            if is_public or self._may_read(service, login):
+                readers.append((connection, rights.of(login)))
+
         return [
-            connection
-            for connection in list(self._connections.values())
-            if not channels.isdisjoint(connection.channels)
-            and self._may_read(service, connection)
-            and self._may_see(service, connection, message, seen)
+            [
+                connection
+                for connection, may_see in readers
+                if not channels.isdisjoint(connection.channels) and may_see(index)
+            ]
+            for index, channels in enumerate(published)
         ]
 
-    def _may_read(self, service: Service, connection: Connection) -> bool:
-        """Return whether a connection could ask the service for records."""
-        if not service.public.isdisjoint(READS) and service.sends_events:
-            return True
-
-        if not connection.is_logged_in:
+    def _may_read(self, service: Service, login: Params | None) -> bool:
+        """Return whether a user could ask the service for records."""
+        if login is None:
             return False
 
-        return not service.sends_events or self._records.accepts(
-            service, connection.login
-        )
-
-    def _may_see(
-        self,
-        service: Service,
-        connection: Connection,
-        message: Record,
-        seen: dict[t.Any, bool],
-    ) -> bool:
-        """Return whether the record is one that the user of a connection may see."""
-        if service.readable is None:
-            return True
-
-        login = connection.login if connection.is_logged_in else Params()
-        key = (id(login.authenticator), login.user_id)
-
-        if key not in seen:
-            seen[key] = _is_readable(service, login.user, message["facts"])
-
-        return seen[key]
+        return not service.sends_events or self._records.accepts(service, login)
 
 
 def _publisher(
     publishers: Mapping[str | None, Publisher], event: str
 ) -> Publisher | None:
     return publishers.get(event) or publishers.get(None)
-
-
-def _is_readable(service: Service, user: t.Any, record: t.Any) -> bool:
-    """Return whether a record is one that a user may see. What can't be told is not."""
-    assert service.readable is not None
-
-    try:
-        condition = service.readable(user)
-
-        if not condition:
-            return True
-
-        matches = getattr(service.target, "matches", None)
-        found = matches(record, condition) if matches else None
-        return _is_stored(service, condition, record) if found is None else found
-    except RecordsError:
-        return False
-    except Exception:
-        logger.exception("Nobody gets an event of '%s'.", service.path)
-        return False
-
-
-def _is_stored(service: Service, condition: Record, record: t.Any) -> bool:
-    """Ask the service itself whether a record meets a condition."""
-    name = getattr(service.target, "id", "id")
-
-    if not isinstance(record, dict) or name not in record:
-        return False
-
-    try:
-        service._get(record[name], Params(query=dict(condition)))
-    except NotFound:
-        return False
-
-    return True

@@ -18,10 +18,11 @@ from contextlib import nullcontext
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from ..typing import Record
 
-    Handler: t.TypeAlias = Callable[[Record], None]
+    Handler: t.TypeAlias = Callable[[Sequence[Record]], None]
 
 logger = logging.getLogger(__package__)
 
@@ -51,12 +52,12 @@ class Bus:
     def start(self) -> None:
         """Listen to the other workers from now on."""
 
-    def publish(self, message: Record) -> None:
-        """Hand a message to all workers.
+    def publish(self, messages: Sequence[Record]) -> None:
+        """Hand the messages of a transaction to all workers.
 
-        :param message: What JSON can hold.
+        :param messages: What JSON can hold.
         """
-        self._handle(message)
+        self._handle(messages)
 
     def lock(self, key: str) -> tuple[str, AbstractContextManager[t.Any]]:
         """Return the lock of a record, and its name. Who holds it until the event of a
@@ -126,37 +127,37 @@ class RedisBus(Bus):
                 self._thread.start()
                 ready.wait(PATIENCE)
 
-    def publish(self, message: Record) -> None:
-        """Hand a message to all workers.
+    def publish(self, messages: Sequence[Record]) -> None:
+        """Hand the messages of a transaction to all workers.
 
-        :param message: What JSON can hold.
+        :param messages: What JSON can hold.
         """
         # What comes back from Redis is in the order of all workers.
         number = next(self._numbers)
 
         if self._is_away or not self._is_listening:
-            self._handle_here(number, message)
+            self._handle_here(number, messages)
 
         if self._is_away and time.monotonic() < self._next_try:
             return
 
-        said = {"from": self._own, "number": number, "message": message}
+        said = {"from": self._own, "number": number, "messages": messages}
 
         try:
             self._redis.publish(self._channel, json.dumps(said))
         except self._error as error:
             self._tell_away(error)
-            self._handle_here(number, message)
+            self._handle_here(number, messages)
         else:
             self._tell_back()
 
-    def _handle_here(self, number: int, message: Record) -> None:
+    def _handle_here(self, number: int, messages: Sequence[Record]) -> None:
         """Handle a message of this worker that does not come back from Redis, or is
         not to count if it does.
         """
         if number not in self._handled:
             self._handled.append(number)
-            self._handle(message)
+            self._handle(messages)
 
     @contextmanager
     def _locked_elsewhere(self, stripe: int) -> Iterator[None]:
@@ -229,9 +230,9 @@ class RedisBus(Bus):
             said = json.loads(text)
 
             if said["from"] != self._own:
-                self._handle(said["message"])
+                self._handle(said["messages"])
             else:
-                self._handle_here(said["number"], said["message"])
+                self._handle_here(said["number"], said["messages"])
         except Exception:
             # The next message is another one.
             logger.exception("A message of another worker could not be handled.")

@@ -16,12 +16,15 @@ from .server import Server
 from .settings import Settings
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flask import Flask
     from flask_socketio import SocketIO
 
     from ..context import HookContext
     from ..extension import FlaskRecords
     from ..service import Service
+    from ..signals import Event
     from .connection import Connection
 
 EXTENSION: t.Final = "records_realtime"
@@ -76,29 +79,21 @@ class Realtime:
         server = _server()
         return server is not None and server.is_listened_to
 
-    def prepare(self, service: Service, record: t.Any) -> None:
-        """Keep the events of a record in order."""
-        server = _server()
-
-        if server is None or not isinstance(record, dict):
-            return
-
-        name = getattr(service.target, "id", "id")
-        server.hold(f"{service.path}:{record.get(name)}")
-
-    def deliver(
-        self,
-        service: Service,
-        event: str,
-        record: t.Any,
-        facts: t.Any,
-        context: HookContext | None,
-    ) -> None:
-        """Send an event to those who may have it."""
+    def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
+        """Keep the events of records in order."""
         server = _server()
 
         if server is not None:
-            server.deliver(service, event, record, facts, context)
+            id = getattr(service.target, "id", "id")
+            some = [record for record in records if isinstance(record, dict)]
+            server.hold(f"{service.path}:{record.get(id)}" for record in some)
+
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Send events to those who may have them."""
+        server = _server()
+
+        if server is not None:
+            server.deliver(events)
 
     def _follow_login(self, method: str, context: HookContext) -> None:
         """Log a connection in or out when it has called an authentication service."""

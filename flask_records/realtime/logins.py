@@ -113,6 +113,9 @@ class Logins:
         for path, service in self._authentications.items():
             is_user = message["service"] == service.users_path
 
+            if not is_user and message["service"] != path:
+                continue
+
             for connection in list(self._connections.values()):
                 if connection.login.authenticator is not service:
                     continue

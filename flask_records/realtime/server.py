@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import typing as t
 
@@ -11,7 +12,6 @@ from flask_socketio import ConnectionRefusedError
 from flask_socketio import SocketIO
 from werkzeug.wsgi import get_host
 
-from ..context import HookContext
 from ..http.formatter import dumps
 from ..transaction import Transaction
 from .audience import Audience
@@ -21,16 +21,23 @@ from .calls import answer
 from .calls import ARGUMENTS
 from .connection import Connection
 from .logins import Logins
+from .messages import message_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+
     from _typeshed.wsgi import WSGIApplication
     from flask import Flask
 
     from ..extension import FlaskRecords
-    from ..service import Service
+    from ..signals import Event
     from ..typing import Record
+    from .bus import Handler
     from .extension import Realtime
     from .settings import Settings
+
+logger = logging.getLogger(__package__)
 
 MAX_DIGITS: t.Final = 4000
 """The number of digits of an integer in a message. Python reads no more than 4,300."""
@@ -95,32 +102,25 @@ class Server:
         for method in self._methods():
             self.socketio.on_event(method, self._answering(method))
 
-    def deliver(
-        self,
-        service: Service,
-        event: str,
-        record: t.Any,
-        facts: t.Any,
-        context: HookContext | None,
-    ) -> None:
-        """Send an event to all who may have it.
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Send the events of one transaction to all who may have them.
 
-        :param service: The service that sends it.
-        :param event: Its name.
-        :param record: What is sent.
-        :param facts: The record as it is stored, which tells who may see it.
-        :param context: The call that caused it, if there was one.
+        :param events: The events, in their order.
         """
-        channels = self._audience.channels(service, event, record, context)
-        plain = json.loads(dumps(record))
-        message = {
-            "service": service.path,
-            "event": event,
-            "record": plain,
-            "facts": plain if facts is record else json.loads(dumps(facts)),
-            "channels": sorted(channels),
-        }
-        self.bus.publish(message)
+        messages = []
+
+        for event in events:
+            try:
+                message = message_of(event, self._audience.channels(event))
+            except Exception:
+                # The others can be sent.
+                path = event.service.path
+                logger.exception("'%s %s' could not be sent.", path, event.name)
+            else:
+                messages.append(message)
+
+        if messages:
+            self.bus.publish(messages)
 
     def _limited(self, wsgi_app: WSGIApplication) -> WSGIApplication:
         """Refuse connections above the limit before they take a thread."""
@@ -142,15 +142,16 @@ class Server:
         sockets = list(self.socketio.server.eio.sockets.values())
         return sum(not one.closed for one in sockets)
 
-    def hold(self, key: str) -> None:
-        """Let the events of a record leave in the order of its writes.
+    def hold(self, keys: Iterable[str]) -> None:
+        """Let the events of some records leave in the order of their writes.
 
-        :param key: What the record is known by.
+        :param keys: What the records are known by.
         """
         transaction = Transaction.current_or_none()
 
         if transaction is not None:
-            transaction.hold(*self.bus.lock(key))
+            for key in keys:
+                transaction.hold(*self.bus.lock(key))
 
     @property
     def is_listened_to(self) -> bool:
@@ -205,16 +206,19 @@ class Server:
 
         return handler
 
-    def _handle(self, message: Record) -> None:
-        """Send an event of any worker to the connections of this one."""
+    def _handle(self, messages: Sequence[Record]) -> None:
+        """Send events of any worker to the connections of this one."""
         with self._app.app_context():
-            self.logins.look_again(message)
-            found = self._audience.connections(message)
+            for message in messages:
+                self.logins.look_again(message)
 
-            if found:
-                name = f"{message['service']} {message['event']}"
-                ids = [connection.id for connection in found]
-                self.socketio.server.emit(name, message["record"], to=ids)
+            recipients = self._audience.recipients(messages)
+
+            for message, connections in zip(messages, recipients, strict=True):
+                if connections:
+                    name = f"{message['service']} {message['event']}"
+                    ids = [connection.id for connection in connections]
+                    self.socketio.server.emit(name, message["record"], to=ids)
 
 
 def _integer(text: str) -> float:
@@ -224,7 +228,7 @@ def _integer(text: str) -> float:
     return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
-def _bus(handle: t.Callable[[Record], None], settings: Settings) -> Bus:
+def _bus(handle: Handler, settings: Settings) -> Bus:
     if settings.message_queue is None:
         return Bus(handle)
 
