@@ -9,11 +9,15 @@ import subprocess
 import time
 import uuid
 from collections import Counter
+from contextlib import closing
 from contextlib import contextmanager
 
 import pytest
 import redis
 
+from flask_records.realtime.bus import RedisBus
+
+from .realtime import wait_until
 from .realtime_clients import login_of
 from .realtime_clients import redis_url
 from .realtime_clients import run_command
@@ -24,6 +28,9 @@ from .test_gunicorn import call
 from .test_gunicorn import connected
 
 AWAY = "Redis is away"
+
+UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
+"""The commands of Redis that name nothing at first."""
 
 
 @pytest.fixture(scope="module")
@@ -313,3 +320,83 @@ def test_workers_go_on_while_redis_hangs(own_redis, own_server):
     assert max(seconds) < 5
     assert max(seconds[1:]) < 1
     assert lines_with(own_server, "Traceback") == []
+
+
+def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
+    """It carries out later what the worker has given up."""
+    with places_of(own_server) as (one, other):
+        token = one.log_in()
+        id = one.create("0", token)["id"]
+        sockets = [place.socket(token) for place in (one, other)]
+        path, change = f"/items/{id}", {"text": "changed"}
+        # The worker has a connection to Redis for locks from now on.
+        one("PATCH", path, change, token)
+        os.kill(own_redis.process.pid, signal.SIGSTOP)
+        hanging = [timed(one, "PATCH", path, change, token) for _ in range(20)]
+        os.kill(own_redis.process.pid, signal.SIGCONT)
+        after = [timed(other, "PATCH", path, change, token) for _ in range(5)]
+        is_back = resumes(one, sockets[1], token)
+
+    assert hanging[0] < 3
+    assert max(hanging[1:]) < 0.5
+    assert max(after) < 1
+    assert is_back
+
+
+@pytest.fixture
+def bus(own_redis):
+    return RedisBus(lambda messages: None, own_redis.url, "app")
+
+
+def keys_of(own_redis):
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        return client.keys()
+
+
+def test_lock_that_is_held_while_redis_hangs_is_released_later(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with lock:
+        held = keys_of(own_redis)
+        os.kill(own_redis.process.pid, signal.SIGSTOP)
+        bus.publish([{"service": "items"}])
+
+    os.kill(own_redis.process.pid, signal.SIGCONT)
+    wait_until(lambda: keys_of(own_redis) == [])
+
+    assert len(held) == 1
+
+
+def test_lock_of_another_worker_is_not_released(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        with lock:
+            [key] = client.keys()
+            client.set(key, "of another worker")
+
+        assert client.get(key) == b"of another worker"
+
+
+def test_lock_of_a_worker_that_was_killed_ends_soon(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with lock, closing(redis.Redis.from_url(own_redis.url)) as client:
+        [key] = client.keys()
+
+        assert 0 < client.pttl(key) <= 5000
+
+
+def test_names_on_redis_begin_with_the_channel(own_redis, bus):
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        with client.monitor() as monitor:
+            with bus.lock("items:1")[1]:
+                bus.publish([{"service": "items"}])
+
+            client.echo("end")
+            lines = iter(lambda: monitor.next_command()["command"], "ECHO end")
+            commands = [line.split() for line in lines]
+
+    named = {name: rest[0] for name, *rest in commands if name not in UNNAMED}
+    assert set(named) == {"SET", "PUBLISH", "get", "del"}
+    assert all(name.startswith("app") for name in named.values())
