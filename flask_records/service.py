@@ -18,6 +18,7 @@ from .errors import without_parameters
 from .globals import call_stack
 from .pagination import Page
 from .pagination import without
+from .query import names_in
 from .query import restrict
 from .signals import add_publisher
 from .signals import call
@@ -118,6 +119,8 @@ class Service:
         self._guards = tuple(guards)
         self.readable = readable
         """The query of the records that a user may see, as a function of the user."""
+        self.hidden_in_rule: frozenset[str] = frozenset()
+        """The hidden fields that the query has named in this process."""
         self.publishers: dict[str | None, Publisher] = {}
         """What decides who gets an event, by its name, or ``None`` for all others."""
         self.sends_events: bool = getattr(target, "sends_events", True)
@@ -293,7 +296,13 @@ class Service:
         """
         condition = self.readable(user) if self.readable else None
 
-        return condition or None
+        if not condition:
+            return None
+
+        if self._hidden:
+            self.hidden_in_rule |= self._hidden & names_in(condition)
+
+        return condition
 
     def visible(self, result: t.Any) -> t.Any:
         """Return a result without the fields that no client sees.

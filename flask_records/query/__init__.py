@@ -4,6 +4,7 @@ from .field import Field as Field
 from .fields import Fields as Fields
 from .matching import Matching as Matching
 from .operators import Operator as Operator
+from .restriction import names_in as names_in
 from .restriction import restrict as restrict
 from .statements import Kept as Kept
 from .statements import Statements as Statements

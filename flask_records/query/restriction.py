@@ -20,6 +20,22 @@ def restrict(params: Params, condition: Record) -> None:
     params.query = _both(params.query, _trusted(condition))
 
 
+def names_in(condition: t.Any) -> frozenset[str]:
+    """Return the names of the fields in a condition.
+
+    :param condition: A query of fields and ``$or``.
+    """
+    if isinstance(condition, (list, tuple)):
+        return frozenset().union(*map(names_in, condition))
+
+    if not isinstance(condition, dict):
+        return frozenset()
+
+    fields = {name for name in condition if not name.startswith("$")}
+    groups = [condition[name] for name in condition if name.startswith("$")]
+    return names_in(groups) | fields
+
+
 def _both(query: Record, condition: Record) -> Record:
     """Return a query for what meets two."""
     clash = query.keys() & condition.keys()

@@ -21,7 +21,7 @@ from .calls import answer
 from .calls import ARGUMENTS
 from .connection import Connection
 from .logins import Logins
-from .messages import message_of
+from .messages import Messages
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,6 +82,7 @@ class Server:
         )
         """Who has logged in with the connections."""
         self._audience = Audience(records, self.connections)
+        self._messages = Messages(records, is_shared=settings.message_queue is not None)
         self.bus = _bus(self._handle, settings)
         """What carries events to other workers."""
         self.socketio = SocketIO(
@@ -111,13 +112,13 @@ class Server:
 
         for event in events:
             try:
-                message = message_of(event, self._audience.channels(event))
+                message = self._messages.of(event, self._audience.channels(event))
             except Exception:
                 # The others can be sent.
                 path = event.service.path
                 logger.exception("'%s %s' could not be sent.", path, event.name)
             else:
-                messages.append(message)
+                messages += [message] if message else []
 
         if messages:
             self.bus.publish(messages)
