@@ -441,8 +441,8 @@ class Service:
 
         visible = [without(record, self._unsent) for record in records]
         events = [
-            Event(self, name, one, one if fact is record else fact, context)
-            for one, record, fact in zip(visible, records, stored, strict=True)
+            Event(self, name, shown, shown if known is record else known, context)
+            for shown, record, known in zip(visible, records, stored, strict=True)
         ]
 
         for transport in self._all.listening():
@@ -452,9 +452,11 @@ class Service:
 
     def _send(self, name: str, events: list[Event]) -> None:
         receivers = (*self.events.ordered(name), *self._all.events.ordered(name))
+        is_carried = bool(self._all.listening())
 
         for event in events:
-            gather(self._all.deliver, event)
+            if is_carried:
+                gather(self._all.deliver, event)
 
             for receiver in receivers:
                 try:

@@ -7,7 +7,6 @@ import logging
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from inspect import isawaitable
 
 from blinker import ANY
@@ -166,8 +165,7 @@ class OrderedSignal(Signal):
             )
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(t.NamedTuple):
     """An event of one record, as transports get it."""
 
     service: Service
