@@ -424,8 +424,12 @@ def test_id_is_text_or_a_whole_number(site, provider, id, kept):
 
 @pytest.mark.parametrize(
     "profile",
-    [{}, *({"id": id} for id in (None, "", [], ["x"], {}, {"a": 1}, True, 1.5))],
-    ids=str,
+    [
+        {},
+        *({"id": id} for id in (None, "", [], ["x"], {}, {"a": 1}, True, 1.5)),
+        *({"id": id} for id in (" ", "\n", "\u00a0", "\u200b", "alice ", "\talice")),
+    ],
+    ids=ascii,
 )
 def test_profile_without_an_id_is_nobody(site, provider, profile):
     provider.claims = profile

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from .conftest import running
 from .oauth_providers import ABSENT
+from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
 from .oauth_providers import answer_of
 from .oauth_providers import as_json
@@ -156,10 +157,16 @@ def test_second_login_finds_the_user_and_refreshes_name_and_avatar(mock, mock_si
 
 
 @pytest.mark.parametrize(
-    ("verified", "email"), [(True, "eve@example.com"), (False, None), (None, None)]
+    ("verified", "email"),
+    [
+        ({"email_verified": True}, "eve@example.com"),
+        ({"email_verified": False}, None),
+        ({"email_verified": None}, None),
+        ({}, None),
+    ],
 )
 def test_email_is_kept_if_it_is_verified(mock, mock_site, verified, email):
-    mock.know("eve", email="eve@example.com", email_verified=verified)
+    mock.know("eve", email="eve@example.com", **verified)
 
     log_in_at_form(mock_site, "eve")
 
@@ -470,6 +477,17 @@ def test_provider_without_a_profile_is_enough(provider, endpoint):
         site.log_in()
 
         assert site.users() == [{**ADA_USER, "fakeId": "s-1"}]
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"email_verified": None}, {"email_verified": "yes"}], ids=str
+)
+def test_email_is_left_out_unless_the_provider_calls_it_verified(site, provider, said):
+    provider.answers["profile"] = as_json({"sub": "s-1", "email": ADA["email"], **said})
+
+    site.log_in()
+
+    assert [user["email"] for user in site.users()] == [None]
 
 
 # Keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,22 +14,34 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
 
+BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
+"""Letters and symbols that look like a space."""
+
 
 @dataclass(frozen=True)
 class Profile:
-    """What a provider tells of somebody."""
+    """A user, as a provider describes them.
+
+    :raises ValueError: The id would not come back equal from every database, or could
+        be taken for another one.
+    """
 
     id: str
-    """What he is known by there, and stays known by."""
+    """The identifier of the user at the provider, which never changes."""
 
     email: str | None = None
-    """His email, unless the provider says that it is not verified."""
+    """The email, if the provider has verified it."""
 
     name: str | None = None
     """The name to show."""
 
     avatar: str | None = None
     """The URL of an image."""
+
+    def __post_init__(self) -> None:
+        # MariaDB compares text without regard to spaces at its end.
+        if not _is_visible(self.id) or self.id != self.id.strip():
+            raise ValueError("The id of the profile can't be stored.")
 
 
 def profile_of_claims(raw: Record) -> Profile:
@@ -39,7 +52,7 @@ def profile_of_claims(raw: Record) -> Profile:
     """
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
-        email=_text(raw.get("email")) if _is_verified(raw) else None,
+        email=_email(raw.get("email")) if _is_verified(raw) else None,
         name=_first(raw, "name", "display_name", "login", "username"),
         avatar=_first(raw, "picture", "avatar_url", "avatar"),
     )
@@ -59,9 +72,10 @@ def _profile_of_slack(raw: Record) -> Profile:
 
 def _profile_of_facebook(raw: Record) -> Profile:
     picture = _mapping(_mapping(raw.get("picture")).get("data"))
+    # It tells an email only if it is valid, and has no word for verified.
     return Profile(
         _id(raw.get("id")),
-        _text(raw.get("email")),
+        _email(raw.get("email")),
         _text(raw.get("name")),
         _text(picture.get("url")),
     )
@@ -70,7 +84,7 @@ def _profile_of_facebook(raw: Record) -> Profile:
 def _profile_of_discord(raw: Record) -> Profile:
     id, avatar = _id(raw.get("id")), _text(raw.get("avatar"))
     image = f"https://cdn.discordapp.com/avatars/{id}/{avatar}.png" if avatar else None
-    email = _text(raw.get("email")) if raw.get("verified") is True else None
+    email = _email(raw.get("email")) if raw.get("verified") is True else None
     return Profile(id, email, _first(raw, "global_name", "username"), image)
 
 
@@ -85,9 +99,10 @@ def _profile_of_spotify(raw: Record) -> Profile:
 def _profile_of_twitch(raw: Record) -> Profile:
     users = raw.get("data")
     user = _mapping(users[0]) if isinstance(users, list) and users else {}
+    # Its only email is a verified one.
     return Profile(
         _id(user.get("id")),
-        _text(user.get("email")),
+        _email(user.get("email")),
         _first(user, "display_name", "login"),
         _text(user.get("profile_image_url")),
     )
@@ -181,6 +196,7 @@ KNOWN: dict[str, Provider] = {
         Provider(
             "github",
             scope="read:user user:email",
+            # Only an email that was verified there can be the public one.
             authorize_url="https://github.com/login/oauth/authorize",
             access_url="https://github.com/login/oauth/access_token",
             profile_url="https://api.github.com/user",
@@ -274,9 +290,6 @@ def _id(value: t.Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise ValueError("The profile has no id.")
 
-    if _text(str(value)) is None:
-        raise ValueError("The id can't be kept.")
-
     return str(value)
 
 
@@ -292,12 +305,24 @@ def _text(value: t.Any) -> str | None:
     return value
 
 
+def _email(value: t.Any) -> str | None:
+    # One with a space or an invisible character looks like that of somebody else.
+    text = _text(value)
+    return text if text and _is_visible(text) and " " not in text else None
+
+
+def _is_visible(text: str) -> bool:
+    """Return whether a text has something to see, and nothing that can't be seen."""
+    return bool(text.strip()) and text.isprintable() and not BLANK.search(text)
+
+
 def _first(raw: Mapping[str, t.Any], *names: str) -> str | None:
     return next((raw[name] for name in names if _text(raw.get(name))), None)
 
 
 def _is_verified(raw: Record) -> bool:
-    return raw.get("email_verified", True) in (True, "true")
+    # Claims of OpenID, which have a `sub`, say so. Others have no word for it.
+    return raw.get("email_verified", "sub" not in raw) in (True, "true")
 
 
 def _mapping(value: t.Any) -> Mapping[str, t.Any]:
