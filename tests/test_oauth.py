@@ -631,6 +631,32 @@ def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, chan
     assert error_of(answer) in TROUBLE
 
 
+@pytest.mark.parametrize("refresh", [{}, {"refresh_token": "r"}], ids=str)
+@pytest.mark.parametrize(
+    "life",
+    [*({"expires_in": value} for value in (0, 1, 30, "59", 3600)), {"expires_at": 1}],
+    ids=str,
+)
+def test_a_token_that_the_provider_takes_logs_in_however_short_it_lives(
+    site, provider, life, refresh
+):
+    provider.answers["token"] = as_json({**TOKEN, **life, **refresh})
+
+    answer = site.log_in()
+
+    assert error_of(answer) is None
+
+
+def test_a_token_that_the_provider_takes_no_more_is_an_error_for_people(site, provider):
+    provider.answers["token"] = as_json({**TOKEN, "expires_in": 1})
+    provider.answers["profile"] = as_json({"error": "invalid_token"}, 401)
+
+    answer = site.log_in()
+
+    assert error_of(answer) in TROUBLE
+    assert site.users() == []
+
+
 @pytest.mark.parametrize("status", [400, 401, 403])
 def test_a_code_that_the_provider_refuses_is_an_error_for_people(
     site, provider, status

@@ -266,6 +266,8 @@ def ids(site):
         {"aud": [KEY, "another"], "azp": KEY},
         {"acr": "1", "amr": ["pwd"], "auth_time": at(-5)},
         {"exp": Ago(5), "iat": Ago(-5)},
+        {"exp": Ago(-1), "iat": Ago(0)},
+        {"exp": Ago(-30), "iat": Ago(0), "nbf": Ago(0)},
     ],
     ids=str,
 )
@@ -573,6 +575,62 @@ def test_issuer_with_a_tenant_is_that_of_the_token(provider, claims, error):
 
     with serving_logins({"fake": provider}) as site:
         answer = site.log_in()
+
+    assert error_of(answer) == error
+
+
+ISS = "authorization_response_iss_parameter_supported"
+
+
+@pytest.mark.parametrize(
+    ("listed", "said", "error"),
+    [
+        (True, "{url}", None),
+        (True, None, NONSENSE),
+        (True, "", NONSENSE),
+        (True, "https://evil.example", NONSENSE),
+        (True, "{url}/", NONSENSE),
+        (True, "{url}.evil.example", NONSENSE),
+        (ABSENT, "https://evil.example", NONSENSE),
+        (False, "https://evil.example", NONSENSE),
+        (ABSENT, "{url}", None),
+        (ABSENT, None, None),
+        (False, None, None),
+        ("true", None, None),
+    ],
+)
+def test_answer_names_the_issuer_that_was_asked(provider, listed, said, error):
+    """Another provider would get the code otherwise, and could use it."""
+    provider.metadata = {ISS: listed}
+    asked = []
+    provider.answers["token"] = lambda request: (
+        asked.append(request.path) or provider.token(request)
+    )
+    params = {} if said is None else {"iss": said.format(url=provider.url)}
+
+    with serving_logins({"fake": provider}) as site:
+        answer = site.visit(site.authorize(site.start()), params=params)
+
+    assert error_of(answer) == error
+    assert len(asked) == (error is None)
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (f"https://login.example/{TENANT}/v2.0", None),
+        ("https://login.example/{tenantid}/v2.0", NONSENSE),
+        ("https://login.example/evil/v2.0", NONSENSE),
+        (f"https://login.example.evil.example/{TENANT}/v2.0", NONSENSE),
+        (f"https://loginXexample/{TENANT}/v2.0", NONSENSE),
+    ],
+)
+def test_issuer_of_an_answer_may_have_a_tenant(provider, said, error):
+    provider.metadata = {"issuer": MICROSOFT.format("{tenantid}"), ISS: True}
+    provider.forged = {"iss": MICROSOFT.format(TENANT), "tid": TENANT}
+
+    with serving_logins({"fake": provider}) as site:
+        answer = site.visit(site.authorize(site.start()), params={"iss": said})
 
     assert error_of(answer) == error
 

@@ -198,7 +198,7 @@ class OAuthBlueprint:
                     self._clients[provider.name],
                     provider,
                     kept,
-                    answer["code"],
+                    answer,
                 ),
             }
             login = OAuthLogin(provider, raw, kept["link"])

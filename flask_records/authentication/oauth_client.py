@@ -10,10 +10,12 @@ import typing as t
 from authlib.integrations.flask_client import FlaskOAuth2App
 from authlib.integrations.flask_client import OAuth
 
+from ..pagination import without
 from .redirects import origin_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
 
     from ..typing import Record
     from .providers import Provider
@@ -28,6 +30,12 @@ TENANT = re.compile(r"[0-9a-f-]{36}")
 
 TENANT_PLACE: t.Final = "{tenantid}"
 """What stands for a directory in the issuer of Microsoft."""
+
+ISSUER_IN_ANSWERS: t.Final = "authorization_response_iss_parameter_supported"
+"""The part of a configuration that says that each answer names the issuer."""
+
+EXPIRY: t.Final = frozenset({"expires_in", "expires_at"})
+"""The parts of a token that tell how long it lives."""
 
 ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
@@ -84,19 +92,20 @@ def client_options(provider: Provider) -> Record:
 
 
 def raw_profile(
-    client: ProviderClient, provider: Provider, kept: Record, code: str
+    client: ProviderClient, provider: Provider, kept: Record, answer: Mapping[str, str]
 ) -> Record:
     """Return what a provider tells of who has logged in.
 
     :param client: The client of the provider.
     :param provider: The provider.
     :param kept: What was kept of the start of the login.
-    :param code: The code that came back.
+    :param answer: The parameters that came back, with the code.
     :raises Exception: The provider is away, or makes no sense, in the many ways that
         the libraries have to say so.
     """
+    _check_issuer(client.load_server_metadata(), answer.get("iss"))
     token = client.fetch_access_token(
-        code=code,
+        code=answer["code"],
         redirect_uri=kept["redirect_uri"],
         code_verifier=kept["code_verifier"],
     )
@@ -105,6 +114,9 @@ def raw_profile(
     if provider.discovery_url:
         claims = _claims(client, token, kept["nonce"])
 
+    # The provider says whether a token has expired. Authlib would refuse one that lives
+    # for less than a minute.
+    token = without(token, EXPIRY)
     url = provider.profile_url or client.load_server_metadata().get("userinfo_endpoint")
     raw = _profile(client, provider, url, token) if url else {}
 
@@ -160,6 +172,7 @@ def _metadata(said: t.Any) -> Record:
         "id_token_signing_alg_values_supported": [
             name for name in listed if SIGNED.fullmatch(name)
         ],
+        ISSUER_IN_ANSWERS: said.get(ISSUER_IN_ANSWERS) is True,
         "_loaded_at": time.time(),
     }
 
@@ -170,6 +183,23 @@ def _url(value: t.Any) -> str:
 
     value.encode()
     return value
+
+
+def _check_issuer(metadata: Record, said: str | None) -> None:
+    """Refuse an answer that comes from another provider than the one that was asked,
+    before it gets the code: see RFC 9207.
+    """
+    issuer = metadata.get("issuer")
+    is_optional = not metadata.get(ISSUER_IN_ANSWERS)
+
+    # A provider without a configuration has no issuer that is known.
+    if issuer is None or (said is None and is_optional):
+        return
+
+    pattern = re.escape(issuer).replace(re.escape(TENANT_PLACE), TENANT.pattern)
+
+    if not re.fullmatch(pattern, said or ""):
+        raise ValueError("The answer is from another issuer.")
 
 
 def _claims(client: ProviderClient, token: Record, nonce: str) -> Record:
