@@ -32,6 +32,17 @@ LOGINS: t.Final = "20 per minute; 200 per hour"
 REGISTRATIONS: t.Final = "10 per minute; 50 per hour"
 """How often a client may register a user, unless the settings say otherwise."""
 
+OAUTH: t.Final = "30 per minute"
+"""How often a client may begin a login at a provider, or come back from one, unless the
+settings say otherwise.
+"""
+
+OAUTH_VIEWS: t.Final = ("oauth.start", "oauth.callback")
+"""The names of the limits for the two views of OAuth."""
+
+LIMITER: t.Final = "records_limiter"
+"""Where an application keeps its :class:`Limits`."""
+
 EXTENSION: t.Final = "records_limits"
 """Where an application keeps its limits, by the name of the call."""
 
@@ -59,7 +70,7 @@ class Limits:
         :param authentications: The authentication services, by path.
         :raises RuntimeError: A limit is not understood.
         """
-        defaults = {
+        defaults = dict.fromkeys(OAUTH_VIEWS, OAUTH) | {
             name: limits
             for path, service in authentications.items()
             for name, limits in (
@@ -83,6 +94,7 @@ class Limits:
             for name, text in {**defaults, **said}.items()
             if text
         }
+        app.extensions[LIMITER] = self
 
         if self._limiter not in app.extensions.get("limiter", ()):
             self._limiter.init_app(app)
@@ -94,23 +106,30 @@ class Limits:
         :raises TooManyRequests: There were too many. ``Retry-After`` tells how many
             seconds to wait.
         """
+        # What a call needs from other services is not the client's doing.
+        if call_stack.get() is None:
+            self.count(context.path, context.method)
+
+    def count(self, path: str, method: str) -> None:
+        """Count a request of a client.
+
+        :param path: The path of the service, or ``oauth``.
+        :param method: The method, or the view.
+        :raises TooManyRequests: There were too many.
+        """
         known = current_app.extensions.get(EXTENSION, {})
-        limits = known.get(f"{context.path}.{context.method}")
+        limits = known.get(f"{path}.{method}")
 
         if limits is None or not self._limiter.enabled or not has_request_context():
             return
 
-        # What a call needs from other services is not the client's doing.
-        if call_stack.get() is not None:
-            return
-
         for limit in limits:
-            self._count(limit, context)
+            self._count(limit, path, method)
 
-    def _count(self, limit: RateLimitItem, context: HookContext) -> None:
+    def _count(self, limit: RateLimitItem, path: str, method: str) -> None:
         strategy = self._limiter.limiter
         prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
-        key = (f"{prefix}records", context.path, context.method, client_address())
+        key = (f"{prefix}records", path, method, client_address())
 
         try:
             if strategy.hit(limit, *key):
@@ -124,6 +143,19 @@ class Limits:
         error = TooManyRequests(f"Too many requests: {limit} at most.")
         error.headers["Retry-After"] = str(max(1, math.ceil(resets - time.time())))
         raise error
+
+
+def count_view(path: str, view: str) -> None:
+    """Count a request to a view that is no service, if the application has limits.
+
+    :param path: The first part of the name of the limit.
+    :param view: The rest of it.
+    :raises TooManyRequests: There were too many.
+    """
+    limits = current_app.extensions.get(LIMITER)
+
+    if limits is not None:
+        limits.count(path, view)
 
 
 def client_address() -> str:
@@ -147,6 +179,9 @@ def client_address() -> str:
 
 
 def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:
+    if name in OAUTH_VIEWS:
+        return
+
     path, _, method = str(name).rpartition(".")
 
     if path not in services or method not in services[path].methods:

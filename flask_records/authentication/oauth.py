@@ -22,25 +22,33 @@ from requests import RequestException
 from ..context import Params
 from ..errors import BadRequest
 from ..errors import Conflict
+from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..errors import NotFound
 from ..errors import RecordsError
+from ..errors import Unavailable
+from ..http.body import read_body
 from ..http.formatter import dumps
 from ..http.formatter import empty
 from ..http.formatter import JSON
+from .limits import count_view
 from .oauth_client import client_options
-from .oauth_client import in_time
+from .oauth_client import Conversations
 from .oauth_client import ProviderClient
 from .oauth_client import raw_profile
 from .oauth_client import Registry
+from .oauth_client import TooBusy
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAuthLogin
 from .redirects import with_answer
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flask import Flask
     from flask.typing import ResponseReturnValue
 
+    from ..typing import BodyParser
     from ..typing import Record
     from .oauth_settings import OAuthSettings
     from .oauth_strategy import OAuthStrategy
@@ -53,12 +61,22 @@ LIFETIME: t.Final = 10 * 60
 MAX_COOKIE: t.Final = 3800
 """How many characters of a login can be kept. Browsers drop larger cookies."""
 
+MAX_FORM: t.Final = 64 * 1024
+"""How many bytes an answer has at most that a provider lets the browser post."""
+
+FORM: t.Final[Mapping[str, BodyParser]] = {
+    "application/x-www-form-urlencoded": lambda request: request.form.to_dict()
+}
+"""The parser of such an answer."""
+
 CODE = re.compile("[a-z_]{1,40}")
 """What an error of OAuth is called."""
 
 DENIED: t.Final = "The login was cancelled."
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
+
+BUSY: t.Final = "Too many logins wait for {title} at the moment. Try again later."
 
 SILENT: t.Final = "{title} does not answer at the moment. Try again later."
 
@@ -78,6 +96,7 @@ TROUBLES: tuple[type[Exception], ...] = (
     RequestException,
     RuntimeError,
     TimeoutError,
+    TooBusy,
     TypeError,
     ValueError,
 )
@@ -106,6 +125,10 @@ class OAuthBlueprint:
             for name, provider in settings.providers.items()
         }
         registry.init_app(app)
+        self._conversations = {
+            name: Conversations(settings.max_conversations)
+            for name in settings.providers
+        }
 
     def make(self, path: str) -> Blueprint:
         """Return the blueprint.
@@ -122,14 +145,19 @@ class OAuthBlueprint:
 
     def _start(self, provider: str) -> ResponseReturnValue:
         found = self._provider(provider)
+        count_view("oauth", "start")
         query = request.args.to_dict()
         target = self._settings.redirects.target(query.pop("redirect", ""))
 
         try:
             link = self._link(query.pop("feathers_token", None))
             redirect_uri = self._callback_url(provider)
-            create_url = self._clients[provider].create_authorization_url
-            sent = in_time(create_url, redirect_uri)
+            client = self._clients[provider]
+
+            if not client.is_ready:
+                self._conversations[provider].ask(client.load_server_metadata)
+
+            sent = client.create_authorization_url(redirect_uri)
         except RecordsError as error:
             return _refused(target, error)
         except TROUBLES as error:
@@ -164,7 +192,8 @@ class OAuthBlueprint:
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         found = self._provider(provider)
-        answer = request.form if request.method == "POST" else request.args
+        count_view("oauth", "callback")
+        answer = _posted(found) if request.method == "POST" else request.args.to_dict()
         state = answer.get("state", "")
         kept = self._kept(provider, state)
 
@@ -175,7 +204,7 @@ class OAuthBlueprint:
             return _refused(target, NotAuthenticated(message))
 
         try:
-            response = self._logged_in(found, kept, answer.to_dict())
+            response = self._logged_in(found, kept, answer)
         except RecordsError as error:
             response = _refused(kept["target"], error)
 
@@ -193,7 +222,7 @@ class OAuthBlueprint:
         try:
             raw = {
                 **(_posted_profile(answer) if provider.posts_back else {}),
-                **in_time(
+                **self._conversations[provider.name].ask(
                     raw_profile,
                     self._clients[provider.name],
                     provider,
@@ -282,18 +311,35 @@ class OAuthBlueprint:
         return self._settings.providers[name]
 
 
+def _posted(provider: Provider) -> dict[str, str]:
+    """Return the answer that a provider lets the browser post.
+
+    :raises MethodNotAllowed: The provider answers in the address.
+    """
+    if not provider.posts_back:
+        error = MethodNotAllowed(f"{provider.title} does not answer by POST.")
+        error.headers["Allow"] = "GET, HEAD, OPTIONS"
+        raise error
+
+    request.max_content_length = min(request.max_content_length or MAX_FORM, MAX_FORM)
+    return t.cast("dict[str, str]", read_body(request, "create", FORM))
+
+
 def _posted_profile(answer: dict[str, str]) -> Record:
     """Return what comes with the first answer only, as the name at Apple."""
     try:
         name = json.loads(answer.get("user", "{}"))["name"]
         parts = [name.get("firstName"), name.get("lastName")]
         return {"name": " ".join(part for part in parts if part)}
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         # It is no more than a name to show.
         return {}
 
 
-def _trouble(provider: Provider, error: Exception) -> NotAuthenticated:
+def _trouble(provider: Provider, error: Exception) -> RecordsError:
+    if isinstance(error, TooBusy):
+        return Unavailable(BUSY.format(title=provider.title))
+
     # What a provider says of it may hold what it was sent.
     code = getattr(error, "error", None)
     known = code if isinstance(code, str) and CODE.fullmatch(code) else ""

@@ -46,6 +46,11 @@ SIGNED: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
     """A client of a provider that takes from its configuration what is understood."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the addresses of the provider are known."""
+        return not self._server_metadata_url or "_loaded_at" in self.server_metadata
+
     def load_server_metadata(self) -> Record:
         """Return the addresses of the provider, asked for once.
 
@@ -67,6 +72,60 @@ class Registry(OAuth):  # type: ignore[misc]  # it has no hints
     """The clients of an application."""
 
     oauth2_client_cls = ProviderClient
+
+
+class Conversations:
+    """Asks a provider in threads of their own, so that a slow one holds neither a login
+    for long nor all threads of the server.
+
+    :param most: How many run at once.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free = threading.BoundedSemaphore(most)
+
+    def ask(self, function: Callable[..., t.Any], *args: t.Any) -> t.Any:
+        """Return the result of a function, unless that takes too long. A slow one goes
+        on in its thread, and counts until it ends.
+
+        :param function: The function, which asks the provider.
+        :raises TooBusy: Too many are running.
+        :raises TimeoutError: It took too long.
+        """
+        if not self._free.acquire(blocking=False):
+            raise TooBusy
+
+        outcome: Record = {}
+
+        def run() -> None:
+            try:
+                outcome["result"] = function(*args)
+            except Exception as error:
+                outcome["error"] = error
+            finally:
+                self._free.release()
+
+        thread = threading.Thread(target=run, daemon=True)
+
+        try:
+            thread.start()
+        except RuntimeError:
+            self._free.release()
+            raise
+
+        thread.join(DEADLINE)
+
+        if "error" in outcome:
+            raise outcome["error"]
+
+        if "result" not in outcome:
+            raise TimeoutError
+
+        return outcome["result"]
+
+
+class TooBusy(Exception):
+    """As many conversations with a provider are running as there may be."""
 
 
 def client_options(provider: Provider) -> Record:
@@ -127,33 +186,6 @@ def raw_profile(
         raise ValueError("The profile is of somebody else.")
 
     return {**raw, **claims}
-
-
-def in_time(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-    """Return what a function gives, unless that takes too long.
-
-    :param function: What asks a provider. A slow one goes on in its own thread.
-    :raises TimeoutError: It took too long.
-    """
-    outcome: Record = {}
-
-    def run() -> None:
-        try:
-            outcome["result"] = function(*args)
-        except Exception as error:
-            outcome["error"] = error
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(DEADLINE)
-
-    if "error" in outcome:
-        raise outcome["error"]
-
-    if "result" not in outcome:
-        raise TimeoutError
-
-    return outcome["result"]
 
 
 def _metadata(said: t.Any) -> Record:

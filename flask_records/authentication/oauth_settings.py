@@ -22,6 +22,9 @@ URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 
+MAX_CONVERSATIONS: t.Final = 8
+"""The number of threads of a process that may wait for one provider, by default."""
+
 NO_ENDPOINTS = """\
 {place} is not known by name. It needs 'discovery_url', or 'authorize_url', \
 'access_url' and 'profile_url'.\
@@ -43,6 +46,9 @@ class OAuthSettings:
     base_url: str | None = None
     """The address of the application, if it is not to be taken from the request."""
 
+    max_conversations: int = MAX_CONVERSATIONS
+    """The number of threads of a process that may wait for one provider."""
+
     @classmethod
     def parse(cls, value: Mapping[str, t.Any], place: str) -> OAuthSettings:
         """Return what a setting says.
@@ -55,11 +61,14 @@ class OAuthSettings:
         redirect = _url_or_path(rest.pop("redirect", None), f"{place}['redirect']")
         origins = _origins(rest.pop("origins", None), f"{place}['origins']")
         base_url = _base_url(rest.pop("base_url", None), f"{place}['base_url']")
+        most = _count(
+            rest.pop("max_conversations", None), f"{place}['max_conversations']"
+        )
         providers = {
             name: _provider(name, said, f"{place}[{name!r}]")
             for name, said in rest.items()
         }
-        return cls(providers, Redirects(redirect, origins), base_url)
+        return cls(providers, Redirects(redirect, origins), base_url, most)
 
 
 def _provider(name: str, said: t.Any, place: str) -> Provider:
@@ -171,6 +180,16 @@ def _url_or_path(value: t.Any, place: str) -> str | None:
         return value
 
     return _url(value, place)
+
+
+def _count(value: t.Any, place: str) -> int:
+    if value is None:
+        return MAX_CONVERSATIONS
+
+    if type(value) is not int or value < 1:
+        raise RuntimeError(f"{place} must be a positive integer.")
+
+    return value
 
 
 def _origins(value: t.Any, place: str) -> tuple[str, ...]:

@@ -1,0 +1,390 @@
+"""What logins at providers may cost: requests, threads, bodies and cookies."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+import requests
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from flask_records.authentication import oauth_client
+from flask_records.authentication.oauth_client import Conversations
+from flask_records.authentication.oauth_client import TooBusy
+
+from .conftest import running
+from .oauth_providers import answer_of
+from .oauth_providers import error_of
+from .oauth_providers import HOME
+from .oauth_providers import make_app
+from .oauth_providers import Member
+from .oauth_providers import OpenIDProvider
+from .oauth_providers import Provider
+from .oauth_providers import serving_logins
+from .oauth_providers import Site
+from .realtime import wait_until
+from .test_gunicorn import environment
+from .test_gunicorn import remember
+from .test_gunicorn import ROOT
+
+BUSY = "Too many logins wait for Fake at the moment. Try again later."
+LOST = "The login took too long, or began in another browser. Try again."
+SILENT = "Other does not answer at the moment. Try again later."
+
+FORM_POST = {"params": {"response_mode": "form_post"}}
+
+
+@pytest.fixture(autouse=True)
+def no_access_log(caplog):
+    caplog.set_level(logging.WARNING, "werkzeug")
+
+
+@pytest.fixture
+def provider():
+    provider = Provider()
+
+    with running(provider) as provider.url:
+        yield provider
+
+
+# Limits by the address of the client
+
+
+def limited_client(limits=None, **config):
+    """A client of an application that counts."""
+    records = FlaskRecords(limiter=Limiter(get_remote_address))
+    records.add("users", SQLAlchemyService(Member, hidden=["password"]))
+    records.add("authentication", AuthenticationService())
+    provider = Provider()
+    provider.url = "https://provider.example"
+    config = {"RATELIMIT_STORAGE_URI": "memory://", "RECORDS_LIMITS": limits, **config}
+    return make_app({"fake": provider}, records=records, **config).test_client()
+
+
+def start(client, address="192.0.2.1"):
+    return client.get("/oauth/fake", environ_base={"REMOTE_ADDR": address})
+
+
+def connect(client):
+    return client.post("/oauth/fake", environ_base={"REMOTE_ADDR": "192.0.2.1"})
+
+
+def come_back(client):
+    environ = {"REMOTE_ADDR": "192.0.2.1"}
+    return client.get("/oauth/fake/callback", environ_base=environ)
+
+
+def statuses(call, *args, times):
+    return [call(*args).status_code for _ in range(times)]
+
+
+@pytest.mark.parametrize("call", [start, come_back])
+def test_a_client_gets_30_starts_and_30_answers_a_minute(call):
+    client = limited_client()
+
+    assert statuses(call, client, times=32) == [302] * 30 + [429] * 2
+
+
+def test_a_client_over_the_limit_is_told_when_to_try_again():
+    client = limited_client({"oauth.start": "1 per minute"})
+    start(client)
+
+    answer = start(client)
+
+    assert answer.json == {
+        "name": "TooManyRequests",
+        "message": "Too many requests: 1 per 1 minute at most.",
+        "code": 429,
+        "className": "too-many-requests",
+        "errors": {},
+    }
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert not {"Location", "Set-Cookie"} & set(answer.headers.keys())
+
+
+def test_starts_and_answers_count_apart_and_by_address():
+    limits = dict.fromkeys(["oauth.start", "oauth.callback"], "1 per minute")
+    client = limited_client(limits)
+
+    assert statuses(start, client, times=2) == [302, 429]
+    assert statuses(come_back, client, times=2) == [302, 429]
+    assert start(client, "192.0.2.2").status_code == 302
+
+
+@pytest.mark.parametrize("limits", [{"oauth.start": None}, {"oauth.start": ""}])
+def test_setting_removes_the_limit(limits):
+    assert statuses(start, limited_client(limits), times=40) == [302] * 40
+
+
+def test_without_a_limiter_nothing_is_counted(provider):
+    client = make_app({"fake": provider}).test_client()
+
+    assert statuses(start, client, times=40) == [302] * 40
+
+
+def test_a_misspelt_limit_of_oauth_is_an_error_at_the_start():
+    with pytest.raises(RuntimeError, match=re.escape("'oauth.begin'")):
+        limited_client({"oauth.begin": "1 per minute"})
+
+
+# Conversations with a provider
+
+
+class Waiting:
+    """An endpoint of a provider that waits until it may answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.count = 0
+        self.may_answer = threading.Event()
+
+    def __call__(self, request):
+        self.count += 1
+        assert self.may_answer.wait(10)
+        return self.answer(request)
+
+
+@contextmanager
+def waiting_logins(provider, site, count):
+    """Logins that wait for the profile of a provider, and their answers in the end."""
+    waiting = provider.answers["profile"] = Waiting(provider.profile)
+
+    with ThreadPoolExecutor(count) as pool:
+        logins = [pool.submit(new_browser(site).log_in) for _ in range(count)]
+        wait_until(lambda: waiting.count == count)
+
+        try:
+            yield logins
+        finally:
+            waiting.may_answer.set()
+
+
+def new_browser(site):
+    return Site(site.app, site.url, requests.Session())
+
+
+def test_only_so_many_logins_wait_for_a_provider(provider, tmp_path):
+    oauth = {"redirect": HOME, "max_conversations": 2}
+    url = f"sqlite:///{tmp_path}/logins.db"
+
+    with serving_logins({"fake": provider}, oauth, url=url) as site:
+        with waiting_logins(provider, site, 2) as logins:
+            refused = new_browser(site).log_in()
+            is_waiting = not any(login.done() for login in logins)
+
+        done = [login.result() for login in logins]
+        after = new_browser(site).log_in()
+
+    assert (is_waiting, answer_of(refused)) == (True, (HOME, {"error": BUSY}))
+    assert [error_of(answer) for answer in (*done, after)] == [None] * 3
+
+
+def test_without_a_redirect_a_login_too_many_is_503(provider):
+    with serving_logins({"fake": provider}, {"max_conversations": 1}) as site:
+        with waiting_logins(provider, site, 1):
+            refused = new_browser(site).log_in()
+
+    assert (refused.status_code, refused.json()["message"]) == (503, BUSY)
+
+
+def test_a_slow_provider_keeps_nobody_from_another_one(provider):
+    oauth = {"redirect": HOME, "max_conversations": 1}
+
+    with (
+        running(other := OpenIDProvider()) as other.url,
+        serving_logins({"fake": provider, "other": other}, oauth) as site,
+        waiting_logins(provider, site, 1),
+    ):
+        answer = new_browser(site).log_in(provider="other")
+
+    assert error_of(answer) is None
+
+
+def test_a_conversation_that_goes_on_counts_until_it_ends(monkeypatch):
+    monkeypatch.setattr(oauth_client, "DEADLINE", 0.05)
+    may_end, conversations = threading.Event(), Conversations(1)
+
+    with pytest.raises(TimeoutError):
+        conversations.ask(may_end.wait, 10)
+
+    with pytest.raises(TooBusy):
+        conversations.ask(str)
+
+    may_end.set()
+    wait_until(lambda: can_ask(conversations))
+
+
+def can_ask(conversations):
+    try:
+        return conversations.ask(str) == ""
+    except TooBusy:
+        return False
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, TimeoutError])
+def test_a_conversation_that_fails_counts_no_longer(error):
+    conversations = Conversations(1)
+
+    def fail():
+        raise error
+
+    for _ in range(3):
+        with pytest.raises(error):
+            conversations.ask(fail)
+
+
+# Bodies
+
+
+def callback(url, **body):
+    url = f"{url}/oauth/fake/callback"
+    return requests.post(url, allow_redirects=False, **body)
+
+
+def test_a_provider_that_does_not_post_gets_no_body_read(provider):
+    with serving_logins({"fake": provider}) as site:
+        answer = callback(site.url, data={"state": "x"})
+
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert answer.json()["message"] == "Fake does not answer by POST."
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"data": {"state": "x", "code": "c" * 2**16}}, 413),
+        ({"data": {"state": "x", "code": "c" * 2**20}}, 413),
+        ({"files": {"code": b"c" * 2**17}}, 400),
+        ({"json": {"state": "x"}}, 400),
+        ({}, 400),
+    ],
+    ids=["64 kB", "1 MB", "file", "JSON", "nothing"],
+)
+def test_an_answer_is_a_form_of_64_kb_at_most(provider, body, status):
+    provider.options = FORM_POST
+
+    with serving_logins({"fake": provider}) as site:
+        answer = callback(site.url, **body)
+
+    assert answer.status_code == status
+
+
+def test_an_answer_of_less_than_64_kb_is_read(provider):
+    provider.options = FORM_POST
+
+    with serving_logins({"fake": provider}) as site:
+        answer = callback(site.url, data={"state": "x", "code": "c" * 60_000})
+
+    assert answer_of(answer) == (HOME, {"error": LOST})
+
+
+@pytest.mark.parametrize("user", ["[" * 60_000, '{"name":' * 7_000], ids=["[", "{"])
+def test_a_name_that_nests_too_deep_keeps_nobody_out(provider, user):
+    provider.options = FORM_POST
+
+    with serving_logins({"fake": provider}) as site:
+        started = site.start()
+        url, _, query = site.authorize(started).partition("?")
+        fields = dict(pair.split("=") for pair in query.split("&"))
+        cookie = started.headers["Set-Cookie"].split(";")[0]
+        data, headers = {**fields, "user": user}, {"Cookie": cookie}
+        answer = requests.post(url, data=data, headers=headers, allow_redirects=False)
+
+    assert error_of(answer) is None
+
+
+# Behind gunicorn
+
+
+@contextmanager
+def silent_server():
+    """The address of a server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextmanager
+def gunicorn(folder, fake_url, other_url):
+    """The address of a gunicorn with 12 threads that serves the application."""
+    options = "--bind 127.0.0.1:0 --worker-class gthread --threads 12"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", *options.split()]
+        + ["--graceful-timeout", "1", "tests.oauth_app:create_app()"],
+        cwd=ROOT,
+        env={
+            **environment(f"sqlite:///{folder}/oauth.db", folder),
+            **{"FAKE_URL": fake_url, "OTHER_URL": other_url, "WEB_CONCURRENCY": "1"},
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    log = []
+    started = threading.Event()
+    reader = threading.Thread(target=remember, args=(process.stdout, log, started))
+    reader.start()
+
+    try:
+        assert started.wait(30), "".join(log)
+        yield re.search(r"http://\S+", "".join(log))[0]
+    finally:
+        process.terminate()
+        process.wait(15)
+        reader.join()
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    provider = Provider()
+
+    with (
+        running(provider) as provider.url,
+        silent_server() as silent,
+        gunicorn(tmp_path_factory.mktemp("oauth"), provider.url, silent) as url,
+    ):
+        yield url
+
+
+def test_a_silent_provider_does_not_hold_the_threads_of_a_worker(server):
+    def begin(number):
+        return requests.get(f"{server}/oauth/other", allow_redirects=False)
+
+    with ThreadPoolExecutor(60) as pool:
+        starts = [pool.submit(begin, number) for number in range(60)]
+        wait_until(lambda: sum(one.done() for one in starts) >= 40)
+        began = time.monotonic()
+        others = [requests.get(f"{server}/secrets") for _ in range(20)]
+        seconds = time.monotonic() - began
+        is_hanging = not all(one.done() for one in starts)
+
+    errors = {error_of(one.result()) for one in starts}
+    assert (is_hanging, seconds < 1) == (True, True)
+    assert {answer.status_code for answer in others} == {401}
+    assert errors == {SILENT, BUSY.replace("Fake", "Other")}
+
+
+def test_an_answer_of_unknown_length_is_read_up_to_64_kb(server):
+    def chunks():
+        yield b"state=x&code="
+        yield from [b"x" * 1024] * 1024
+
+    answer = requests.post(
+        f"{server}/oauth/other/callback",
+        data=chunks(),
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+
+    assert answer.status_code == 413
