@@ -892,13 +892,13 @@ def test_a_login_has_ten_minutes(site, monkeypatch, age, error):
     assert error_of(answer) == error
 
 
-def test_cookie_is_for_the_callback_and_no_script(site):
+def test_cookie_is_for_logins_and_no_script(site):
     cookie = site.start().headers["Set-Cookie"]
 
     assert set(cookie.split("; ")[2:]) == {
         "Max-Age=600",
         "HttpOnly",
-        "Path=/oauth/fake/callback",
+        "Path=/oauth",
         "SameSite=Lax",
     }
 
@@ -1180,7 +1180,7 @@ def test_callback_behind_a_proxy_is_that_of_the_proxy(provider):
         started = site.start(headers=FORWARDED)
 
     assert callback_of(started) == "https://app.example/sub/oauth/fake/callback"
-    assert {"Secure", "Path=/sub/oauth/fake/callback"} <= set(
+    assert {"Secure", "Path=/sub/oauth"} <= set(
         started.headers["Set-Cookie"].split("; ")
     )
 

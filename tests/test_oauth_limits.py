@@ -305,6 +305,60 @@ def test_a_name_that_nests_too_deep_keeps_nobody_out(provider, user):
     assert error_of(answer) is None
 
 
+# Cookies
+
+
+def logins_of(browser):
+    """The cookies of logins that a browser has, the oldest first."""
+    cookies = [one for one in browser.cookies if one.name.startswith("records_login_")]
+    return sorted((one.name, one.value) for one in cookies)
+
+
+def test_a_browser_keeps_the_last_five_logins(provider):
+    with serving_logins({"fake": provider}) as site:
+        addresses = [site.authorize(site.start()) for _ in range(8)]
+        count = len(logins_of(site.browser))
+        errors = [error_of(site.visit(address)) for address in addresses]
+
+    assert count == 5
+    assert errors == [LOST] * 3 + [None] * 5
+    assert logins_of(site.browser) == []
+
+
+def test_logins_of_all_providers_count_together(provider):
+    with (
+        running(other := OpenIDProvider()) as other.url,
+        serving_logins({"fake": provider, "other": other}) as site,
+    ):
+        for number in range(8):
+            site.start(provider=("fake", "other")[number % 2])
+
+    assert len(logins_of(site.browser)) == 5
+
+
+def test_large_logins_leave_room_for_fewer(provider):
+    noise = "".join(f"{number:x}" for number in range(0, 100_000, 333))[:1400]
+
+    with serving_logins({"fake": provider}) as site:
+        started = [site.start(f"?note={number}{noise}") for number in range(8)]
+        answer = site.visit(site.authorize(started[-1]))
+
+    header = sum(len(f"{name}={value}; ") for name, value in logins_of(site.browser))
+    assert (header < 4200, error_of(answer)) == (True, None)
+
+
+def test_cookies_of_others_are_left_alone(provider):
+    others = {"session": "x", "records_login_": "x", "records_login_x_y": "x"}
+
+    with serving_logins({"fake": provider}) as site:
+        site.browser.cookies.update(others)
+
+        for _ in range(8):
+            site.start()
+
+    assert others.items() <= site.browser.cookies.get_dict().items()
+
+
 # Behind gunicorn
 
 
@@ -388,3 +442,14 @@ def test_an_answer_of_unknown_length_is_read_up_to_64_kb(server):
     )
 
     assert answer.status_code == 413
+
+
+def test_a_browser_that_abandons_logins_can_still_log_in(server):
+    """Gunicorn refuses a request with a header of 8 kB."""
+    with requests.Session() as browser:
+        site = Site(None, server, browser)
+        started = [site.start(f"?redirect=/{number}") for number in range(40)]
+        answer = site.follow(site.follow(started[-1]))
+
+    assert {one.status_code for one in started} == {302}
+    assert (answer_of(answer)[0], error_of(answer)) == (f"{HOME}/39", None)

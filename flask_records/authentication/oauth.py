@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import typing as t
-from urllib.parse import urlsplit
 
 from authlib.common.errors import AuthlibBaseError
 from flask import Blueprint
@@ -14,8 +12,6 @@ from flask import current_app
 from flask import request
 from flask import Response
 from flask import url_for
-from itsdangerous import BadData
-from itsdangerous import URLSafeTimedSerializer
 from joserfc.errors import JoseError
 from requests import RequestException
 
@@ -38,6 +34,7 @@ from .oauth_client import ProviderClient
 from .oauth_client import raw_profile
 from .oauth_client import Registry
 from .oauth_client import TooBusy
+from .oauth_cookies import LoginCookies
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAuthLogin
 from .redirects import with_answer
@@ -54,12 +51,6 @@ if t.TYPE_CHECKING:
     from .oauth_strategy import OAuthStrategy
     from .providers import Provider
     from .service import AuthenticationService
-
-LIFETIME: t.Final = 10 * 60
-"""How many seconds a user has to log in at the provider."""
-
-MAX_COOKIE: t.Final = 3800
-"""How many characters of a login can be kept. Browsers drop larger cookies."""
 
 MAX_FORM: t.Final = 64 * 1024
 """How many bytes an answer has at most that a provider lets the browser post."""
@@ -118,7 +109,7 @@ class OAuthBlueprint:
     ) -> None:
         self._service = service
         self._settings = settings
-        self._states = _serializer(app, service)
+        self._cookies = LoginCookies(app, service)
         registry = Registry()
         self._clients: dict[str, ProviderClient] = {
             name: registry.register(name, **client_options(provider))
@@ -158,59 +149,43 @@ class OAuthBlueprint:
                 self._conversations[provider].ask(client.load_server_metadata)
 
             sent = client.create_authorization_url(redirect_uri)
+            response = _redirect(sent["url"])
+            login = {
+                "provider": provider,
+                "state": sent["state"],
+                "nonce": sent.get("nonce"),
+                "code_verifier": sent["code_verifier"],
+                "redirect_uri": redirect_uri,
+                "target": target,
+                "link": link,
+                "query": query,
+            }
+            self._cookies.add(response, login, posts_back=found.posts_back)
         except RecordsError as error:
             return _refused(target, error)
         except TROUBLES as error:
             return _refused(target, _trouble(found, error))
 
-        kept = {
-            "provider": provider,
-            "nonce": sent.get("nonce"),
-            "code_verifier": sent["code_verifier"],
-            "redirect_uri": redirect_uri,
-            "target": target,
-            "link": link,
-            "query": query,
-        }
-        text = str(self._states.dumps({"state": sent["state"], **kept}))
-
-        if len(text) > MAX_COOKIE:
-            return _refused(target, BadRequest("The query of the login is too long."))
-
-        response = _redirect(sent["url"])
-        response.set_cookie(
-            _cookie_name(sent["state"]),
-            text,
-            max_age=LIFETIME,
-            path=urlsplit(redirect_uri).path,
-            httponly=True,
-            # A form that another site posts comes with no other cookies.
-            samesite="None" if found.posts_back else "Lax",
-            secure=found.posts_back or redirect_uri.startswith("https:"),
-        )
         return response
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         found = self._provider(provider)
         count_view("oauth", "callback")
         answer = _posted(found) if request.method == "POST" else request.args.to_dict()
-        state = answer.get("state", "")
-        kept = self._kept(provider, state)
+        login = self._cookies.find(provider, answer.get("state", ""))
 
-        if kept is None:
+        if login is None:
             # Some providers leave out the state when they deny.
             message = DENIED if "error" in answer else LOST
             target = self._settings.redirects.target("")
             return _refused(target, NotAuthenticated(message))
 
         try:
-            response = self._logged_in(found, kept, answer)
+            response = self._logged_in(found, login, answer)
         except RecordsError as error:
-            response = _refused(kept["target"], error)
+            response = _refused(login["target"], error)
 
-        # A state is good for one answer.
-        path = urlsplit(kept["redirect_uri"]).path
-        response.delete_cookie(_cookie_name(state), path=path)
+        self._cookies.remove(response, login)
         return response
 
     def _logged_in(
@@ -293,17 +268,6 @@ class OAuthBlueprint:
         path = url_for("records_oauth.callback", provider=provider)
         return base.rstrip("/") + path.removeprefix(request.script_root)
 
-    def _kept(self, provider: str, state: str) -> Record | None:
-        text = request.cookies.get(_cookie_name(state), "")
-
-        try:
-            kept = t.cast("Record", self._states.loads(text, max_age=LIFETIME))
-        except BadData:
-            return None
-
-        is_same = (kept["provider"], kept["state"]) == (provider, state)
-        return kept if is_same else None
-
     def _provider(self, name: str) -> Provider:
         if name not in self._settings.providers:
             raise NotFound(f"There is no login with '{name}'.")
@@ -364,26 +328,6 @@ def _redirect(url: str) -> Response:
     response = empty(302)
     response.location = url
     return response
-
-
-def _cookie_name(state: str) -> str:
-    return f"records_oauth_{hashlib.sha256(state.encode()).hexdigest()[:16]}"
-
-
-def _serializer(app: Flask, service: AuthenticationService) -> URLSafeTimedSerializer:
-    keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
-    settings = service.settings_of(app)
-
-    if not app.secret_key:
-        secret = settings.tokens.signing_key
-
-        if not isinstance(secret, (str, bytes)):
-            raise RuntimeError(f"{settings.name}['oauth'] needs SECRET_KEY.")
-
-        keys = [secret]
-
-    # The last key signs.
-    return URLSafeTimedSerializer(keys[::-1], salt="flask-records oauth")
 
 
 def _keep_private(response: Response) -> Response:

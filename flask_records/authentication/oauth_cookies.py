@@ -1,0 +1,162 @@
+"""The signed cookies in which a browser keeps the logins that are under way."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import typing as t
+from urllib.parse import urlsplit
+
+from flask import request
+from itsdangerous import BadData
+from itsdangerous import URLSafeTimedSerializer
+
+from ..errors import BadRequest
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Flask
+    from flask import Response
+
+    from ..typing import Record
+    from .service import AuthenticationService
+
+LIFETIME: t.Final = 10 * 60
+"""How many seconds a user has to log in at the provider."""
+
+MAX_LOGINS: t.Final = 5
+"""How many logins of one browser are under way at most."""
+
+MAX_COOKIE: t.Final = 3800
+"""How many characters of a login can be kept. Browsers drop larger cookies."""
+
+MAX_COOKIES: t.Final = 4096
+"""How many characters all of them have at most. Servers refuse larger headers."""
+
+NAME = re.compile(r"records_login_[0-9a-f]{11}_[0-9a-f]{16}")
+"""The name of a login: when it began, and a hash of its state."""
+
+
+class LoginCookies:
+    """Keeps each login in a cookie of its own, so that several tabs do not disturb each
+    other, and only the last few of them, since many are abandoned.
+
+    :param app: The application.
+    :param service: The authentication service.
+    :raises RuntimeError: There is nothing to sign with.
+    """
+
+    def __init__(self, app: Flask, service: AuthenticationService) -> None:
+        self._serializer = serializer_of(app, service, "flask-records oauth")
+
+    def add(self, response: Response, login: Record, *, posts_back: bool) -> None:
+        """Keep a login until its user comes back, and forget the oldest ones beyond the
+        bounds.
+
+        :param response: The response that sends the user to the provider.
+        :param login: The login, with its ``state`` and its ``redirect_uri``.
+        :param posts_back: Whether the provider lets the browser post the answer.
+        :raises BadRequest: The login is too large for a cookie.
+        """
+        text = str(self._serializer.dumps(login))
+
+        if len(text) > MAX_COOKIE:
+            raise BadRequest("The query of the login is too long.")
+
+        now = time.time_ns() // 1_000_000
+        name = f"records_login_{now:011x}_{_hash(login['state'])}"
+        path = _path_of(login)
+        response.set_cookie(
+            name,
+            text,
+            max_age=LIFETIME,
+            path=path,
+            httponly=True,
+            # A form that another site posts comes with no other cookies.
+            samesite="None" if posts_back else "Lax",
+            secure=posts_back or login["redirect_uri"].startswith("https:"),
+        )
+
+        for old in _beyond_bounds(len(name) + len(text)):
+            response.delete_cookie(old, path)
+
+    def find(self, provider: str, state: str) -> Record | None:
+        """Return the login that an answer of a provider belongs to, if it began in this
+        browser some minutes ago.
+
+        :param provider: The name of the provider.
+        :param state: The state of the answer.
+        """
+        text = next((request.cookies[name] for name in _names_of(state)), "")
+
+        try:
+            login = t.cast("Record", self._serializer.loads(text, max_age=LIFETIME))
+        except BadData:
+            return None
+
+        is_same = (login["provider"], login["state"]) == (provider, state)
+        return login if is_same else None
+
+    def remove(self, response: Response, login: Record) -> None:
+        """Forget a login: a state is good for one answer.
+
+        :param response: The response to the answer.
+        :param login: The login.
+        """
+        for name in _names_of(login["state"]):
+            response.delete_cookie(name, _path_of(login))
+
+
+def serializer_of(
+    app: Flask, service: AuthenticationService, salt: str
+) -> URLSafeTimedSerializer:
+    """Return what signs the cookies of one purpose.
+
+    :param app: The application.
+    :param service: The authentication service, whose secret signs if the application
+        has none.
+    :param salt: The purpose.
+    :raises RuntimeError: There is nothing to sign with.
+    """
+    keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
+    settings = service.settings_of(app)
+
+    if not app.secret_key:
+        secret = settings.tokens.signing_key
+
+        if not isinstance(secret, (str, bytes)):
+            raise RuntimeError(f"{settings.name}['oauth'] needs SECRET_KEY.")
+
+        keys = [secret]
+
+    # The last key signs.
+    return URLSafeTimedSerializer(keys[::-1], salt=salt)
+
+
+def _beyond_bounds(size: int) -> Iterator[str]:
+    """Yield the names of the logins that are too many beside a new one."""
+    names = sorted(filter(NAME.fullmatch, request.cookies), reverse=True)
+
+    for count, name in enumerate(names, start=2):
+        size += len(name) + len(request.cookies[name])
+
+        if count > MAX_LOGINS or size > MAX_COOKIES:
+            yield name
+
+
+def _names_of(state: str) -> list[str]:
+    names = filter(NAME.fullmatch, request.cookies)
+    return [name for name in names if name.endswith(f"_{_hash(state)}")]
+
+
+def _path_of(login: Record) -> str:
+    """Return the path of all views of OAuth, so that the start of a login sees the
+    others.
+    """
+    return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
+
+
+def _hash(state: str) -> str:
+    return hashlib.sha256(state.encode()).hexdigest()[:16]
