@@ -299,8 +299,20 @@ class Site:
 
     def log_in(self, query="", provider="fake", **options):
         """Return the answer that a login at a provider ends with."""
-        answer = self.start(query, provider, **options)
+        return self.finish(self.start(query, provider, **options))
 
+    def connect(self, token, provider="fake", **options):
+        """Return the answer to the user of a token who asks for a one-time address."""
+        url = f"{self.url}/oauth/{provider}"
+        return self.browser.post(url, headers=bearer(token), **options)
+
+    def link(self, token, provider="fake", **options):
+        """Return the end of a login that the user of a token connects."""
+        address = self.connect(token, provider, **options).json()["url"]
+        return self.finish(self.visit(address))
+
+    def finish(self, answer):
+        """Return the answer that a login ends with that has begun."""
         while "#" not in answer.headers.get("Location", "#"):
             answer = self.follow(answer)
 

@@ -23,13 +23,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
 from flask_records import Forbidden
-from flask_records import TableRevocations
 from flask_records.authentication.oauth_strategy import OAuthStrategy
 
 from .authentication import API_KEY
-from .authentication import bearer
 from .authentication import SECRET
-from .authentication import signed
 from .conftest import running
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
@@ -46,7 +43,6 @@ from .oauth_providers import Member
 from .oauth_providers import moved
 from .oauth_providers import OpenIDProvider
 from .oauth_providers import Provider
-from .oauth_providers import RevokedToken
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_providers import StrictMember
@@ -279,129 +275,6 @@ def test_other_parameters_reach_hooks_and_no_url(site, records):
     assert "i-42" not in end.headers["Location"]
 
 
-# Linking
-
-
-def test_login_with_a_token_is_linked_to_its_user(site):
-    id, token = site.register(email="ann@example.com", name="Ann")
-
-    answer = site.log_in(f"?feathers_token={token}")
-
-    ann = {**ADA_USER, "id": id, "email": "ann@example.com", "name": "Ann"}
-    assert site.users() == [ann]
-    assert site.caller(token_of(answer)) == ann
-
-
-def test_linked_profile_logs_its_user_in(site):
-    id, token = site.register(email="ann@example.com")
-    site.log_in(f"?feathers_token={token}")
-
-    answer = site.log_in()
-
-    assert site.caller(token_of(answer))["id"] == id
-    assert len(site.users()) == 1
-
-
-def test_users_are_linked_whatever_their_id_is(provider):
-    with serving_logins({"fake": provider}, records=make_members(StrictMember)) as site:
-        id, token = site.register(email="ann@example.com")
-
-        answer = site.log_in(f"?feathers_token={token}")
-
-        assert answer.status_code == 302
-        assert site.caller(token_of(answer))["id"] == id
-
-
-def test_profile_of_another_user_is_not_linked(site):
-    site.log_in()
-    id, token = site.register(email="ann@example.com")
-    before = site.users()
-
-    answer = site.log_in(f"?feathers_token={token}")
-
-    assert answer_of(answer) == (HOME, {"error": PROFILE_TAKEN})
-    assert site.users() == before
-
-
-def test_email_of_a_local_user_is_an_error_and_never_a_link(site):
-    site.register(email=ADA["email"])
-    before = site.users()
-
-    answer = site.log_in()
-
-    assert answer_of(answer) == (HOME, {"error": EMAIL_TAKEN})
-    assert site.users() == before
-
-
-def test_token_of_a_user_who_was_removed_links_nothing(site):
-    id, token = site.register(email="ann@example.com")
-    started = site.authorize(site.start(f"?feathers_token={token}"))
-
-    with site.app.app_context():
-        site.app.extensions["records"]["users"].remove(id)
-
-    answers = [site.visit(started), site.log_in(f"?feathers_token={token}")]
-
-    assert all(error_of(answer) for answer in answers)
-    assert site.users() == []
-
-
-@pytest.mark.parametrize(
-    ("token", "message"),
-    [
-        ("", "jwt malformed"),
-        ("nonsense", "jwt malformed"),
-        (signed(exp=1), "jwt expired"),
-        (signed(key="t" * 32), "invalid signature"),
-        (signed(aud="elsewhere", exp=2**40), "jwt audience invalid. expected: "),
-        (signed(sub="99", exp=2**40), "The user of the token is gone."),
-    ],
-)
-def test_a_token_that_is_not_valid_links_nothing(site, token, message):
-    answer = site.start(f"?feathers_token={token}")
-
-    assert answer_of(answer)[0] == HOME
-    assert error_of(answer).startswith(message)
-    assert "Set-Cookie" not in answer.headers
-
-
-def test_a_token_that_was_revoked_links_nothing(provider):
-    records = make_members(revocations=TableRevocations(RevokedToken))
-
-    with serving_logins({"fake": provider}, records=records) as site:
-        id, token = site.register(email="ann@example.com")
-        site.browser.delete(f"{site.url}/authentication", headers=bearer(token))
-
-        answer = site.start(f"?feathers_token={token}")
-
-    assert error_of(answer) == "jwt revoked"
-
-
-@pytest.mark.parametrize(
-    "referer", [None, "https://evil.example/", "https://app.example.evil.example/"]
-)
-def test_another_site_links_nothing(site, referer):
-    id, token = site.register(email="ann@example.com")
-    headers = {"Sec-Fetch-Site": "cross-site", "Referer": referer}
-
-    answer = site.start(f"?feathers_token={token}", headers=headers)
-
-    assert error_of(answer) == "Another site can't connect a login."
-
-
-@pytest.mark.parametrize(
-    ("origin", "referer"),
-    [("same-origin", None), ("same-site", None), ("none", None), ("cross-site", HOME)],
-)
-def test_own_pages_link(site, origin, referer):
-    id, token = site.register(email="ann@example.com")
-    headers = {"Sec-Fetch-Site": origin, "Referer": referer}
-
-    answer = site.log_in(f"?feathers_token={token}", headers=headers)
-
-    assert site.caller(token_of(answer))["id"] == id
-
-
 def test_another_site_may_begin_a_login(site):
     answer = site.log_in(headers={"Sec-Fetch-Site": "cross-site"})
 
@@ -487,7 +360,7 @@ def test_an_id_that_does_not_fit_is_an_error(site, provider):
     id, token = site.register(email="ann@example.com")
     before = site.users()
 
-    answers = [site.log_in(), site.log_in(f"?feathers_token={token}")]
+    answers = [site.log_in(), site.link(token)]
 
     assert all(error_of(answer) for answer in answers)
     assert site.users() == before
@@ -1044,7 +917,7 @@ def test_without_a_redirect_errors_are_json(json_site, provider):
     del provider.answers["token"], provider.answers["profile"]
     json_site.register(email=ADA["email"])
     taken = json_site.log_in()
-    unlinked = json_site.start("?feathers_token=x")
+    unlinked = json_site.connect("x")
 
     answers = [wrong, nonsense, silent, taken, unlinked]
     assert [(answer.status_code, answer.json()["message"]) for answer in answers] == [
@@ -1265,7 +1138,7 @@ def test_a_login_logs_no_secret(site, provider, caplog):
     caplog.set_level(logging.INFO)
     id, token = site.register(email="ann@example.com")
 
-    tokens = [token, token_of(site.log_in(f"?feathers_token={token}"))]
+    tokens = [token, token_of(site.link(token))]
 
     assert not any(one in caplog.text for one in [*secrets_of(provider), *tokens])
 

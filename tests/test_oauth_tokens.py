@@ -126,12 +126,17 @@ def mock_site(mock, records):
         yield site
 
 
-def log_in_at_form(site, sub, query=""):
+def log_in_at_form(site, sub, started=None):
     """Return the answer to a login with the provider's form."""
-    form = site.follow(site.start(query))
+    form = site.follow(started or site.start())
     assert (form.status_code, 'name="sub"' in form.text) == (200, True)
     back = site.browser.post(form.url, data={"sub": sub}, allow_redirects=False)
     return site.follow(back)
+
+
+def start_with(site, token):
+    """Return where a login begins that the user of a token connects."""
+    return site.visit(site.connect(token).json()["url"])
 
 
 def test_login_makes_a_user_of_the_claims(mock_site):
@@ -176,7 +181,7 @@ def test_email_is_kept_if_it_is_verified(mock, mock_site, verified, email):
 def test_login_is_linked_to_the_user_of_a_token(mock_site):
     id, token = mock_site.register(email="ann@example.com", name="Ann")
 
-    answer = log_in_at_form(mock_site, "ada", f"?feathers_token={token}")
+    answer = log_in_at_form(mock_site, "ada", start_with(mock_site, token))
 
     ann = {"id": id, "email": "ann@example.com", "name": "Ann", "fakeId": "ada"}
     assert mock_site.users() == [{**ADA_USER, **ann}]
@@ -185,7 +190,7 @@ def test_login_is_linked_to_the_user_of_a_token(mock_site):
 
 def test_linked_login_needs_no_token_any_more(mock_site):
     id, token = mock_site.register(email="ann@example.com")
-    log_in_at_form(mock_site, "ada", f"?feathers_token={token}")
+    log_in_at_form(mock_site, "ada", start_with(mock_site, token))
 
     answer = log_in_at_form(mock_site, "ada")
 

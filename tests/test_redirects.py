@@ -76,7 +76,8 @@ def make_client(oauth):
 def end(client, redirect):
     """Return the answer of a login that fails at once, with a token that is none."""
     text = quote(redirect, safe="", errors="replace")
-    return client.get(f"/oauth/fake?feathers_token=none&redirect={text}")
+    url = f"/oauth/fake?feathers_token=none&redirect={text}"
+    return client.get(url, headers={"Sec-Fetch-Site": "same-origin"})
 
 
 def place_of(answer):
@@ -359,34 +360,6 @@ def test_message_is_encoded():
     assert location == (
         "/#error=It%27s%2050%25%20%26%20%3Cb%3E%231%3C%2Fb%3E%0D%0A%C3%BCber%3F"
     )
-
-
-@pytest.mark.parametrize(
-    ("url", "allowed"),
-    [
-        ("https://app.example/page", True),
-        ("https://app.example", True),
-        ("https://www.example/", True),
-        ("https://app.example.evil.test/", False),
-        ("https://app.example@evil.test/", False),
-        ("http://app.example/", False),
-        ("https://evil.test/https://app.example", False),
-        ("about:blank", False),
-        ("null", False),
-        ("/page", False),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_pages_of_allowed_origins_may_connect_a_login(url, allowed):
-    redirects = Redirects("https://app.example/login", ("https://www.example",))
-
-    assert redirects.allows(url) is allowed
-
-
-def test_nothing_is_allowed_without_an_address():
-    assert not Redirects().allows("https://app.example")
-    assert not Redirects("/").allows("/")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from ..errors import NotAuthenticated
 from ..errors import NotFound
 from ..errors import RecordsError
 from ..errors import Unavailable
+from ..http.body import parse_json
 from ..http.body import read_body
 from ..http.formatter import dumps
 from ..http.formatter import empty
@@ -34,6 +35,7 @@ from .oauth_client import ProviderClient
 from .oauth_client import raw_profile
 from .oauth_client import Registry
 from .oauth_client import TooBusy
+from .oauth_connect import Connections
 from .oauth_cookies import LoginCookies
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAuthLogin
@@ -52,13 +54,13 @@ if t.TYPE_CHECKING:
     from .providers import Provider
     from .service import AuthenticationService
 
-MAX_FORM: t.Final = 64 * 1024
-"""How many bytes an answer has at most that a provider lets the browser post."""
+MAX_BODY: t.Final = 64 * 1024
+"""How many bytes a body has at most."""
 
 FORM: t.Final[Mapping[str, BodyParser]] = {
     "application/x-www-form-urlencoded": lambda request: request.form.to_dict()
 }
-"""The parser of such an answer."""
+"""The parser of an answer that a provider lets the browser post."""
 
 CODE = re.compile("[a-z_]{1,40}")
 """What an error of OAuth is called."""
@@ -95,8 +97,8 @@ TROUBLES: tuple[type[Exception], ...] = (
 
 
 class OAuthBlueprint:
-    """Makes the two views of an authentication service for one application: see the
-    last two rows of section 4.1 of the specification.
+    """Makes the views of an authentication service for one application: see the last
+    two rows of section 4.1 of the specification, and one to connect a login.
 
     :param app: The application, which has a secret key.
     :param service: The authentication service.
@@ -110,6 +112,7 @@ class OAuthBlueprint:
         self._service = service
         self._settings = settings
         self._cookies = LoginCookies(app, service)
+        self._connections = Connections(app, service)
         registry = Registry()
         self._clients: dict[str, ProviderClient] = {
             name: registry.register(name, **client_options(provider))
@@ -129,43 +132,86 @@ class OAuthBlueprint:
         blueprint = Blueprint("records_oauth", __package__, url_prefix=path)
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
+            "/<provider>", "connect", self._connect, methods=["POST"]
+        )
+        blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
         blueprint.after_request(_keep_private)
         return blueprint
+
+    def _connect(self, provider: str) -> ResponseReturnValue:
+        self._provider(provider)
+        count_view("oauth", "start")
+        claims = self._connections.caller()
+        query = self._connect_query()
+        response = Response(status=201, mimetype=JSON)
+        url = self._url("start", provider)
+        address = self._connections.add_address(response, url, claims, query)
+        response.data = dumps({"url": address})
+        return response
+
+    def _connect_query(self) -> dict[str, str]:
+        """Return the parameters of a one-time address that the caller asks for."""
+        if request.args:
+            raise BadRequest("Send 'redirect' in the body.")
+
+        if not request.content_length and "Transfer-Encoding" not in request.headers:
+            return {}
+
+        data = _body({JSON: parse_json})
+        query = data if isinstance(data, dict) else {"": data}
+        redirect = query.get("redirect", "")
+
+        if query.keys() - {"redirect"} or not isinstance(redirect, str):
+            raise BadRequest("The body must be an object with 'redirect', or nothing.")
+
+        self._settings.redirects.target(redirect)
+        return {"redirect": redirect} if redirect else {}
 
     def _start(self, provider: str) -> ResponseReturnValue:
         found = self._provider(provider)
         count_view("oauth", "start")
         query = request.args.to_dict()
         target = self._settings.redirects.target(query.pop("redirect", ""))
+        url = self._url("start", provider)
 
         try:
-            link = self._link(query.pop("feathers_token", None))
-            redirect_uri = self._callback_url(provider)
-            client = self._clients[provider]
+            link = self._connections.take(url, query)
+            response = self._sent_away(found, target, link, query)
+        except RecordsError as error:
+            response = _refused(target, error)
 
+        self._connections.remove_address(response, url)
+        return response
+
+    def _sent_away(
+        self, provider: Provider, target: str | None, link: Record | None, query: Record
+    ) -> Response:
+        """Return the response that sends a user to a provider."""
+        client = self._clients[provider.name]
+        redirect_uri = self._url("callback", provider.name)
+
+        try:
             if not client.is_ready:
-                self._conversations[provider].ask(client.load_server_metadata)
+                self._conversations[provider.name].ask(client.load_server_metadata)
 
             sent = client.create_authorization_url(redirect_uri)
             response = _redirect(sent["url"])
-            login = {
-                "provider": provider,
-                "state": sent["state"],
-                "nonce": sent.get("nonce"),
-                "code_verifier": sent["code_verifier"],
-                "redirect_uri": redirect_uri,
-                "target": target,
-                "link": link,
-                "query": query,
-            }
-            self._cookies.add(response, login, posts_back=found.posts_back)
-        except RecordsError as error:
-            return _refused(target, error)
         except TROUBLES as error:
-            return _refused(target, _trouble(found, error))
+            raise _trouble(provider, error) from error
 
+        login = {
+            "provider": provider.name,
+            "state": sent["state"],
+            "nonce": sent.get("nonce"),
+            "code_verifier": sent["code_verifier"],
+            "redirect_uri": redirect_uri,
+            "target": target,
+            "link": link,
+            "query": query,
+        }
+        self._cookies.add(response, login, posts_back=provider.posts_back)
         return response
 
     def _callback(self, provider: str) -> ResponseReturnValue:
@@ -245,27 +291,14 @@ class OAuthBlueprint:
 
         return error
 
-    def _link(self, token: str | None) -> t.Any:
-        """Return the identifier of the user who wants his account linked."""
-        if token is None:
-            return None
-
-        # Another site could link the visitor's login to an account of its own.
-        if request.headers.get("Sec-Fetch-Site") == "cross-site" and (
-            not self._settings.redirects.allows(request.referrer)
-        ):
-            raise BadRequest("Another site can't connect a login.")
-
-        payload = self._service.verify_token(token)
-        return str(self._service.get_user(payload["sub"])[self._service.id])
-
-    def _callback_url(self, provider: str) -> str:
-        base = self._settings.base_url
+    def _url(self, view: str, provider: str) -> str:
+        """Return the address of a view, as browsers and providers see it."""
+        endpoint, base = f"records_oauth.{view}", self._settings.base_url
 
         if base is None:
-            return url_for("records_oauth.callback", provider=provider, _external=True)
+            return url_for(endpoint, provider=provider, _external=True)
 
-        path = url_for("records_oauth.callback", provider=provider)
+        path = url_for(endpoint, provider=provider)
         return base.rstrip("/") + path.removeprefix(request.script_root)
 
     def _provider(self, name: str) -> Provider:
@@ -285,8 +318,12 @@ def _posted(provider: Provider) -> dict[str, str]:
         error.headers["Allow"] = "GET, HEAD, OPTIONS"
         raise error
 
-    request.max_content_length = min(request.max_content_length or MAX_FORM, MAX_FORM)
-    return t.cast("dict[str, str]", read_body(request, "create", FORM))
+    return t.cast("dict[str, str]", _body(FORM))
+
+
+def _body(parsers: Mapping[str, BodyParser]) -> t.Any:
+    request.max_content_length = min(request.max_content_length or MAX_BODY, MAX_BODY)
+    return read_body(request, "create", parsers)
 
 
 def _posted_profile(answer: dict[str, str]) -> Record:

@@ -11,7 +11,6 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..query import Fields
-    from ..typing import Id
     from ..typing import Record
     from .providers import Profile
     from .providers import Provider
@@ -27,8 +26,8 @@ class OAuthLogin(t.NamedTuple):
     raw: Record
     """The profile as the provider sent it."""
 
-    link: Id = None
-    """The identifier of the user that the profile is to be linked to."""
+    link: Record | None = None
+    """The claims of the access token whose user wants the login connected."""
 
 
 SHOWN: t.Final = ("name", "avatar")
@@ -94,7 +93,8 @@ class OAuthStrategy:
         :param service: The authentication service.
         :param data: The name of the strategy.
         :param params: What accompanies the call, with the login in ``extra``.
-        :raises NotAuthenticated: There was no login at the provider.
+        :raises NotAuthenticated: There was no login at the provider, or the token that
+            the login is to be connected by is not valid any more.
         :raises Conflict: The email belongs to another user, or the profile does.
         """
         login: OAuthLogin | None = params.extra.get(LOGIN)
@@ -117,8 +117,9 @@ class OAuthStrategy:
     def _find(
         self, service: AuthenticationService, login: OAuthLogin, profile: Profile
     ) -> Record | None:
+        # The token may have been revoked while its user was at the provider.
         if login.link is not None:
-            return service.users._get(login.link)
+            return service.users._get(service.user_of(login.link)[service.id])
 
         query = {login.provider.id_field: profile.id, "$limit": 1}
         found = service.users._find(Params(query=query, paginate=False))

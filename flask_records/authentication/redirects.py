@@ -74,13 +74,6 @@ class Redirects:
 
         return self.base.rstrip("/") + _encoded(extra) if extra else self.base
 
-    def allows(self, url: str | None) -> bool:
-        """Return whether an address is of an origin that users may come back to.
-
-        :param url: The address.
-        """
-        return url is not None and origin_of(url) in self._allowed
-
     @property
     def _allowed(self) -> set[str]:
         own = origin_of(self.base) if self.base else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from flask import current_app
@@ -346,11 +347,29 @@ class AuthenticationService:
         :raises NotAuthenticated: It is not valid, or not any more.
         """
         payload = self.settings.tokens.verify_token(token)
-
-        if self.revocations and self.revocations.is_revoked(payload):
-            raise NotAuthenticated("jwt revoked")
-
+        self._check_revoked(payload)
         return payload
+
+    def user_of(self, payload: Record) -> Record:
+        """Return the user that an access token was issued for, as :meth:`get_user`
+        does.
+
+        :param payload: The claims of the token, whose signature has been verified, now
+            or some minutes ago.
+        :raises NotAuthenticated: The token has expired or was revoked, or its user is
+            gone.
+        """
+        if payload["exp"] <= time.time():
+            raise NotAuthenticated("jwt expired")
+
+        self._check_revoked(payload)
+        user = self.get_user(payload["sub"])
+
+        # A database takes more than one text for the same number.
+        if str(user[self.id]) != str(payload["sub"]):
+            raise NotAuthenticated("invalid token")
+
+        return user
 
     def get_user(self, id: Id) -> Record:
         """Return a user as hooks and clients may see him: without the fields that are
@@ -391,6 +410,10 @@ class AuthenticationService:
             self._replace_hash(user, passwords.hash(password))
 
         return self.get_user(user[self.id])
+
+    def _check_revoked(self, payload: Record) -> None:
+        if self.revocations and self.revocations.is_revoked(payload):
+            raise NotAuthenticated("jwt revoked")
 
     def _add_oauth(self, app: Flask) -> None:
         try:

@@ -87,17 +87,11 @@ def authenticate_token(
     if token is None or token == "":
         raise NotAuthenticated("No access token")
 
-    payload = service.verify_token(token)
-    user = service.get_user(payload["sub"])
-
-    # A database takes more than one text for the same number.
-    if str(user[service.id]) != str(payload["sub"]):
-        raise NotAuthenticated("invalid token")
-
+    payload = service.settings.tokens.verify_token(token)
     return {
         "accessToken": token,
         "authentication": {"accessToken": token, "payload": payload},
-        "user": user,
+        "user": service.user_of(payload),
     }
 
 

@@ -1,0 +1,158 @@
+"""Connecting another login to a user who is logged in."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import typing as t
+from urllib.parse import urlencode
+from urllib.parse import urlsplit
+
+from flask import request
+from itsdangerous import BadData
+
+from ..context import Params
+from ..errors import BadRequest
+from ..errors import NotAuthenticated
+from .oauth_cookies import serializer_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flask import Flask
+    from flask import Response
+
+    from ..typing import Record
+    from .service import AuthenticationService
+
+LIFETIME: t.Final = 60
+"""How many seconds a one-time address works."""
+
+CODE: t.Final = "connect_code"
+"""The parameter of a one-time address."""
+
+TOKEN: t.Final = "feathers_token"
+"""The parameter that the official client sends its access token in."""
+
+COOKIE: t.Final = "records_connect"
+
+USED_UP: t.Final = """\
+This address to connect a login was used, is too old, or is for another browser. Try \
+again.\
+"""
+
+OTHER_PAGE: t.Final = """\
+'feathers_token' is accepted from pages of the same origin only. Send the token to \
+POST {path}, which returns an address to open.\
+"""
+
+
+class Connections:
+    """Finds out whose login is to be connected: an access token says so, and its claims
+    are kept, not the token.
+
+    A one-time address works in the browser that asked for it, which has a cookie for
+    it. Nobody else can use it, nor have a visitor use an address of their own.
+
+    :param app: The application.
+    :param service: The authentication service.
+    :raises RuntimeError: There is nothing to sign with.
+    """
+
+    def __init__(self, app: Flask, service: AuthenticationService) -> None:
+        self._service = service
+        self._serializer = serializer_of(app, service, "flask-records oauth connect")
+
+    def caller(self) -> Record:
+        """Return the claims of the caller, as the headers of the request tell them.
+
+        :raises NotAuthenticated: They have no login that is valid.
+        """
+        service = self._service
+        credentials = service.parse(request.headers)
+
+        if credentials is None:
+            raise NotAuthenticated("Not authenticated")
+
+        # A token does, and what a token can be got with.
+        allowed = {"jwt", *service.settings.strategies}
+        params = Params(headers=request.headers)
+        result = service.authenticate(credentials, params, allowed)
+        payload = result["authentication"].get("payload")
+        return payload or service.create_token(result.get("user"))[1]
+
+    def add_address(
+        self, response: Response, url: str, claims: Record, query: Mapping[str, str]
+    ) -> str:
+        """Return a one-time address, whose cookie the response gets.
+
+        :param response: The response that the address is told in.
+        :param url: The address where logins at the provider begin.
+        :param claims: The claims of the user.
+        :param query: The other parameters of the address.
+        """
+        code = secrets.token_urlsafe(24)
+        parts = urlsplit(url)
+        response.set_cookie(
+            COOKIE,
+            str(self._serializer.dumps({CODE: code, "url": url, "claims": claims})),
+            max_age=LIFETIME,
+            path=parts.path,
+            httponly=True,
+            samesite="Lax",
+            secure=parts.scheme == "https",
+        )
+        return f"{url}?{urlencode({CODE: code, **query})}"
+
+    def take(self, url: str, query: dict[str, str]) -> Record | None:
+        """Return the claims of the user who begins a login to connect it, or ``None``
+        if the login is nobody's yet.
+
+        :param url: The address where the login begins.
+        :param query: The parameters of the request. Those that tell the user are taken
+            out.
+        :raises NotAuthenticated: The one-time address or the token is not valid.
+        :raises BadRequest: The token comes from another page.
+        """
+        code, token = query.pop(CODE, None), query.pop(TOKEN, None)
+
+        if code is not None:
+            return self._claims_of_code(url, code)
+
+        return None if token is None else self._claims_of_token(token)
+
+    def remove_address(self, response: Response, url: str) -> None:
+        """Forget a one-time address, if the request is for it: it works once.
+
+        :param response: The response to the request.
+        :param url: The address where logins at the provider begin.
+        """
+        if CODE in request.args and COOKIE in request.cookies:
+            response.delete_cookie(COOKIE, urlsplit(url).path)
+
+    def _claims_of_code(self, url: str, code: str) -> Record:
+        text = request.cookies.get(COOKIE, "")
+
+        try:
+            kept = self._serializer.loads(text, max_age=LIFETIME)
+        except BadData as error:
+            raise NotAuthenticated(USED_UP) from error
+
+        is_right = hmac.compare_digest(kept[CODE].encode(), code.encode())
+
+        if not is_right or kept["url"] != url:
+            raise NotAuthenticated(USED_UP)
+
+        return t.cast("Record", kept["claims"])
+
+    def _claims_of_token(self, token: str) -> Record:
+        # Anybody can put an address with a token of their own into a page, and the
+        # login of a visitor would be theirs. Browsers that do not say where an address
+        # stands prove nothing.
+        if request.headers.get("Sec-Fetch-Site") != "same-origin":
+            path = f"{request.script_root}{request.path}"
+            raise BadRequest(OTHER_PAGE.format(path=path))
+
+        payload = self._service.settings.tokens.verify_token(token)
+        self._service.user_of(payload)
+        return payload
