@@ -396,6 +396,7 @@ def test_address_takes_what_a_login_takes(site, ann, records):
     "body",
     [
         *({"json": {"redirect": url}} for url in ("//evil.example", "/#x", "x", " ")),
+        *({"json": {"redirect": url}} for url in ("/\ud800", "/\x00")),
         *({"json": {"redirect": value}} for value in (None, 1, ["/page"], {})),
         *({"json": value} for value in ({"x": 1}, [], [1], "x", 1)),
         {"json": {"redirect": "/page", "lang": "de"}},
@@ -404,7 +405,7 @@ def test_address_takes_what_a_login_takes(site, ann, records):
         {"data": {"redirect": "/page"}},
         {"params": {"redirect": "/page"}},
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_body_that_is_not_understood_is_refused(site, ann, body):
     headers = {**body.pop("headers", {}), **bearer(ann[1])}

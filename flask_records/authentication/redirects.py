@@ -20,8 +20,8 @@ PORTS: t.Final = {"http": 80, "https": 443}
 PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""
 
-INVISIBLE = re.compile(r"[\x00-\x20\x7f]")
-"""What browsers leave out of addresses."""
+INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+"""What browsers leave out of addresses, and halves of characters that JSON can hold."""
 
 LAYERS: t.Final = 5
 """How often an address is decoded to see what it hides."""
