@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 import secrets
+import threading
 import time
 import uuid
 from contextlib import contextmanager
@@ -60,6 +61,11 @@ ADA_USER = {
 }
 
 SIGNING_KEY = rsa.generate_private_key(65537, 2048)
+
+MAKING = threading.Lock()
+"""Held while an application is made: Werkzeug parses Python for each URL rule, which
+CPython 3.11 fails at now and then in several threads at once.
+"""
 
 ABSENT = object()
 """What a provider does not say."""
@@ -346,7 +352,9 @@ def serving_logins(providers, oauth=None, *, wrap=None, **options):
 
     :param wrap: What stands in front of it.
     """
-    app = make_app(providers, oauth, **options)
+    with MAKING:
+        app = make_app(providers, oauth, **options)
+
     db = app.extensions["sqlalchemy"]
 
     with app.app_context():
