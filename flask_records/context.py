@@ -102,8 +102,13 @@ class HookContext:
     result: t.Any = NO_RESULT
     """What the call gives. Set in a before hook, it skips the method."""
 
-    stored: t.Any = NO_RESULT
-    """The result as the method gave it, where a ``readable`` rule looks at it."""
+    stored: t.Any = field(default=NO_RESULT, repr=False)
+    """The result as the method gave it, where a ``readable`` rule looks at it, or
+    :attr:`keeps_stored` asks for it.
+    """
+
+    keeps_stored: bool = field(default=False, repr=False)
+    """Whether :attr:`stored` is kept. A before hook may set it."""
 
     dispatch: t.Any = NO_RESULT
     """What the client sees, if that differs from :attr:`result`."""

@@ -13,6 +13,7 @@ from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.access import check_apart
 from .authentication.limits import Limits
+from .authentication.user_changes import METHODS as CHANGES
 from .bounds import Bounds
 from .bounds import EXTENSION
 from .bounds import SETTING
@@ -358,7 +359,9 @@ class FlaskRecords:
 
         self._authentications[added.path] = service
         added.after("create", "remove")(service.announce)
-        self.after("update", "patch", "remove")(service.revoke_older)
+
+        if service.user_changes is not None:
+            self.before(*CHANGES)(service.user_changes)
 
     def _authentication_or_none(self, path: str | None) -> AuthenticationService | None:
         if path is not None:

@@ -341,7 +341,9 @@ class Service:
 
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
-            context.stored = _copied(context.result) if self.readable else NO_RESULT
+
+            if self.readable or context.keeps_stored:
+                context.stored = _copied(context.result)
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
@@ -423,8 +425,10 @@ class Service:
 
         sent, stored = _listed(context.sent), _listed(context.stored)
 
+        is_kept = self.readable is not None and context.stored is not NO_RESULT
+
         # A hook may have made another result.
-        if context.stored is NO_RESULT or len(stored) != len(sent):
+        if not is_kept or len(stored) != len(sent):
             stored = sent
 
         self._send_later(event, sent, context, stored)

@@ -833,9 +833,9 @@ def test_settings_of_the_environment(monkeypatch, environment):
     records.init_app(app)
 
     with app.app_context():
-        payload = records.authentication().create_token({"id": 1})[1]
+        tokens = records.authentication().settings.tokens
 
-    assert payload["exp"] - payload["iat"] == 900
+    assert tokens.lifetime == 900
 
 
 def two_doors():
@@ -925,7 +925,7 @@ def test_factory_makes_apps_with_their_own_settings():
 
     for app in apps:
         with app.app_context():
-            issuers.append(records.authentication().create_token({"id": 1})[1]["iss"])
+            issuers.append(records.authentication().settings.tokens.issuer)
 
     assert issuers == ["one", "two"]
 

@@ -119,7 +119,7 @@ def test_header_and_claims_of_a_token(client):
     claims = jwt.decode(token, options={"verify_signature": False})
     assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "access"}
     assert before <= claims["iat"] <= time.time()
-    assert uuid.UUID(claims["jti"]).version == 4
+    assert uuid.UUID(claims["jti"]).version == 8
     assert claims == {
         "iat": claims["iat"],
         "exp": claims["iat"] + 86400,
@@ -675,6 +675,7 @@ def test_path_of_a_key_is_relative_to_the_instance_folder(keys, tmp_path):
     records.init_app(app)
 
     with app.app_context():
-        service = records.authentication()
-        token, payload = service.create_token({"id": 1})
-        assert service.verify_token(token) == payload
+        tokens = records.authentication().settings.tokens
+
+    token, payload = tokens.create_token(1, token_id="x")
+    assert tokens.verify_token(token) == payload

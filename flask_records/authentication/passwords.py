@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import binascii
 import os
 import typing as t
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from functools import cached_property
+from functools import partial
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error
@@ -54,6 +57,19 @@ class Passwords:
         :raises BadRequest: It is too long.
         """
         return t.cast("str", _run(self._hasher.hash, _encoded(password)))
+
+    def hash_again(self, password: str, hash: str) -> str:
+        """Return a new hash of a password. It keeps the salt of a hash of Argon2, so
+        that the tokens of the user stay valid.
+
+        :param password: The password.
+        :param hash: The hash that it was verified with.
+        """
+        salt = _salt_of(hash)
+        # With a salt of another length, it would be made again at each login.
+        is_usable = len(salt) == self._hasher.salt_len
+        make = partial(self._hasher.hash, salt=salt if is_usable else None)
+        return t.cast("str", _run(make, _encoded(password)))
 
     def verify(self, password: str, hash: str | None) -> bool:
         """Return whether a password is the one that was hashed. It takes as long
@@ -147,6 +163,19 @@ def _check_of(hash: str) -> Callable[[Passwords, bytes, str], bool] | None:
             return check
 
     return None
+
+
+def _salt_of(hash: str) -> bytes:
+    """Return the salt of a hash of Argon2, or nothing."""
+    parts = hash.split("$")
+
+    if not hash.startswith("$argon2") or len(parts) < 4:
+        return b""
+
+    try:
+        return b64decode(f"{parts[-2]}==")
+    except binascii.Error:
+        return b""
 
 
 def _encoded(password: str) -> bytes:

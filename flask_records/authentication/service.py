@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import typing as t
+from contextlib import contextmanager
+from contextvars import ContextVar
+from weakref import WeakKeyDictionary
 
 from flask import current_app
 
@@ -16,7 +19,6 @@ from ..errors import RecordsError
 from ..globals import current_records
 from ..pagination import without
 from ..signals import call
-from ..transaction import before_commit
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAUTH
 from .oauth_strategy import OAuthStrategy
@@ -24,9 +26,13 @@ from .revocation import Revocations
 from .settings import Settings
 from .strategies import JWT
 from .strategies import LOCAL
+from .token_ids import create_token_id
+from .token_ids import is_token_id_of
+from .user_changes import UserChanges
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterator
     from collections.abc import Mapping
 
     from flask import Flask
@@ -45,9 +51,20 @@ EVENTS: t.Final = {"create": "login", "remove": "logout"}
 EXTENSION: t.Final = "records_authentication"
 """Where an application keeps the settings of its authentication services."""
 
-
 TOKEN: t.Final = frozenset({"accessToken"})
 """What no event of a login has."""
+
+GONE: t.Final = "The user of the token is gone."
+
+NO_STORE: t.Final = """\
+Tokens can't be revoked without a place to keep that. Give the authentication service \
+one: AuthenticationService(revocations=TableRevocations(RevokedToken)).\
+"""
+
+_verified: ContextVar[dict[str, str | None] | None] = ContextVar(
+    "records_verified", default=None
+)
+"""The password hashes that the login in progress has verified, by users."""
 
 NO_ID_FIELD: t.Final = """\
 {setting}['oauth'][{provider!r}] needs a field '{field}' of '{users}': text that is \
@@ -68,8 +85,11 @@ class AuthenticationService:
         :meth:`str.lower` where names are kept so. Taken as it is by default.
     :param strategies: Ways to authenticate besides ``local`` and ``jwt``, by name. They
         replace those of the same name.
-    :param revocations: Where tokens that are not valid any more are kept. Without it a
-        token is valid until it expires.
+    :param revocations: Where revoked tokens are kept. Without it a token is valid until
+        it expires, the password changes, or the user is removed.
+    :param custom_hashing: The application hashes passwords by itself, in the model or
+        in hooks of its own: the hook :func:`.hash_password` is not required, and logins
+        leave older hashes as they are.
     :param settings: The name of the application's setting for this service.
     """
 
@@ -85,6 +105,7 @@ class AuthenticationService:
         normalize: Callable[[str], str] | None = None,
         strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
         revocations: RevocationStore | None = None,
+        custom_hashing: bool = False,
         settings: str = "RECORDS_AUTHENTICATION",
     ) -> None:
         self.username = username
@@ -103,6 +124,13 @@ class AuthenticationService:
         """Where tokens that are not valid any more are kept, if they are."""
         self.users_path = users.strip("/")
         """The path of the service that has the users."""
+        self.user_changes = (
+            UserChanges(self, self.revocations) if self.revocations else None
+        )
+        """Revokes the tokens of users that change, if there are revocations."""
+        self.custom_hashing = custom_hashing
+        """Whether the application hashes passwords by itself."""
+        self._services_of_users: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
         self._normalize = normalize
         self._setting = settings
 
@@ -217,12 +245,13 @@ class AuthenticationService:
         if LOGIN in params.extra:
             allowed = (*allowed, params.extra[LOGIN].provider.name)
 
-        result = self.authenticate(data, params, allowed)
+        with _noting_hashes() as hashes:
+            result = self.authenticate(data, params, allowed)
 
         if "accessToken" in result:
             return result
 
-        token, payload = self.create_token(result.get("user"))
+        token, payload = self._create_token(result.get("user"), hashes)
         known = {**result["authentication"], "accessToken": token, "payload": payload}
         return {"accessToken": token, **result, "authentication": known}
 
@@ -298,47 +327,58 @@ class AuthenticationService:
         result = {**without(context.result, TOKEN), "authentication": known}
         context.service.emit(EVENTS[method], result)
 
-    def revoke_older(self, method: str, context: HookContext) -> None:
-        """Refuse the tokens that were issued until now for users that are removed, or
-        whose password was changed.
+    def revoke_user(self, id: Id) -> None:
+        """Refuse all tokens of a user that were issued until now, as of the commit of
+        the call in progress: log the user out everywhere.
 
-        :param method: The name of the method.
-        :param context: The call of any service.
+        :param id: The identifier of the user.
+        :raises RuntimeError: There are no ``revocations``.
         """
-        if self.revocations is None or context.path != self.users_path:
-            return
+        if self.user_changes is None:
+            raise RuntimeError(NO_STORE)
 
-        if not self._is_password_changed(context):
-            return
+        self.user_changes.revoke([self.user_id(id)])
 
-        found = context.result if context.id is None else [{self.id: context.id}]
-        lifetime = self.settings.tokens.lifetime
-        revoke = self.revocations.revoke_user
-        ids = [user[self.id] for user in found]
+    def user_id(self, id: Id) -> Id:
+        """Return the identifier of a user as its record has it, or as it is if there is
+        no such user.
 
-        # Whoever logs in until the commit does so with the password before.
-        before_commit(lambda: [revoke(id, lifetime) for id in ids])
+        :param id: The identifier, in any spelling that finds the user.
+        """
+        try:
+            user: t.Any = self.users._get(id)
+        except RecordsError:
+            return id
 
-    def _is_password_changed(self, context: HookContext) -> bool:
-        # An update makes null of what it does not name, unless that is hidden.
-        is_lost = context.method == "update" and self.password not in getattr(
-            context.service.target, "hidden", ()
-        )
-        is_named = any(self.password in body for body in context.bodies)
-        return context.method == "remove" or is_lost or is_named
+        return user.get(self.id, id) if isinstance(user, dict) else id
+
+    def is_of_users(self, service: Service) -> bool:
+        """Return whether a service is that of the users, or one over the same model.
+
+        :param service: A service of the current application.
+        """
+        is_known = self._services_of_users.get(service)
+
+        if is_known is not None:
+            return is_known
+
+        users = current_records.services.get(self.users_path)
+
+        if users is None:
+            return False
+
+        found = service is users or _share_model(service, users)
+        self._services_of_users[service] = found
+        return found
 
     def create_token(self, user: Record | None) -> tuple[str, Record]:
-        """Return a new access token and what it says.
+        """Return a new access token and what it says. It is valid as long as the user
+        has the password of now.
 
         :param user: The user it is for.
         :raises NotAuthenticated: There is no user.
         """
-        if user is None:
-            raise NotAuthenticated("A token is issued for a user only.")
-
-        subject = user[self.id]
-        later = self.revocations.issued_before(subject) if self.revocations else 0
-        return self.settings.tokens.create_token(subject, issued_at=later)
+        return self._create_token(user, {})
 
     def verify_token(self, token: t.Any) -> Record:
         """Return what an access token says.
@@ -356,18 +396,25 @@ class AuthenticationService:
 
         :param payload: The claims of the token, whose signature has been verified, now
             or some minutes ago.
-        :raises NotAuthenticated: The token has expired or was revoked, or its user is
-            gone.
+        :raises NotAuthenticated: The token has expired or was revoked, its user is
+            gone, or the password was changed since.
         """
         if payload["exp"] <= time.time():
             raise NotAuthenticated("jwt expired")
 
         self._check_revoked(payload)
-        user = self.get_user(payload["sub"])
+        user, stored = self._load_user(payload["sub"])
+        id = user[self.id]
 
         # A database takes more than one text for the same number.
-        if str(user[self.id]) != str(payload["sub"]):
+        if str(id) != str(payload["sub"]):
             raise NotAuthenticated("invalid token")
+
+        # Hooks may have changed what they were given, or kept an older record.
+        if not self._is_of(payload, stored) and not self._is_of(
+            payload, self._stored_user(id)
+        ):
+            raise NotAuthenticated("jwt revoked")
 
         return user
 
@@ -379,18 +426,7 @@ class AuthenticationService:
         :param id: His identifier.
         :raises NotAuthenticated: There is no such user.
         """
-        users = self.users
-        context = HookContext(users, "get", Params(), id)
-
-        try:
-            user = users.visible(users.call(context).sent)
-        except (BadRequest, NotFound) as error:
-            raise NotAuthenticated("The user of the token is gone.") from error
-
-        if not isinstance(user, dict):
-            raise NotAuthenticated("The user of the token is gone.")
-
-        return t.cast("Record", without(user, {self.password}))
+        return self._load_user(id)[0]
 
     def login(self, username: str, password: str) -> Record:
         """Return the user with a name and a password. Takes as long if there is none.
@@ -400,16 +436,84 @@ class AuthenticationService:
         :raises NotAuthenticated: There is no such user, or it is not his password.
         """
         user = self._find_user(username) or {}
-        hash = user.get(self.password)
+        hash: t.Any = user.get(self.password)
         passwords = self.settings.passwords
 
         if not passwords.verify(password, hash) or not password:
             raise NotAuthenticated("Invalid login")
 
-        if passwords.needs_update(user[self.password]):
-            self._replace_hash(user, passwords.hash(password))
+        if not self.custom_hashing and passwords.needs_update(hash):
+            hash = self._replace_hash(user, passwords.hash_again(password, hash))
 
-        return self.get_user(user[self.id])
+        id = user[self.id]
+        found, stored = self._load_user(id)
+        hashes = _verified.get()
+
+        if hashes is not None:
+            # A service that gives no hash by the identifier has none to compare.
+            is_given = self.password in stored or self.password in self._stored_user(id)
+            hashes[str(id)] = hash if is_given else None
+
+        return found
+
+    def _create_token(
+        self, user: Record | None, hashes: Mapping[str, str | None]
+    ) -> tuple[str, Record]:
+        if user is None:
+            raise NotAuthenticated("A token is issued for a user only.")
+
+        subject = user[self.id]
+        key = str(subject)
+        # The password may have been changed since it was verified.
+        hash = (
+            hashes[key]
+            if key in hashes
+            else self._stored_user(subject).get(self.password)
+        )
+        later = self.revocations.issued_before(subject) if self.revocations else 0
+        token_id = create_token_id(self.users_path, hash)
+        return self.settings.tokens.create_token(
+            subject, token_id=token_id, issued_at=later
+        )
+
+    def _is_of(self, payload: Record, user: Record) -> bool:
+        hash = user.get(self.password)
+        return is_token_id_of(str(payload["jti"]), self.users_path, hash)
+
+    def _load_user(self, id: Id) -> tuple[Record, Record]:
+        """Return a user as clients may see it, and as hooks see it."""
+        users = self.users
+        context = HookContext(users, "get", Params(), id)
+
+        try:
+            user = users.visible(users.call(context).sent)
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated(GONE) from error
+
+        if not isinstance(user, dict):
+            raise NotAuthenticated(GONE)
+
+        stored = context.result if isinstance(context.result, dict) else {}
+        return t.cast("Record", without(user, {self.password})), stored
+
+    def _stored_user(self, id: Id) -> Record:
+        """Return what the service of the users tells of a password, whatever its hooks
+        make of it.
+        """
+        users, fields = self.users, self.user_fields
+        has_password = fields is None or self.password in fields.names
+
+        if not has_password or "get" not in users.methods:
+            return {}
+
+        query = {} if fields is None else {"$select": [self.password]}
+
+        try:
+            user: t.Any = users._get(id, Params(query=query))
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated(GONE) from error
+
+        return user if isinstance(user, dict) else {}
 
     def _check_revoked(self, payload: Record) -> None:
         if self.revocations and self.revocations.is_revoked(payload):
@@ -452,14 +556,40 @@ class AuthenticationService:
         found = self.users._find(Params(query=query, paginate=False))
         return next(iter(t.cast("list[Record]", found)), None)
 
-    def _replace_hash(self, user: Record, hash: str) -> None:
+    def _replace_hash(self, user: Record, hash: str) -> str:
+        """Return the hash that a user has after it was replaced, if it could be."""
+        before = t.cast("str", user[self.password])
         # Somebody may have changed the password meanwhile.
-        unchanged = Params(query={self.password: user[self.password]})
+        unchanged = Params(query={self.password: before})
 
         try:
             self.users._patch(user[self.id], {self.password: hash}, unchanged)
         except RecordsError as error:
             current_app.logger.warning("A hash stays as it is: %s", error.name)
+            return before
+
+        return hash
+
+
+@contextmanager
+def _noting_hashes() -> Iterator[dict[str, str | None]]:
+    """Note the password hashes that are verified in the block, by users."""
+    hashes: dict[str, str | None] = {}
+    token = _verified.set(hashes)
+
+    try:
+        yield hashes
+    finally:
+        _verified.reset(token)
+
+
+def _share_model(one: Service, other: Service) -> bool:
+    fields, others = _fields_of(one), _fields_of(other)
+
+    if fields is None or others is None:
+        return False
+
+    return fields.mapper.isa(others.mapper) or others.mapper.isa(fields.mapper)
 
 
 def _invalid(reason: str) -> NotAuthenticated:

@@ -169,7 +169,7 @@ class _Reader:
         )
 
         try:
-            tokens.verify_token(tokens.create_token("nobody")[0])
+            tokens.verify_token(tokens.create_token("nobody", token_id="none")[0])
         except Exception as error:
             # A library is asked what it makes of the keys, and says so in many ways.
             raise RuntimeError(

@@ -80,7 +80,8 @@ def authenticate_token(
     :param service: The service, which verifies tokens.
     :param data: What the client sent.
     :param params: What accompanies the call.
-    :raises NotAuthenticated: The token is not valid, or its user is gone.
+    :raises NotAuthenticated: The token is not valid, its user is gone, or the password
+        was changed.
     """
     token = data.get("accessToken")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import typing as t
-import uuid
 from dataclasses import dataclass
 
 import jwt
@@ -61,23 +60,22 @@ class Tokens:
     """How many seconds a token is valid."""
 
     def create_token(
-        self, subject: t.Any, *, issued_at: int = 0, **claims: t.Any
+        self, subject: t.Any, *, token_id: str, issued_at: int = 0
     ) -> tuple[str, Record]:
         """Return a new token and what it says.
 
         :param subject: The identifier of the user, which becomes text.
+        :param token_id: The identifier of the token.
         :param issued_at: The time since 1970 in seconds, if that is later than now.
-        :param claims: What the token says besides.
         """
         issued_at = max(int(time.time()), issued_at)
         payload = {
-            **claims,
             "iat": issued_at,
             "exp": issued_at + self.lifetime,
             "aud": self.audience,
             "iss": self.issuer,
             "sub": str(subject),
-            "jti": str(uuid.uuid4()),
+            "jti": token_id,
         }
         token = jwt.encode(
             payload, self.signing_key, self.algorithm, headers={"typ": "access"}
