@@ -358,6 +358,10 @@ class FlaskRecords:
             service.init_app(app, self.services)
 
         self._authentications[added.path] = service
+
+        for app in self._apps:
+            check_apart(app, self._authentications)
+
         added.after("create", "remove")(service.announce)
 
         if service.user_changes is not None:

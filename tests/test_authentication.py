@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
@@ -8,6 +9,13 @@ import jwt
 import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import NoEncryption
+from cryptography.hazmat.primitives.serialization import PrivateFormat
+from cryptography.hazmat.primitives.serialization import PublicFormat
 from flask import Flask
 from hypothesis import given
 from hypothesis import settings
@@ -875,6 +883,77 @@ def test_services_that_would_accept_the_same_tokens_do_not_start():
 
     with pytest.raises(RuntimeError, match="would let in at 'admin/authentication'"):
         two_doors().init_app(app)
+
+
+LONG = "x" * 65
+
+
+@pytest.mark.parametrize(
+    ("own", "admin"),
+    [
+        ({"secret": SECRET}, {"secrets": [SECRET.encode()]}),
+        ({"secret": SECRET}, {"secret": f"{SECRET}\0"}),
+        ({"secret": SECRET}, {"secret": "a" * 32, "secrets": [SECRET]}),
+        ({"secret": SECRET, "secrets": [b"a" * 32]}, {"secret": "a" * 32}),
+        ({"secret": SECRET, "secrets": [b"b" * 32]}, {"secrets": ["b" * 32]}),
+        ({"secret": LONG}, {"secrets": [hashlib.sha256(LONG.encode()).digest()]}),
+        ({"secret": SECRET * 2}, {"secret": SECRET * 2, "algorithm": "HS512"}),
+    ],
+)
+def test_services_with_one_secret_among_theirs_do_not_start(own, admin):
+    config = {
+        "RECORDS_AUTHENTICATION": own,
+        "RECORDS_ADMIN_AUTHENTICATION": {"secret": "c" * 32, **admin},
+    }
+
+    with pytest.raises(RuntimeError, match="would let in at 'admin/authentication'"):
+        start(two_doors(), **config)
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_services_with_one_pair_of_keys_do_not_start(algorithm, tmp_path):
+    """However the keys are written."""
+    key = {
+        "RS256": lambda: rsa.generate_private_key(65537, 2048),
+        "ES256": lambda: ec.generate_private_key(ec.SECP256R1()),
+        "EdDSA": ed25519.Ed25519PrivateKey.generate,
+    }[algorithm]()
+    pem = {
+        "private_key": key.private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        ).decode(),
+        "public_key": key.public_key()
+        .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        .decode(),
+    }
+    paths = {name: str(tmp_path / name) for name in pem}
+
+    for name, text in pem.items():
+        (tmp_path / name).write_text(f"A key of ours\n{text}")
+
+    settings = {"algorithm": algorithm, "passwords": CHEAP}
+    config = {
+        "RECORDS_AUTHENTICATION": {**settings, **pem},
+        "RECORDS_ADMIN_AUTHENTICATION": {**settings, **paths},
+    }
+
+    with pytest.raises(RuntimeError, match="would let in at 'admin/authentication'"):
+        start(two_doors(), **config)
+
+    config["RECORDS_ADMIN_AUTHENTICATION"]["audience"] = "admins"
+    assert start(two_doors(), **config)
+
+
+def test_services_that_are_added_later_are_compared_too():
+    records = FlaskRecords()
+    records.add("messages", Echo(), public=True)
+    app = start(records, SECRET_KEY=SECRET, ADMIN={"passwords": CHEAP})
+    records.add("authentication", AuthenticationService())
+
+    with pytest.raises(RuntimeError, match="would let in at 'admin'"):
+        records.add("admin", AuthenticationService(settings="ADMIN"))
+
+    assert app.extensions["records"] is records
 
 
 def test_authentication_has_the_path_that_it_is_added_at():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from itertools import combinations
 
 from ..errors import RecordsError
 from ..http.blueprint import PROVIDER as REST
@@ -139,14 +140,10 @@ def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> No
     :param services: The authentication services, by path.
     :raises RuntimeError: A token of one would let in at another.
     """
-    seen: dict[t.Any, str] = {}
+    for (other, its), (path, service) in combinations(services.items(), 2):
+        tokens, others = (one.settings_of(app).tokens for one in (service, its))
 
-    for path, service in services.items():
-        tokens = service.settings_of(app).tokens
-        kind = (tokens.signing_key, tokens.audience, tokens.issuer)
-        other = seen.setdefault(kind, path)
-
-        if other != path:
+        if tokens.shares_keys_with(others):
             raise RuntimeError(
                 f"A token of '{other}' would let in at '{path}'. Give one of them"
                 " settings with an 'audience' of its own."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import typing as t
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ MAX_TIME: t.Final = 2**53
 
 CLAIMS: t.Final = ("iat", "exp", "aud", "iss", "sub", "jti")
 """What every token says."""
+
+BLOCKS: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
+"""The hashes of the algorithms that sign with a secret, and their blocks in bytes."""
 
 REFUSALS: dict[type[jwt.InvalidTokenError], str] = {
     jwt.ExpiredSignatureError: "jwt expired",
@@ -82,6 +86,15 @@ class Tokens:
         )
         return token, payload
 
+    def shares_keys_with(self, other: Tokens) -> bool:
+        """Return whether one verifies what the other signs, for the same audience and
+        issuer.
+
+        :param other: Another maker of tokens.
+        """
+        names, others = (self.audience, self.issuer), (other.audience, other.issuer)
+        return names == others and not self._key_forms().isdisjoint(other._key_forms())
+
     def verify_token(self, token: t.Any) -> Record:
         """Return what a token says.
 
@@ -105,6 +118,18 @@ class Tokens:
             raise NotAuthenticated("invalid token")
 
         return payload
+
+    def _key_forms(self) -> set[bytes]:
+        """Return what is the same for keys that verify the same tokens."""
+        forms: set[bytes] = set()
+
+        for key in self.verifying_keys:
+            if isinstance(key, (str, bytes)):
+                forms.update(_secret_forms(key))
+            else:
+                forms.add(_public_form(key))
+
+        return forms
 
     def _decode(self, token: str) -> Record:
         refused: Exception = jwt.InvalidSignatureError()
@@ -145,6 +170,26 @@ class Tokens:
                 return message.format(audience=self.audience, issuer=self.issuer)
 
         return "invalid token"
+
+
+def _secret_forms(secret: str | bytes) -> set[bytes]:
+    """Return a secret as HMAC takes it: hashed if it is longer than a block, and filled
+    with zeros.
+    """
+    data = secret.encode() if isinstance(secret, str) else secret
+    forms = [
+        hashlib.new(name, data).digest() if len(data) > block else data
+        for name, block in BLOCKS.items()
+    ]
+    return {form.rstrip(b"\0") for form in (data, *forms)}
+
+
+def _public_form(key: t.Any) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization import PublicFormat
+
+    form = PublicFormat.SubjectPublicKeyInfo
+    return t.cast("bytes", key.public_bytes(Encoding.DER, form))
 
 
 def _is_time(value: t.Any) -> bool:
