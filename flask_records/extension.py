@@ -13,6 +13,7 @@ from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.access import check_apart
 from .authentication.limits import Limits
+from .authentication.password_checks import check_passwords
 from .authentication.user_changes import METHODS as CHANGES
 from .bounds import Bounds
 from .bounds import EXTENSION
@@ -37,6 +38,7 @@ if t.TYPE_CHECKING:
     from flask import Response
     from flask_limiter import Limiter
 
+    from .context import HookContext
     from .context import Params
     from .http.error_handler import Logger
     from .signals import EventTransport
@@ -126,6 +128,7 @@ class FlaskRecords:
         self._authentications: dict[str, AuthenticationService] = {}
         self._blueprints: dict[str, Blueprint] = {}
         self._apps: WeakSet[Flask] = WeakSet()
+        self._is_check_due = False
 
         if app is not None:
             self.init_app(app)
@@ -205,7 +208,7 @@ class FlaskRecords:
             methods=methods,
             events=custom_events,
             readable=readable,
-            guards=[*([self._limits] if self._limits else []), access],
+            guards=[self._check_late, *filter(None, [self._limits]), access],
         )
         blueprint = ServiceBlueprint(
             added,
@@ -233,6 +236,8 @@ class FlaskRecords:
                     one.check_users(app, {path: added})
 
         self.services[path] = added
+        # The hooks are connected next.
+        self._is_check_due = bool(self._apps)
         self._accesses[path] = access
         self._blueprints[path] = blueprint
 
@@ -321,6 +326,7 @@ class FlaskRecords:
             access.check()
 
         check_apart(app, self._authentications)
+        self._check_passwords(app)
 
         if self._limits:
             self._limits.init_app(app, self.services, self._authentications)
@@ -372,6 +378,23 @@ class FlaskRecords:
             return self._authentications.get(path.strip("/"))
 
         return next(iter(self._authentications.values()), None)
+
+    def _check_passwords(self, app: Flask) -> None:
+        for authentication in self._authentications.values():
+            check_passwords(self, app, authentication)
+
+    def _check_late(self, context: HookContext) -> None:
+        """Check passwords at the first call, if services were added to an application.
+
+        :raises RuntimeError: They are not safe.
+        """
+        if not self._is_check_due:
+            return
+
+        for app in list(self._apps):
+            self._check_passwords(app)
+
+        self._is_check_due = False
 
     def _check_access(self, app: Flask, service: Service) -> None:
         """Refuse a service that needs tokens in an application that has none."""

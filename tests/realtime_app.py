@@ -122,7 +122,7 @@ def add_services(db, records):
     users = records.add(
         "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
     )
-    users.before("create", "patch")(hash_password())
+    users.before("create", "update", "patch")(hash_password())
     records.add(
         "authentication",
         AuthenticationService(revocations=TableRevocations(RevokedToken)),

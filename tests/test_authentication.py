@@ -29,6 +29,7 @@ from flask_records import AuthenticationService
 from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import Forbidden
+from flask_records import hash_password
 from flask_records import NotAuthenticated
 from flask_records import NotFound
 from flask_records import protect
@@ -410,10 +411,20 @@ def test_hidden_fields_of_a_user_are_not_seen():
 
 
 def test_hash_of_a_user_is_not_seen_even_if_nothing_hides_it():
-    records = make_records(users=SQLAlchemyService(User))
-    records["users"].after("create")(protect("password"))
+    class Users:
+        user = {"id": 1, "email": "ann@example.com", "age": None}
 
-    with serving(records) as client:
+        def find(self, params):
+            return [self.user]
+
+        def get(self, id, params):
+            return self.user
+
+        def create(self, data, params):
+            self.user = {**self.user, **data}
+            return {"id": 1}
+
+    with serving(make_records(users=Users())) as client:
         login = client.post("/authentication", json=LOGIN).json
         echo = client.get("/echo", headers=bearer(login["accessToken"])).json
 
@@ -713,13 +724,15 @@ def test_older_hash_stays_where_there_is_no_room_for_another():
 
         id: Mapped[int] = mapped_column(primary_key=True)
         email: Mapped[str]
-        password: Mapped[str] = mapped_column(sa.String(60))
+        password: Mapped[str | None] = mapped_column(sa.String(60))
 
     hash = bcrypt.hashpw(ANN["password"].encode(), bcrypt.gensalt(4)).decode()
     records = FlaskRecords()
     records.add("authentication", AuthenticationService())
     users = SQLAlchemyService(Member, hidden=["password"])
     added = records.add("users", users, public=["create"])
+    added.before("create")(lambda method, context: context.data.pop("password"))
+    added.before("create", "update", "patch")(hash_password())
 
     with serving(records, base=Base) as client:
         with client.application.app_context():
@@ -778,6 +791,7 @@ def test_services_are_added_to_an_app_that_has_a_secret_key(path):
     records.init_app(app)
 
     records.add(path, AuthenticationService())
+    records.add("users", Echo())
     records.add("messages", Echo())
 
     assert app.test_client().get("/messages").status_code == 401
@@ -958,7 +972,8 @@ def test_services_that_are_added_later_are_compared_too():
 
 def test_authentication_has_the_path_that_it_is_added_at():
     records = FlaskRecords()
-    records.add("v1/login", AuthenticationService("people"))
+    service = AuthenticationService("people", custom_hashing=True)
+    records.add("v1/login", service)
     users = SQLAlchemyService(User, hidden=["password"])
     records.add("people", users, public=["create"]).before("create")(
         lambda method, context: context.bodies[0].update(

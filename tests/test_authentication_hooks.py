@@ -75,9 +75,11 @@ class Workers:
 def records():
     records = FlaskRecords()
     staff = AuthenticationService("workers", settings="STAFF")
-    records.add(
-        "authentication", AuthenticationService(strategies={"api-key": API_KEY})
+    # The tests connect what hashes passwords.
+    service = AuthenticationService(
+        strategies={"api-key": API_KEY}, custom_hashing=True
     )
+    records.add("authentication", service)
     records.add("staff", staff)
     records.add("workers", Workers(), public=True)
     return records

@@ -365,12 +365,14 @@ def test_wrong_limits_are_refused_at_start_up(limits, message):
 
 
 def test_users_that_are_no_service_need_no_limit():
-    """Where nobody logs in with a password, nobody may need such a service."""
+    """Where nobody gets a token, nobody may need such a service."""
     limiter = Limiter(get_remote_address)
     records = FlaskRecords(limiter=limiter)
     records.add("authentication", AuthenticationService())
+    settings = {**AUTHENTICATION, "strategies": []}
+    app = app_with(records, limiter, RECORDS_AUTHENTICATION=settings)
 
-    assert app_with(records, limiter).extensions["records"] is records
+    assert app.extensions["records"] is records
 
 
 def test_services_added_to_an_app_later_are_limited_too():

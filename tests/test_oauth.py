@@ -1270,6 +1270,7 @@ from flask import Flask
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 records = FlaskRecords()
 records.add("authentication", AuthenticationService())
+records.add("users", type("Users", (), {"find": lambda self, params: []})())
 app = Flask("tests")
 app.config["SECRET_KEY"] = "s" * 32
 records.init_app(app)

@@ -21,6 +21,7 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
+from flask_records import hash_password
 from flask_records import SQLAlchemyService
 from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.providers import KNOWN
@@ -81,7 +82,8 @@ def make_records(users=None, *, path="users", setting="RECORDS_AUTHENTICATION", 
     records = FlaskRecords()
     service = AuthenticationService(path, settings=setting, **rest)
     records.add("authentication", service)
-    records.add(path, users or Echo())
+    added = records.add(path, users or Echo())
+    added.before("create", "update", "patch")(hash_password())
     return records
 
 
@@ -103,7 +105,7 @@ def model_with(**attributes):
 
 
 def users_with(**attributes):
-    return SQLAlchemyService(model_with(**attributes))
+    return SQLAlchemyService(model_with(**attributes), hidden=["password"])
 
 
 def parse(**oauth):
@@ -274,12 +276,16 @@ def test_field_is_unique_by_a_constraint_or_an_index(arguments):
         githubId=mapped_column("github_id", TEXT), __table_args__=tuple(arguments)
     )
 
-    assert start({"github": GITHUB}, make_records(SQLAlchemyService(model)))
+    assert start(
+        {"github": GITHUB}, make_records(SQLAlchemyService(model, hidden=["password"]))
+    )
 
 
 def test_field_may_be_hidden_and_read_only():
     model = model_with(githubId=mapped_column(TEXT, unique=True))
-    users = SQLAlchemyService(model, hidden=["githubId"], readonly=["githubId"])
+    users = SQLAlchemyService(
+        model, hidden=["githubId", "password"], readonly=["githubId"]
+    )
 
     assert start({"github": GITHUB}, make_records(users))
 

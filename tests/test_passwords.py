@@ -302,6 +302,7 @@ def test_check_that_raised_gives_its_place_back(passwords):
 def app_with(passwords):
     records = FlaskRecords()
     records.add("authentication", AuthenticationService())
+    records.add("users", Users())
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": passwords}
     records.init_app(app)

@@ -8,6 +8,7 @@ import pytest
 
 from flask_records import AuthenticationService
 from flask_records import Conflict
+from flask_records import hash_password
 from flask_records import Params
 from flask_records import protect
 from flask_records import SQLAlchemyService
@@ -306,9 +307,10 @@ def test_events_of_a_service_that_nobody_can_read_reach_nobody(records, tmp_path
 
 def test_login_at_another_service_of_the_same_id_is_another_user(tmp_path):
     records = make_live_records()
-    records.add(
+    admins = records.add(
         "admins", SQLAlchemyService(User, hidden=["password"]), strategies=["jwt"]
     )
+    admins.before("create", "update", "patch")(hash_password())
     records.add("staff", AuthenticationService(users="admins", settings="STAFF"))
     settings = {"secret": "t" * 32, "passwords": CHEAP, "audience": "staff"}
     realtime = Realtime(records)

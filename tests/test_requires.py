@@ -223,7 +223,8 @@ def test_refusal_is_the_same_where_all_errors_are_answered():
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
     records = FlaskRecords(app_errors=True)
-    records.add("authentication", AuthenticationService())
+    records.add("authentication", AuthenticationService("people"))
+    records.add("people", People())
     records.init_app(app)
     route_view(app)
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from werkzeug.security import generate_password_hash
 
+from flask_records import hash_password
 from flask_records import NotAuthenticated
 from flask_records import Params
 from flask_records import SQLAlchemyService
@@ -74,7 +75,8 @@ def site_of(records, tmp_path, settings=None, **config):
 def add_people(records):
     """Another service over the model of the users, with another identifier."""
     service = SQLAlchemyService(User, hidden=["password"], id="email")
-    records.add("people", service)
+    people = records.add("people", service)
+    people.before("create", "update", "patch")(hash_password())
 
 
 @pytest.fixture

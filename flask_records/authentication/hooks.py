@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 
 from ..context import NO_RESULT
 from ..errors import BadRequest
@@ -15,10 +16,51 @@ from .access import admit
 from .passwords import MAX_LENGTH
 
 if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..context import HookContext
     from ..context import Params
     from ..typing import Hook
     from ..typing import Id
+
+
+@dataclass(frozen=True, eq=False)
+class HashPassword:
+    """The hook of :func:`hash_password`."""
+
+    fields: Collection[str]
+    """The fields with passwords."""
+
+    service: str | None = None
+    """The path of the authentication service whose settings say what a hash costs."""
+
+    def __call__(self, method: str, context: HookContext) -> None:
+        """Replace the passwords of a call by their hashes.
+
+        :param method: The name of the method.
+        :param context: The call.
+        """
+        for body in context.bodies:
+            for name in self.fields:
+                if body.get(name) is not None:
+                    body[name] = _hash(name, body[name], self.service)
+
+
+@dataclass(frozen=True, eq=False)
+class Protect:
+    """The hook of :func:`protect`."""
+
+    fields: frozenset[str]
+    """The fields that are left out."""
+
+    def __call__(self, method: str, context: HookContext) -> None:
+        """Leave fields out of what the client of a call sees.
+
+        :param method: The name of the method.
+        :param context: The call.
+        """
+        if context.sent is not NO_RESULT:
+            context.dispatch = without(context.sent, self.fields)
 
 
 def authenticate(*strategies: str, service: str | None = None) -> Hook:
@@ -63,15 +105,7 @@ def hash_password(*fields: str, service: str | None = None) -> Hook:
     :param service: The path of the authentication service whose settings say what a
         hash costs. The first one by default.
     """
-    names = fields or ("password",)
-
-    def hook(method: str, context: HookContext) -> None:
-        for body in context.bodies:
-            for name in names:
-                if body.get(name) is not None:
-                    body[name] = _hash(name, body[name], service)
-
-    return hook
+    return HashPassword(fields or ("password",), service)
 
 
 def protect(*fields: str) -> Hook:
@@ -82,12 +116,7 @@ def protect(*fields: str) -> Hook:
 
     :param fields: Their names.
     """
-
-    def hook(method: str, context: HookContext) -> None:
-        if context.sent is not NO_RESULT:
-            context.dispatch = without(context.sent, frozenset(fields))
-
-    return hook
+    return Protect(frozenset(fields))
 
 
 def set_user_field(field: str) -> Hook:

@@ -166,7 +166,7 @@ class AuthenticationService:
         :raises RuntimeError: A field is missing, or not unique.
         """
         users = services.get(self.users_path)
-        fields = _fields_of(users) if users else None
+        fields = self.fields_of(users) if users else None
 
         for provider in self.settings_of(app).oauth.providers.values():
             if fields is not None and not _is_unique(fields, provider.id_field):
@@ -200,10 +200,15 @@ class AuthenticationService:
         try:
             return current_records[self.users_path]
         except KeyError:
-            raise RuntimeError(
-                f"There is no service '{self.users_path}' with the users. Add it, or"
-                " name another one: AuthenticationService(users=...)."
-            ) from None
+            raise RuntimeError(self.no_users) from None
+
+    @property
+    def no_users(self) -> str:
+        """The message where there is no service with the users."""
+        return (
+            f"There is no service '{self.users_path}' with the users. Add it, or"
+            " name another one: AuthenticationService(users=...)."
+        )
 
     @property
     def id(self) -> str:
@@ -213,7 +218,7 @@ class AuthenticationService:
     @property
     def user_fields(self) -> Fields | None:
         """The fields of users, or ``None`` if their service does not tell."""
-        return _fields_of(self.users)
+        return self.fields_of(self.users)
 
     @property
     def as_service(self) -> Service:
@@ -352,6 +357,39 @@ class AuthenticationService:
 
         return user.get(self.id, id) if isinstance(user, dict) else id
 
+    @staticmethod
+    def fields_of(service: Service) -> Fields | None:
+        """Return the fields of a service, or ``None`` if it does not tell.
+
+        :param service: The service.
+        """
+        fields_for = getattr(service.target, "fields_for", None)
+        return fields_for(Params()) if fields_for else None
+
+    def share_model(self, one: Service, other: Service) -> bool:
+        """Return whether two services are over one model, or one that inherits from the
+        other.
+
+        :param one: A service.
+        :param other: Another service.
+        """
+        fields, others = self.fields_of(one), self.fields_of(other)
+
+        if fields is None or others is None:
+            return False
+
+        return fields.mapper.isa(others.mapper) or others.mapper.isa(fields.mapper)
+
+    def needs_users(self, app: Flask) -> bool:
+        """Return whether an application gives tokens to users.
+
+        :param app: The application.
+        """
+        settings = self.settings_of(app)
+        names = settings.strategies
+        is_own = any(self.strategies.get(name) in (JWT, LOCAL) for name in names)
+        return is_own or bool(settings.oauth.providers)
+
     def is_of_users(self, service: Service) -> bool:
         """Return whether a service is that of the users, or one over the same model.
 
@@ -367,7 +405,7 @@ class AuthenticationService:
         if users is None:
             return False
 
-        found = service is users or _share_model(service, users)
+        found = service is users or self.share_model(service, users)
         self._services_of_users[service] = found
         return found
 
@@ -583,22 +621,8 @@ def _noting_hashes() -> Iterator[dict[str, str | None]]:
         _verified.reset(token)
 
 
-def _share_model(one: Service, other: Service) -> bool:
-    fields, others = _fields_of(one), _fields_of(other)
-
-    if fields is None or others is None:
-        return False
-
-    return fields.mapper.isa(others.mapper) or others.mapper.isa(fields.mapper)
-
-
 def _invalid(reason: str) -> NotAuthenticated:
     return NotAuthenticated(f"Invalid authentication information ({reason})")
-
-
-def _fields_of(users: Service) -> Fields | None:
-    fields_for = getattr(users.target, "fields_for", None)
-    return fields_for(Params()) if fields_for else None
 
 
 def _is_unique(fields: Fields, name: str) -> bool:

@@ -1,0 +1,144 @@
+"""The fields that users log in with, checked when an application starts."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..context import Params
+from ..http.blueprint import PROVIDER as REST
+from .hooks import HashPassword
+from .hooks import Protect
+from .strategies import LOCAL
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Flask
+
+    from ..extension import FlaskRecords
+    from ..service import Service
+    from ..signals import OrderedSignal
+    from .service import AuthenticationService
+
+WRITES: t.Final = ("create", "update", "patch")
+
+NO_FIELD: t.Final = """\
+AuthenticationService({option}={name!r}) names no field of '{users}'. Name another \
+one, or leave 'local' out of {setting}['strategies'] if nobody logs in with a password.\
+"""
+
+SEEN: t.Final = """\
+Clients of '{path}' can see the password hashes. Hide them:
+
+    SQLAlchemyService({model}, hidden=["{field}"])
+"""
+
+PLAIN: t.Final = """\
+Passwords that clients of '{path}' send are not hashed. Connect the hook before \
+'init_app', or say that the application hashes them, with \
+AuthenticationService(custom_hashing=True):
+
+    {service}.before("create", "update", "patch")(hash_password("{field}"))
+"""
+
+
+def check_passwords(
+    records: FlaskRecords, app: Flask, authentication: AuthenticationService
+) -> None:
+    """Check that there are users with the fields of a login, and that no service over
+    them shows password hashes or stores passwords as they are.
+
+    :param records: The extension, with its services and their hooks.
+    :param app: An application that has the settings.
+    :param authentication: An authentication service.
+    :raises RuntimeError: Something is missing. The message has the lines to write.
+    """
+    users = records.services.get(authentication.users_path)
+
+    if users is None:
+        if authentication.needs_users(app):
+            raise RuntimeError(authentication.no_users)
+
+        return
+
+    _check_names(app, authentication, users)
+
+    for service in records.services.values():
+        problems = "\n".join(_problems(records, authentication, users, service))
+
+        if problems:
+            raise RuntimeError(problems)
+
+
+def _check_names(
+    app: Flask, authentication: AuthenticationService, users: Service
+) -> None:
+    fields = authentication.fields_of(users)
+    settings = authentication.settings_of(app)
+    is_local = authentication.strategies["local"] is LOCAL
+
+    if fields is None or not is_local or "local" not in settings.strategies:
+        return
+
+    for option in ("username", "password"):
+        name = getattr(authentication, option)
+
+        if name not in fields.names:
+            raise RuntimeError(
+                NO_FIELD.format(
+                    option=option, name=name, users=users.path, setting=settings.name
+                )
+            )
+
+
+def _problems(
+    records: FlaskRecords,
+    authentication: AuthenticationService,
+    users: Service,
+    service: Service,
+) -> Iterator[str]:
+    field, fields = authentication.password, authentication.fields_of(service)
+
+    if fields is None or field not in fields.names:
+        return
+
+    if service is not users and not authentication.share_model(service, users):
+        return
+
+    words = {
+        "field": field,
+        "path": service.path,
+        "model": fields.model.__name__,
+        "service": service.path
+        if service.path.isidentifier()
+        else f'records["{service.path}"]',
+    }
+    shown = service.target.fields_for(Params(provider=REST)).names
+    protecting = (records.after, service.after)
+
+    if field in shown and not _have_hooks(protecting, Protect, field, service.methods):
+        yield SEEN.format(**words)
+
+    writes = [name for name in WRITES if name in service.methods]
+    hashing = (records.before, service.before)
+    is_written = not authentication.custom_hashing and not fields[field].is_readonly
+
+    if is_written and not _have_hooks(hashing, HashPassword, field, writes):
+        yield PLAIN.format(**words)
+
+
+def _have_hooks(
+    signals: tuple[OrderedSignal, ...],
+    kind: type[HashPassword] | type[Protect],
+    field: str,
+    methods: t.Iterable[str],
+) -> bool:
+    """Return whether each of some methods has a hook of a kind for a field."""
+    return all(
+        any(
+            isinstance(hook, kind) and field in hook.fields
+            for signal in signals
+            for hook in signal.ordered(method)
+        )
+        for method in methods
+    )
