@@ -80,8 +80,9 @@ class FlaskRecords:
     :param formatter: Makes the responses of calls. JSON by default.
     :param query_parser: Reads query strings. See section 4.3.9.
     :param body_parsers: Reads bodies, by media type. JSON and forms by default.
-    :param limiter: A ``flask_limiter.Limiter``, which lets clients log in and register
-        only so often, and call what ``RECORDS_LIMITS`` names. No limits by default.
+    :param limiter: A ``flask_limiter.Limiter``, which lets clients log in, register and
+        change passwords only so often, and call what ``RECORDS_LIMITS`` names. No
+        limits by default.
     :param before_request: HTTP middleware in front of every service, and of nothing
         else in the application. See section 4.3.10.
     :param after_request: HTTP middleware behind every service.
@@ -129,6 +130,9 @@ class FlaskRecords:
         self._blueprints: dict[str, Blueprint] = {}
         self._apps: WeakSet[Flask] = WeakSet()
         self._is_check_due = False
+
+        if self._limits is not None:
+            self.before("update", "patch")(self._limits.count_password_change)
 
         if app is not None:
             self.init_app(app)
@@ -271,6 +275,11 @@ class FlaskRecords:
         :param params: What was found out about the login.
         """
         return self._accesses[service.path].accepts(params)
+
+    @property
+    def limits(self) -> Limits | None:
+        """What counts calls of clients, or ``None`` without a ``limiter``."""
+        return self._limits
 
     @property
     def authentications(self) -> Mapping[str, AuthenticationService]:

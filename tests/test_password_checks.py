@@ -46,6 +46,17 @@ AuthenticationService(custom_hashing=True):
     users.before("create", "update", "patch")(hash_password("password"))
 """
 
+NO_USERS = """\
+There is no service 'nobody' with the users. Add it, or name another one: \
+AuthenticationService(users=...).\
+"""
+
+NO_FIELD = """\
+AuthenticationService({}='nobody') names no field of 'users'. Name another one, or \
+leave 'local' out of RECORDS_AUTHENTICATION['strategies'] if nobody logs in with a \
+password.\
+"""
+
 WRITES = ("create", "update", "patch")
 
 
@@ -188,19 +199,7 @@ def test_services_over_other_models_are_not_checked():
 def test_name_that_names_nothing_does_not_start(option):
     message = refusal_of(make_records(**{option: "nobody"}))
 
-    assert (
-        message
-        == {
-            "users": "There is no service 'nobody' with the users. Add it, or name another"
-            " one: AuthenticationService(users=...).",
-            "username": "AuthenticationService(username='nobody') names no field of"
-            " 'users'. Name another one, or leave 'local' out of"
-            " RECORDS_AUTHENTICATION['strategies'] if nobody logs in with a password.",
-            "password": "AuthenticationService(password='nobody') names no field of"
-            " 'users'. Name another one, or leave 'local' out of"
-            " RECORDS_AUTHENTICATION['strategies'] if nobody logs in with a password.",
-        }[option]
-    )
+    assert message == {"users": NO_USERS}.get(option, NO_FIELD.format(option))
 
 
 def test_fields_of_a_login_are_not_needed_without_passwords():

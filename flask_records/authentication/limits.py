@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import math
 import time
 import typing as t
 from collections.abc import Mapping
+from functools import cached_property
+from functools import partial
 
 from flask import current_app
 from flask import has_request_context
@@ -14,8 +17,11 @@ from flask import request
 
 from ..errors import TooManyRequests
 from ..globals import call_stack
+from ..globals import current_records
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask import Flask
     from flask_limiter import Limiter
     from limits import RateLimitItem
@@ -40,16 +46,26 @@ settings say otherwise.
 OAUTH_VIEWS: t.Final = ("oauth.start", "oauth.callback")
 """The names of the limits for the two views of OAuth."""
 
-LIMITER: t.Final = "records_limiter"
-"""Where an application keeps its :class:`Limits`."""
+ACCOUNT_LOGINS: t.Final = "50 per hour"
+"""How often strangers may try to log in as one user, unless the settings say otherwise.
+"""
+
+PASSWORD_CHANGES: t.Final = "10 per minute; 50 per hour"
+"""How often a client, and a user, may change passwords, unless the settings say
+otherwise.
+"""
+
+KNOWN_ADDRESS: t.Final = "1 per 30 days"
+"""How long an address that a user has logged in from is no stranger's."""
 
 EXTENSION: t.Final = "records_limits"
 """Where an application keeps its limits, by the name of the call."""
 
 
 class Limits:
-    """Refuses calls of a client that come too often, by its address. What counts them
-    is the application's Flask-Limiter, in the storage that it has.
+    """Refuses calls of a client that come too often, by its address, and logins and
+    changes of passwords by the user, too. What counts them is the application's
+    Flask-Limiter, in the storage that it has.
 
     :param limiter: The ``flask_limiter.Limiter``.
     """
@@ -75,7 +91,9 @@ class Limits:
             for path, service in authentications.items()
             for name, limits in (
                 (f"{path}.create", LOGINS),
+                (f"{path}.account", ACCOUNT_LOGINS),
                 (f"{service.users_path}.create", REGISTRATIONS),
+                (f"{service.users_path}.password", PASSWORD_CHANGES),
             )
         }
         said = app.config.get(SETTING) or {}
@@ -87,14 +105,14 @@ class Limits:
             )
 
         for name in said:
-            _check_name(name, services)
+            if name not in defaults:
+                _check_name(name, services)
 
         app.extensions[EXTENSION] = {
             name: _parsed(name, text)
             for name, text in {**defaults, **said}.items()
             if text
         }
-        app.extensions[LIMITER] = self
 
         if self._limiter not in app.extensions.get("limiter", ()):
             self._limiter.init_app(app)
@@ -117,32 +135,100 @@ class Limits:
         :param method: The method, or the view.
         :raises TooManyRequests: There were too many.
         """
-        known = current_app.extensions.get(EXTENSION, {})
-        limits = known.get(f"{path}.{method}")
+        self._count(path, method, client_address)
+
+    def count_login(self, path: str, account: str) -> None:
+        """Count an attempt to log in as a user, unless the client's address is one that
+        the user has logged in from: a stranger can't lock the user out there.
+
+        :param path: The path of the authentication service.
+        :param account: What tells the user from others.
+        :raises TooManyRequests: There were too many.
+        """
+        if _is_of_client() and not self._knows(path, account):
+            self._count(path, "account", partial(_digest, account))
+
+    def remember_login(self, path: str, account: str) -> None:
+        """Remember that a user has logged in from the client's address.
+
+        :param path: The path of the authentication service.
+        :param account: What tells the user from others.
+        """
+        if _is_of_client() and self._limits_of(path, "account"):
+            self._ask("hit", self._known, path, "known", _client_of(account))
+
+    def count_password_change(self, method: str, context: HookContext) -> None:
+        """Count a call of a client that names the password of users. It is a before
+        hook of all services.
+
+        :param method: The name of the method.
+        :param context: The call.
+        :raises TooManyRequests: There were too many.
+        """
+        params = context.params
+
+        if params.provider is None:
+            return
+
+        for service in current_records.authentications.values():
+            if service.password in params.client_fields and service.is_of_users(
+                context.service
+            ):
+                self._count(service.users_path, "password", client_address)
+
+                if params.user_id is not None:
+                    path = getattr(params.authenticator, "users_path", "")
+                    user = partial(_digest, f"{path}:{params.user_id}")
+                    self._count(service.users_path, "password", user)
+
+    def _count(self, path: str, method: str, client: Callable[[], str]) -> None:
+        for limit in self._limits_of(path, method):
+            key = (path, method, client())
+
+            if self._ask("hit", limit, *key) is False:
+                self._refuse(limit, *key)
+
+    def _limits_of(self, path: str, method: str) -> tuple[RateLimitItem, ...]:
+        limits = current_app.extensions.get(EXTENSION, {}).get(f"{path}.{method}")
 
         if limits is None or not self._limiter.enabled or not has_request_context():
+            return ()
+
+        return t.cast("tuple[RateLimitItem, ...]", limits)
+
+    def _knows(self, path: str, account: str) -> bool:
+        if not self._limits_of(path, "account"):
+            return False
+
+        key = (path, "known", _client_of(account))
+        return self._ask("test", self._known, *key) is False
+
+    def _refuse(self, limit: RateLimitItem, *key: str) -> None:
+        window = self._ask("get_window_stats", limit, *key)
+
+        if window is None:
             return
 
-        for limit in limits:
-            self._count(limit, path, method)
-
-    def _count(self, limit: RateLimitItem, path: str, method: str) -> None:
-        strategy = self._limiter.limiter
-        prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
-        key = (f"{prefix}records", path, method, client_address())
-
-        try:
-            if strategy.hit(limit, *key):
-                return
-
-            resets = strategy.get_window_stats(limit, *key).reset_time
-        except self._limiter.storage.base_exceptions:
-            current_app.logger.exception("The limits of calls can't be counted.")
-            return
-
+        resets = window.reset_time
         error = TooManyRequests(f"Too many requests: {limit} at most.")
         error.headers["Retry-After"] = str(max(1, math.ceil(resets - time.time())))
         raise error
+
+    def _ask(self, question: str, limit: RateLimitItem, *key: str) -> t.Any:
+        """Return what Flask-Limiter's strategy answers, or ``None`` without storage."""
+        prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
+
+        try:
+            return getattr(self._limiter.limiter, question)(
+                limit, f"{prefix}records", *key
+            )
+        except self._limiter.storage.base_exceptions:
+            current_app.logger.exception("The limits of calls can't be counted.")
+            return None
+
+    @cached_property
+    def _known(self) -> RateLimitItem:
+        return _parsed("known", KNOWN_ADDRESS)[0]
 
 
 def count_view(path: str, view: str) -> None:
@@ -152,7 +238,7 @@ def count_view(path: str, view: str) -> None:
     :param view: The rest of it.
     :raises TooManyRequests: There were too many.
     """
-    limits = current_app.extensions.get(LIMITER)
+    limits = current_records.limits
 
     if limits is not None:
         limits.count(path, view)
@@ -176,6 +262,21 @@ def client_address() -> str:
         return text
 
     return str(ipaddress.ip_network((address, 64), strict=False))
+
+
+def _is_of_client() -> bool:
+    """Return whether a client waits for what is done, not a hook or a script."""
+    context = call_stack.get()
+    return context is None or context.params.provider is not None
+
+
+def _client_of(account: str) -> str:
+    return _digest(f"{client_address()} {account}")
+
+
+def _digest(text: str) -> str:
+    """Return what stands for a name in the keys of the storage."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import typing as t
+import unicodedata
 from contextlib import contextmanager
 from contextvars import ContextVar
 from weakref import WeakKeyDictionary
@@ -472,13 +473,23 @@ class AuthenticationService:
         :param username: What was typed as the name.
         :param password: What was typed as the password.
         :raises NotAuthenticated: There is no such user, or it is not his password.
+        :raises TooManyRequests: There were too many attempts for this user.
         """
         user = self._find_user(username) or {}
+        limits, path = current_records.limits, self.as_service.path
+        account = self._account(username, user)
+
+        if limits is not None:
+            limits.count_login(path, account)
+
         hash: t.Any = user.get(self.password)
         passwords = self.settings.passwords
 
         if not passwords.verify(password, hash) or not password:
             raise NotAuthenticated("Invalid login")
+
+        if limits is not None:
+            limits.remember_login(path, account)
 
         if not self.custom_hashing and passwords.needs_update(hash):
             hash = self._replace_hash(user, passwords.hash_again(password, hash))
@@ -593,6 +604,13 @@ class AuthenticationService:
         query = {self.username: username, "$limit": 1}
         found = self.users._find(Params(query=query, paginate=False))
         return next(iter(t.cast("list[Record]", found)), None)
+
+    def _account(self, username: str, user: Record) -> str:
+        """Return what a login counts for: one user, however the name is written."""
+        if user:
+            return f"id {user[self.id]}"
+
+        return f"name {unicodedata.normalize('NFKC', username).casefold().strip()}"
 
     def _replace_hash(self, user: Record, hash: str) -> str:
         """Return the hash that a user has after it was replaced, if it could be."""
