@@ -23,6 +23,7 @@ from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.error_handler import ErrorHandler
 from .http.formatter import format_json
+from .http.headers import forbid_sniffing
 from .http.qs import parse
 from .service import Service
 from .signals import add_publisher
@@ -220,6 +221,7 @@ class FlaskRecords:
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=self._body_parsers if body_parsers is None else body_parsers,
+            authentications=self._authentications,
         ).make()
 
         for before in (*self._before_request, *before_request):
@@ -348,15 +350,7 @@ class FlaskRecords:
         app.extensions["records"] = self
         app.extensions[EXTENSION] = bounds
         self._apps.add(app)
-        app.register_blueprint(
-            Blueprint(
-                "flask_records",
-                __package__,
-                template_folder="http/templates",
-                static_folder="http/static",
-                static_url_path="/flask_records",
-            )
-        )
+        app.register_blueprint(_files())
         # Flask's own way would register it for the status of the base class alone.
         app.error_handler_spec[None][None][RecordsError] = self._errors.handle
 
@@ -419,6 +413,19 @@ class FlaskRecords:
 
 def _needs_token(service: Service) -> bool:
     return not service.public.issuperset(service.methods)
+
+
+def _files() -> Blueprint:
+    """Return the blueprint of the pages of errors and of the files of clients."""
+    blueprint = Blueprint(
+        "flask_records",
+        __package__,
+        template_folder="http/templates",
+        static_folder="http/static",
+        static_url_path="/flask_records",
+    )
+    blueprint.after_request(forbid_sniffing)
+    return blueprint
 
 
 def _forbid_storing(response: Response) -> Response:

@@ -30,6 +30,11 @@ def remember_call(context: HookContext) -> None:
     g._records_call = context
 
 
+def remembered_call() -> HookContext | None:
+    """Return the context of the call that this request has made, if there is one."""
+    return t.cast("HookContext | None", g.get("_records_call"))
+
+
 def _current_records() -> FlaskRecords:
     try:
         return t.cast("FlaskRecords", current_app.extensions["records"])
@@ -44,7 +49,7 @@ def _current_call() -> HookContext:
     context = call_stack.get()
 
     if context is None and has_app_context():
-        context = g.get("_records_call")
+        context = remembered_call()
 
     if context is None:
         raise RuntimeError(NO_CALL)

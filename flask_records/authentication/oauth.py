@@ -28,6 +28,7 @@ from ..http.body import read_body
 from ..http.formatter import dumps
 from ..http.formatter import empty
 from ..http.formatter import JSON
+from ..http.headers import forbid_sniffing
 from .limits import count_view
 from .oauth_client import client_options
 from .oauth_client import Conversations
@@ -370,4 +371,4 @@ def _redirect(url: str) -> Response:
 def _keep_private(response: Response) -> Response:
     response.headers["Cache-Control"] = "no-store"
     response.headers["Referrer-Policy"] = "no-referrer"
-    return response
+    return forbid_sniffing(response)

@@ -18,11 +18,16 @@ from ..context import Params
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..globals import remember_call
+from ..globals import remembered_call
 from ..signals import EVENTS
 from .body import read_body
 from .formatter import empty
+from .headers import cache_control_of
+from .headers import protect
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sized
+
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
@@ -82,6 +87,8 @@ class ServiceBlueprint:
     :param formatter: Makes responses.
     :param query_parser: Reads query strings.
     :param body_parsers: Reads bodies, by media type.
+    :param authentications: The authentication services. Answers may depend on the
+        caller as soon as there is one.
     """
 
     def __init__(
@@ -92,12 +99,14 @@ class ServiceBlueprint:
         formatter: Formatter,
         query_parser: QueryParser,
         body_parsers: Mapping[str, BodyParser],
+        authentications: Sized = (),
     ) -> None:
         self._service = service
         self._errors = errors
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
+        self._authentications = authentications
         self._allow = ",".join(
             verb
             for verb in VERBS
@@ -206,7 +215,9 @@ class ServiceBlueprint:
 
     def _finish(self, response: Response) -> Response:
         response.headers["Allow"] = self._allow
-
+        call = remembered_call()
+        has_callers = bool(self._authentications)
+        protect(response.headers, cache_control_of(call) if has_callers else None)
         is_read = request.method in ("GET", "HEAD") and response.status_code == 200
 
         if is_read and response.is_sequence:

@@ -22,6 +22,7 @@ from ..errors import to_records_error
 from ..errors import without_parameters
 from .formatter import dumps
 from .formatter import JSON
+from .headers import forbid_sniffing
 
 if t.TYPE_CHECKING:
     from flask import Flask
@@ -107,13 +108,12 @@ class ErrorHandler:
         """
         response = self._page(error) if self._wants_html() else _json(error)
         response.headers.update(error.headers)
-        response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers.add("Vary", "Accept")
 
         if error.code == 401:
             response.headers.setdefault("WWW-Authenticate", "Bearer")
 
-        return response
+        return forbid_sniffing(response)
 
     def _log(self, error: Exception) -> None:
         if self._logger is False:
