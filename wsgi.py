@@ -14,6 +14,7 @@ import re
 import secrets
 import typing as t
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -352,6 +353,7 @@ def create_app() -> Flask:
     app.add_url_rule("/", "index", show_page)
 
     with app.app_context():
+        restrict_files(db.engine.url)
         sa.event.listen(db.engine, "connect", prepare_sqlite)
         create_tables(db.engine)
 
@@ -386,6 +388,25 @@ def kept_secret(path: Path) -> str:
         raise RuntimeError(f"There is no secret in {path}. Remove it to get a new one.")
 
     return secret.decode()
+
+
+def restrict_files(url: sa.URL) -> None:
+    """Let only their owner read and write the files of a SQLite database."""
+    name = url.database
+
+    if (
+        url.get_backend_name() != "sqlite"
+        or not name
+        or name.startswith((":", "file:"))
+    ):
+        return
+
+    # SQLite gives the other files the mode of this one.
+    os.close(os.open(name, os.O_RDWR | os.O_CREAT, 0o600))
+
+    for ending in ("", "-journal", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.chmod(name + ending, 0o600)
 
 
 def prepare_sqlite(connection: t.Any, record: t.Any) -> None:

@@ -12,6 +12,7 @@ from concurrent import futures
 import jwt
 import pytest
 import redis
+import sqlalchemy as sa
 
 from .example import Api
 from .example import loaded
@@ -242,6 +243,47 @@ def test_limits_can_be_switched_off(tmp_path):
         answers = [api.register(new_email()) for _ in range(12)]
 
     assert [status for status, _ in answers] == [201] * 12
+
+
+def modes_of(folder):
+    """The modes of the files of a database, by the ends of their names."""
+    files = folder.glob("new.db*")
+    return {file.name[6:]: oct(file.stat().st_mode & 0o777) for file in files}
+
+
+def test_files_of_the_database_are_for_their_owner_alone(tmp_path):
+    with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path) as example:
+        Api(example.app).person()
+        modes = modes_of(tmp_path)
+
+    assert modes == {"": "0o600", "-wal": "0o600", "-shm": "0o600"}
+
+
+def test_files_that_were_for_others_are_for_their_owner_again(tmp_path):
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/new.db")
+
+    # The connection keeps the files of its log.
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        connection.exec_driver_sql("CREATE TABLE other (id INTEGER)")
+
+        for file in tmp_path.glob("new.db*"):
+            file.chmod(0o666)
+
+        with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path) as example:
+            Api(example.app).person()
+            after = modes_of(tmp_path)
+
+    engine.dispose()
+    assert after == dict.fromkeys(["", "-wal", "-shm"], "0o600")
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_database_in_memory_makes_no_file(copy, url):
+    with loaded(url, copy, copy):
+        pass
+
+    assert [path.name for path in copy.rglob("*memory*")] == []
 
 
 @pytest.fixture
