@@ -20,8 +20,13 @@ from tempfile import NamedTemporaryFile
 
 import click
 import sqlalchemy as sa
+from flask import current_app
 from flask import Flask
+from flask import has_request_context
+from flask import make_response
 from flask import render_template
+from flask import request
+from flask import Response
 from flask.cli import with_appcontext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
@@ -276,8 +281,8 @@ def check_user(method: str, context: HookContext) -> None:
 
         if user.get("avatar") is not None:
             check_avatar(user["avatar"])
-        elif method == "create" and "email" in user:
-            user["avatar"] = gravatar(user["email"])
+        elif method != "patch" or "avatar" in user:
+            user["avatar"] = default_avatar(user.get("email"))
 
 
 users.before("create", "update", "patch")(hash_password("password"))
@@ -305,7 +310,7 @@ def check_avatar(avatar: t.Any) -> None:
     """Refuse what is not the address of an image."""
     require_text("avatar", avatar)
 
-    if not AVATAR.fullmatch(avatar):
+    if avatar != local_avatar() and not AVATAR.fullmatch(avatar):
         raise BadRequest(
             "'avatar' is not an address that begins with http:// or https://.",
             errors={"avatar": "is not an address"},
@@ -326,9 +331,20 @@ def is_unicode(text: str) -> bool:
     return not any(unicodedata.category(one) == "Cs" for one in text)
 
 
-def gravatar(email: str) -> str:
-    """Return the address of the image that Gravatar has for an email."""
+def default_avatar(email: str | None) -> str:
+    """Return the address of the image of a user who has not chosen one. Gravatar, which
+    learns a hash of the email, has to be switched on.
+    """
+    if email is None or not current_app.config["GRAVATAR"]:
+        return local_avatar()
+
     return f"https://gravatar.com/avatar/{hashlib.sha256(email.encode()).hexdigest()}"
+
+
+def local_avatar() -> str:
+    """Return the address of the image in the folder of static files."""
+    prefix = request.script_root if has_request_context() else ""
+    return f"{prefix}/static/avatar.svg"
 
 
 def create_app() -> Flask:
@@ -338,6 +354,8 @@ def create_app() -> Flask:
         instance_path=str(Path(__file__).parent / "instance"),
         instance_relative_config=True,
         template_folder="instance",
+        static_folder="instance/static",
+        static_url_path="/static",
     )
     app.config.from_pyfile("config.py")
     app.config.from_prefixed_env()
@@ -351,6 +369,7 @@ def create_app() -> Flask:
     realtime.init_app(app)
     app.cli.add_command(example_data)
     app.add_url_rule("/", "index", show_page)
+    app.after_request(add_security_headers)
 
     with app.app_context():
         restrict_files(db.engine.url)
@@ -360,10 +379,28 @@ def create_app() -> Flask:
     return app
 
 
-def show_page() -> str:
+PAGE_POLICY: t.Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src 'self'"
+)
+"""The sources that the page may load from. No site may show it in a frame."""
+
+
+def show_page() -> Response:
     """Return a page to log in and write messages, with the official client."""
     providers = records.authentication().settings.oauth.providers.values()
-    return render_template("index.html", providers=providers)
+    response = make_response(render_template("index.html", providers=providers))
+    has_images_elsewhere = providers or current_app.config["GRAVATAR"]
+    images = " https:" if has_images_elsewhere else ""
+    response.headers["Content-Security-Policy"] = PAGE_POLICY + images
+    return response
+
+
+def add_security_headers(response: Response) -> Response:
+    """Stop browsers from guessing types, and from telling other sites our addresses."""
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    return response
 
 
 def kept_secret(path: Path) -> str:
@@ -470,7 +507,7 @@ def user_of(number: int) -> dict[str, t.Any]:
     """Return one of the example's users."""
     name = NAMES[number % len(NAMES)]
     email = f"{name.lower()}{number}@example.com"
-    return {"email": email, "name": name, "avatar": gravatar(email)}
+    return {"email": email, "name": name, "avatar": default_avatar(email)}
 
 
 def messages_of(

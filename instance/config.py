@@ -22,6 +22,10 @@ RECORDS_AUTHENTICATION = {"oauth": {"redirect": "/"}}
 # server does it for all of them, for example redis://127.0.0.1:6379.
 RATELIMIT_STORAGE_URI = environ.get("RATELIMIT_STORAGE_URI", "memory://")
 
+# Whether users without an image get that of gravatar.com, which then learns a hash of
+# their email from every browser that shows it. FLASK_GRAVATAR=true switches it on.
+GRAVATAR = False
+
 # Carries events between workers and machines, for example redis://127.0.0.1:6379.
 # A connection takes one of gunicorn's threads, and calls over HTTP need some, too.
 RECORDS_REALTIME = {

@@ -9,10 +9,15 @@ import pytest
 
 from .conftest import SERVERS
 from .example import Api
+from .example import loaded
 from .example import loaded_on
 from .example import new_email
 from .example import ON_SQLITE
 from .test_gunicorn import PASSWORD
+
+AVATAR = "/static/avatar.svg"
+
+GRAVATAR = {"FLASK_GRAVATAR": "true"}
 
 
 @pytest.fixture(scope="module", params=["sqlite", *SERVERS])
@@ -138,10 +143,45 @@ def test_email_is_required_to_register(api):
     assert (status, body["errors"]) == (400, {"email": "is required"})
 
 
-def test_avatar_is_that_of_the_email(api):
+def test_avatar_tells_nothing_of_the_email(api):
+    person = api.person()
+    data = {"email": new_email()}
+
+    answers = [
+        api("GET", person.path, None, person.token),
+        api("PUT", person.path, data, person.token),
+        api("PATCH", person.path, {"avatar": None}, person.token),
+        api("PATCH", person.path, {"avatar": AVATAR}, person.token),
+    ]
+
+    assert [(status, user["avatar"]) for status, user in answers] == [(200, AVATAR)] * 4
+
+
+def test_avatar_of_a_user_of_python_is_the_same(example):
+    with example.app.app_context():
+        user = example.users.create({"name": "Alan"})
+
+    assert user["avatar"] == AVATAR
+
+
+@ON_SQLITE
+def test_avatar_is_an_image_below_the_prefix_of_the_application(example):
+    data = {"email": new_email(), "password": PASSWORD}
+    client = example.app.test_client()
+
+    user = client.post("/users", json=data, environ_overrides={"SCRIPT_NAME": "/chat"})
+
+    with client.get(user.json["avatar"].removeprefix("/chat")) as image:
+        assert user.json["avatar"] == f"/chat{AVATAR}"
+        assert image.mimetype == "image/svg+xml"
+        assert image.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_avatar_is_that_of_gravatar_if_a_setting_says_so(tmp_path):
     email = new_email()
 
-    status, user = api.register(email.upper())
+    with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path, **GRAVATAR) as example:
+        status, user = Api(example.app).register(email.upper())
 
     digest = hashlib.sha256(email.encode()).hexdigest()
     assert status == 201

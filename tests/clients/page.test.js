@@ -19,6 +19,7 @@ let browser
 let context
 let page
 let problems
+let elsewhere
 
 before(async () => {
   provider = await startProvider(CLAIMS)
@@ -39,10 +40,18 @@ after(async () => {
 beforeEach(async () => {
   context = await browser.newContext()
   // Nothing comes from elsewhere.
-  await context.route(url => url.hostname !== '127.0.0.1', route => route.abort())
+  elsewhere = []
+  await context.route(url => url.hostname !== '127.0.0.1', route => {
+    elsewhere.push(route.request().url())
+    return route.abort()
+  })
   page = await context.newPage()
   problems = []
   page.on('pageerror', error => problems.push(error.message))
+  // What the policy of the page forbids is told here.
+  page.on('console', message => {
+    if (/Content.Security.Policy/.test(message.text())) problems.push(message.text())
+  })
   page.setDefaultTimeout(10_000)
 })
 
@@ -67,6 +76,51 @@ test('somebody registers, writes, and finds it again', async () => {
   await page.locator('#messages li').first().waitFor()
   assert.equal(await page.locator('#messages li').first().innerText(), 'ann@example.com<b>Hello</b> & welcome')
   assert.deepEqual(problems, [])
+})
+
+test('the page uses a WebSocket, and tells nobody else of its visitor', async () => {
+  const sockets = []
+  page.on('websocket', socket => sockets.push(new URL(socket.url()).pathname))
+
+  await register('fay')
+
+  const image = page.locator('#user img')
+  assert.equal(await image.evaluate(element => element.decode().then(() => element.naturalWidth > 0)), true)
+  assert.match(await image.getAttribute('src'), /^\/static\//)
+  assert.deepEqual([sockets, elsewhere, problems], [['/socket.io/'], [], []])
+})
+
+test('a script that gets into the page does not run', async () => {
+  await page.goto(server.base)
+
+  await page.evaluate(() => {
+    const script = document.createElement('script')
+    script.textContent = 'window.isBroken = true'
+    document.body.append(script)
+    document.body.insertAdjacentHTML('beforeend', '<img src="x:" onerror="window.isBroken = true">')
+  })
+
+  assert.equal(await page.evaluate(() => window.isBroken), undefined)
+  assert.match(problems.join(), /inline script/)
+})
+
+test('an image of another site is not loaded, nor the page shown in a frame', async () => {
+  const plain = await start()
+  await page.goto(plain.base)
+
+  await page.evaluate(() => new Promise(resolve => {
+    const image = document.createElement('img')
+    image.onerror = resolve
+    image.src = 'https://gravatar.com/avatar/x'
+    document.body.append(image)
+  }))
+
+  const frame = await context.newPage()
+  await frame.setContent(`<iframe src="${plain.base}"></iframe>`)
+  const inside = await frame.frames()[1].locator('#login').count()
+  await plain.stop()
+  assert.match(problems.join(), /img-src/)
+  assert.deepEqual([elsewhere, inside], [[], 0])
 })
 
 test('a wrong password is told, and the right one lets in', async () => {

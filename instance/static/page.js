@@ -1,0 +1,103 @@
+const find = selector => document.querySelector(selector)
+const { root } = document.currentScript.dataset
+const client = feathers()
+// Several workers serve one connection only if it begins as a WebSocket.
+client.configure(feathers.socketio(io({ path: `${root}/socket.io`, transports: ['websocket'] })))
+client.configure(feathers.authentication({ storage: window.localStorage }))
+
+// What somebody wrote is text, never a part of the page.
+const line = ({ text, user }) => {
+  const item = document.createElement('li')
+  const author = document.createElement('b')
+  author.textContent = user ? user.name || user.email : 'Somebody'
+  item.append(author, text)
+  return item
+}
+
+const showMessages = async () => {
+  const page = await client.service('messages').find({
+    query: { $sort: { createdAt: -1 }, $limit: 20, $populate: 'user' }
+  })
+  find('#messages ol').replaceChildren(...page.data.map(line))
+}
+
+const show = async user => {
+  for (const id of ['user', 'logout', 'messages']) find(`#${id}`).hidden = !user
+  find('#login').hidden = Boolean(user)
+  if (!user) return
+  find('#user span').textContent = user.name || user.email
+  find('#user img').src = user.avatar || ''
+  find('#user img').hidden = !user.avatar
+  await showMessages()
+}
+
+// Messages of others arrive by themselves. Those that come while the page asks for them are
+// asked for once.
+let isStale = false
+let isAsking = false
+
+const showNews = async () => {
+  isStale = true
+  if (isAsking) return
+  isAsking = true
+  while (isStale) {
+    isStale = false
+    await showMessages().catch(() => {})
+  }
+  isAsking = false
+}
+
+for (const event of ['created', 'updated', 'patched', 'removed']) {
+  client.service('messages').on(event, showNews)
+}
+
+// The page may not load images from everywhere.
+find('#user img').addEventListener('error', event => { event.target.hidden = true })
+
+const attempt = async action => {
+  find('[role=alert]').textContent = ''
+  try {
+    await action()
+  } catch (error) {
+    find('[role=alert]').textContent = error.message
+  }
+}
+
+find('#login form').addEventListener('submit', event => {
+  event.preventDefault()
+  const { email, password } = Object.fromEntries(new FormData(event.target))
+  attempt(async () => {
+    if (event.submitter.value === 'register') await client.service('users').create({ email, password })
+    const { user } = await client.authenticate({ strategy: 'local', email, password })
+    event.target.reset()
+    await show(user)
+  })
+})
+
+find('#messages form').addEventListener('submit', event => {
+  event.preventDefault()
+  attempt(async () => {
+    await client.service('messages').create(Object.fromEntries(new FormData(event.target)))
+    event.target.reset()
+  })
+})
+
+find('#logout').addEventListener('click', () => attempt(async () => {
+  await client.logout()
+  await show()
+}))
+
+// A login elsewhere comes back here with #access_token= or #error=, which the client reads.
+attempt(async () => {
+  const isBack = Boolean(location.hash)
+  try {
+    const { user } = await client.reAuthenticate()
+    history.replaceState(null, '', location.pathname)
+    await show(user)
+  } catch (error) {
+    history.replaceState(null, '', location.pathname)
+    await show()
+    // Without a token, or with an old one, there is nothing to tell.
+    if (isBack || error.code !== 401) throw error
+  }
+})
