@@ -41,11 +41,12 @@ from flask_records import AuthenticationService
 from flask_records import BadRequest
 from flask_records import Conflict
 from flask_records import FlaskRecords
+from flask_records import Forbidden
 from flask_records import hash_password
 from flask_records import HookContext
 from flask_records import limit_to_user
-from flask_records import NotFound
 from flask_records import Params
+from flask_records import restrict
 from flask_records import RevokedTokenMixin
 from flask_records import set_user_field
 from flask_records import SQLAlchemyService
@@ -54,6 +55,9 @@ from flask_records.realtime import Realtime
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from flask_records.pagination import Page
+    from flask_records.typing import Record
 
 BATCH: t.Final = 5_000
 
@@ -65,15 +69,18 @@ LOCKS: t.Final = {
 }
 """What lets one worker at a time make the tables."""
 
+OPTIONS: t.Final = {
+    "sqlite_autoincrement": True,
+    "mysql_collate": "utf8mb4_bin",
+    "mariadb_collate": "utf8mb4_bin",
+}
+"""Keeps SQLite from giving the id of a removed record again, and MariaDB from comparing
+text without regard to case.
+"""
+
 
 class Base(DeclarativeBase):
-    # SQLite gives the id of a removed record again, and MariaDB compares text without
-    # regard to case, unless they are told otherwise.
-    __table_args__ = {
-        "sqlite_autoincrement": True,
-        "mysql_collate": "utf8mb4_bin",
-        "mariadb_collate": "utf8mb4_bin",
-    }
+    __table_args__: t.Any = OPTIONS
 
 
 db = SQLAlchemy(model_class=Base)
@@ -121,15 +128,44 @@ class Room(Base):
     __tablename__ = "room"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    # Not unique: a conflict would reveal the name of a private room.
+    name: Mapped[str] = mapped_column(sa.String(100))
     private: Mapped[bool] = mapped_column(default=False, index=True)
-    memberIds: Mapped[list[int]] = mapped_column("member_ids", sa.JSON, default=list)
     userId: Mapped[int | None] = mapped_column(
         "user_id", sa.ForeignKey("user_account.id", ondelete="SET NULL"), index=True
     )
 
     messages: Mapped[list[Message]] = relationship(
-        back_populates="room", cascade="all, delete-orphan", passive_deletes=True
+        back_populates="room",
+        primaryjoin="Room.id == Message.roomId",
+        foreign_keys="Message.roomId",
+        cascade="all, delete-orphan",
+        passive_deletes=True,
+    )
+
+    __table_args__ = (sa.UniqueConstraint("id", "private"), OPTIONS)
+
+
+class Member(Base):
+    """A user who is in a room: its owner, and those whom the owner has added."""
+
+    __tablename__ = "room_member"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    roomId: Mapped[int] = mapped_column(
+        "room_id", sa.ForeignKey("room.id", ondelete="CASCADE")
+    )
+    userId: Mapped[int] = mapped_column(
+        "user_id", sa.ForeignKey("user_account.id", ondelete="CASCADE")
+    )
+
+    room: Mapped[Room] = relationship(viewonly=True)
+    user: Mapped[User] = relationship(viewonly=True)
+
+    __table_args__ = (
+        sa.UniqueConstraint("room_id", "user_id"),
+        sa.Index("ix_room_member_of_user", "user_id", "id"),
+        OPTIONS,
     )
 
 
@@ -139,12 +175,11 @@ class Message(Base):
     __tablename__ = "message"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    text: Mapped[str] = mapped_column(sa.Text)
+    text: Mapped[str] = mapped_column(sa.String(10_000))
     read: Mapped[bool] = mapped_column(default=False)
     archived: Mapped[bool] = mapped_column(default=False)
-    roomId: Mapped[int | None] = mapped_column(
-        "room_id", sa.ForeignKey("room.id", ondelete="CASCADE"), index=True
-    )
+    roomId: Mapped[int | None] = mapped_column("room_id")
+    private: Mapped[bool] = mapped_column(default=False)
     userId: Mapped[int | None] = mapped_column(
         "user_id", sa.ForeignKey("user_account.id", ondelete="CASCADE"), index=True
     )
@@ -152,8 +187,25 @@ class Message(Base):
         "created_at", Moment, default=now, index=True
     )
 
-    room: Mapped[Room | None] = relationship(back_populates="messages")
+    room: Mapped[Room | None] = relationship(
+        back_populates="messages",
+        primaryjoin="Room.id == Message.roomId",
+        foreign_keys="Message.roomId",
+    )
     user: Mapped[User | None] = relationship(back_populates="messages")
+
+    # The database keeps a message as private as its room, even if the room becomes
+    # private while the message is written.
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["room_id", "private"],
+            ["room.id", "room.private"],
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        sa.Index("ix_message_room", "room_id", "private"),
+        OPTIONS,
+    )
 
 
 class RevokedToken(RevokedTokenMixin, Base):
@@ -170,20 +222,40 @@ def normalized_email(text: str) -> str:
     return unicodedata.normalize("NFKC", folded)
 
 
-def hidden_rooms(user: t.Any) -> list[int]:
-    """Return the identifiers of the rooms that a user can't see."""
-    private = sa.select(Room.id, Room.userId, Room.memberIds).where(Room.private)
-    own = None if user is None else user["id"]
-    return [
-        id
-        for id, owner, members in db.session.execute(private)
-        if own is None or own not in (owner, *members)
-    ]
+MAX_ROOMS: t.Final = 1_000
+"""How many rooms a user can be in: the rules below name each of them."""
+
+ROOMS_OF_USER = (
+    sa.select(Member.roomId)
+    .where(Member.userId == sa.bindparam("user_id"))
+    .order_by(Member.id)
+    .limit(MAX_ROOMS)
+)
 
 
-def outside(field: str, ids: list[int]) -> dict[str, t.Any] | None:
-    """Return the query of records whose field is none of some identifiers."""
-    return {field: {"$nin": ids}} if ids else None
+def rooms_of(user: Record | None) -> list[int]:
+    """Return the identifiers of the rooms that a user is in."""
+    if user is None:
+        return []
+
+    return list(db.session.scalars(ROOMS_OF_USER, {"user_id": user["id"]}))
+
+
+def readable_by(user: Record | None, field: str) -> Record:
+    """Return a query for records that are not private, or in a room of the user.
+
+    :param field: The field with the identifier of the room.
+    """
+    ids = rooms_of(user)
+    public = {"private": False}
+    return {"$or": [public, {field: {"$in": ids}}]} if ids else public
+
+
+def readable_members(user: Record | None) -> Record:
+    """Return a query for the members of the rooms that the user is in."""
+    ids = rooms_of(user)
+    own = {"userId": None if user is None else user["id"]}
+    return {"$or": [own, {"roomId": {"$in": ids}}]} if ids else own
 
 
 PAGES: t.Final = {"default": 10, "max": 50}
@@ -213,7 +285,13 @@ users = records.add(
 rooms = records.add(
     "rooms",
     SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"], readonly=["id"]),
-    readable=lambda user: outside("id", hidden_rooms(user)),
+    readable=lambda user: readable_by(user, "id"),
+)
+members = records.add(
+    "members",
+    SQLAlchemyService(Member, paginate=PAGES, whitelist=["$populate"], readonly=["id"]),
+    methods=["find", "get", "create", "remove"],
+    readable=readable_members,
 )
 messages = records.add(
     "messages",
@@ -222,13 +300,13 @@ messages = records.add(
         paginate=PAGES,
         multi=["create", "patch", "remove"],
         whitelist=["$and", "$search", "$populate"],
-        readonly=["id"],
+        readonly=["id", "private", "createdAt"],
     ),
-    readable=lambda user: outside("roomId", hidden_rooms(user)),
+    readable=lambda user: readable_by(user, "roomId"),
 )
 
-# Everybody who is logged in sees users, and the rooms that are not private or that he
-# is in, with their messages. He changes what is his own.
+# Everybody who is logged in sees users, and the rooms that are not private or that they
+# are in, with their messages. They change what is their own.
 users.before("update", "patch", "remove")(limit_to_user("id"))
 
 for service in (rooms, messages):
@@ -237,36 +315,106 @@ for service in (rooms, messages):
 
 
 @messages.before("create", "update", "patch")
-def check_room(method: str, context: HookContext) -> None:
-    """Let nobody write in a room that he can't see."""
-    hidden = hidden_rooms(context.params.user) if context.params.provider else []
+def set_private(method: str, context: HookContext) -> None:
+    """Make messages as private as their rooms. A caller has to see the rooms."""
+    bodies = [body for body in context.bodies if method != "patch" or "roomId" in body]
+    every = rooms_named(context.params, bodies)
 
-    for message in context.bodies if hidden else []:
-        if message.get("roomId") is not None:
-            check_is_seen(message["roomId"], hidden)
+    for body, room in zip(bodies, every, strict=True):
+        body["private"] = room is not None and room["private"]
 
 
-def check_is_seen(id: t.Any, hidden: list[int]) -> None:
-    """Refuse a room that is hidden, however its identifier is written."""
+def rooms_named(params: Params, bodies: list[Record]) -> list[Record | None]:
+    """Return the room of each body, or ``None`` for a body without one. All rooms are
+    read by one query.
+
+    :raises Conflict: A room is not there, or the caller can't see it.
+    """
+    ids = [room_id_of(body) for body in bodies]
+    named = {id for id in ids if id is not None}
+    seen = {} if params.provider is None else readable_by(params.user, "id")
+    query = {**seen, "id": {"$in": list(named)}}
+    found = rooms._find(Params(query=query, paginate=False)) if named else []
+    known = {room["id"]: room for room in t.cast("list[Record]", found)}
+
+    if len(known) < len(named):
+        raise no_such_room()
+
+    return [known.get(id) for id in ids]
+
+
+def room_id_of(body: Record) -> int | None:
+    """Return the identifier of the room of a body, cast to a number.
+
+    :raises Conflict: The value is not an identifier.
+    """
+    field = messages.target.fields_for(Params())["roomId"]
+
     try:
-        rooms._get(id, Params(query={"id": {"$nin": hidden}}))
-    except (BadRequest, NotFound) as error:
+        return t.cast("int | None", field.stored(body.get("roomId")))
+    except ValueError as error:
+        raise no_such_room() from error
+
+
+def no_such_room() -> Conflict:
+    """Return the error for a room that does not exist, or that the caller can't see."""
+    return Conflict("There is no such room.", errors={"roomId": "is not there"})
+
+
+@rooms.after("create")
+def add_owner(method: str, context: HookContext) -> None:
+    """Make the owner of a new room its first member."""
+    owner = context.data.get("userId")
+
+    if owner is not None:
+        members.create({"roomId": context.result["id"], "userId": owner})
+
+
+@members.before("create")
+def check_owner(method: str, context: HookContext) -> None:
+    """Let only the owner of a room add members."""
+    if context.params.provider is None:
+        return
+
+    for room in rooms_named(context.params, context.bodies):
+        if room is None:
+            raise no_such_room()
+
+        if room["userId"] != context.params.user_id:
+            raise Forbidden("Only the owner of a room can add members.")
+
+
+@members.after("create")
+def check_number_of_rooms(method: str, context: HookContext) -> None:
+    """Refuse a user more rooms than the rules name."""
+    member = members._get(context.result["id"])
+    own = Params(query={"userId": member["userId"], "$limit": 0})
+
+    if t.cast("Page", members._find(own)).total > MAX_ROOMS:
         raise Conflict(
-            "There is no such room.", errors={"roomId": "is not there"}
-        ) from error
+            f"A user can be in {MAX_ROOMS} rooms. Leave one of them.",
+            errors={"userId": f"is in {MAX_ROOMS} rooms"},
+        )
 
 
-@rooms.before("create", "update", "patch")
-def check_members(method: str, context: HookContext) -> None:
-    """Take a list of users for the members of a room."""
-    for room in context.bodies:
-        ids = room.get("memberIds", [])
+@members.before("remove")
+def limit_to_owner(method: str, context: HookContext) -> None:
+    """Let owners remove the members of their rooms, and members leave."""
+    if context.params.provider is None:
+        return
 
-        if not isinstance(ids, list) or not all(type(id) is int for id in ids):
-            raise BadRequest(
-                "'memberIds' is not a list of users.",
-                errors={"memberIds": "is no list"},
-            )
+    user_id = context.params.user_id
+    own = sa.select(Room.id).where(Room.userId == user_id).limit(MAX_ROOMS)
+    ids = list(db.session.scalars(own))
+    restrict(
+        context.params,
+        {
+            "$or": [
+                {"userId": {"$ne": user_id}, "roomId": {"$in": ids}},
+                {"userId": user_id, "roomId": {"$nin": ids}},
+            ]
+        },
+    )
 
 
 @users.before("create", "update", "patch")
@@ -472,10 +620,12 @@ def create_tables(engine: sa.Engine) -> None:
 def example_data(count: int, seed: int) -> None:
     """Fill the database with users, rooms and messages."""
     chance = random.Random(seed)
-    user_ids = insert_missing(
-        User, "email", [user_of(number) for number in range(1, 101)]
-    )
-    room_ids = insert_missing(Room, "name", [{"name": topic} for topic in TOPICS])
+    emails = {user["email"]: user for user in map(user_of, range(1, 101))}
+    user_ids = insert_missing(User.email, emails)
+    names = {name: {"name": name} for name in TOPICS}
+    # Rooms of users can have the same names.
+    is_ours = sa.and_(Room.userId.is_(None), Room.private.is_(False))
+    room_ids = insert_missing(Room.name, names, is_ours)
     batches = -(-count // BATCH)
 
     with click.progressbar(
@@ -489,18 +639,24 @@ def example_data(count: int, seed: int) -> None:
 
 
 def insert_missing(
-    model: type[User] | type[Room], key: str, rows: list[dict[str, t.Any]]
+    key: t.Any, rows: dict[str, dict[str, t.Any]], *conditions: t.Any
 ) -> list[int]:
-    """Insert the rows whose key is not there yet, and return the ids of all rows."""
-    column = getattr(model, key)
-    there = set(db.session.scalars(sa.select(column)))
-    new = [row for row in rows if row[key] not in there]
+    """Insert rows whose key is not there yet, and return the ids of all of them.
+
+    :param key: The attribute of the model.
+    :param rows: The rows, by their keys.
+    :param conditions: What rows that are there have to meet.
+    """
+    model = key.class_
+    there = sa.select(key, model.id).where(key.in_(rows), *conditions)
+    known = {row[0] for row in db.session.execute(there)}
+    new = [row for name, row in rows.items() if name not in known]
 
     if new:
         db.session.execute(sa.insert(model), new)
         db.session.commit()
 
-    return list(db.session.scalars(sa.select(model.id)))
+    return [row.id for row in db.session.execute(there)]
 
 
 def user_of(number: int) -> dict[str, t.Any]:

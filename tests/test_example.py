@@ -34,6 +34,8 @@ login = client.post("/authentication", json={{"strategy": "local", **user}})
 headers = {{"Authorization": "Bearer " + login.get_json()["accessToken"]}}
 """
 
+MAKE_ROOM = 'client.post("/rooms", json=room, headers=headers)'
+
 COUNT_STATEMENTS = """
 import json
 import sys
@@ -167,8 +169,27 @@ def test_data_can_be_made_again(tmp_path):
     assert counts == [[(100,)], [(16,)], [(2030,)]]
 
 
+def test_data_is_not_that_of_users(tmp_path):
+    """Who has a room of the same name finds nothing in it."""
+    file = tmp_path / "users.db"
+    rooms = [
+        {"name": "Lobby", "private": private, "userId": 1} for private in (False, True)
+    ]
+    run(file, "-c", f"{LOG_IN}\nfor room in {rooms}:\n    {MAKE_ROOM}")
+
+    fill(file, "--messages", "500")
+
+    found = select(file, "SELECT user_id, room_id FROM message")
+    (lobby,) = select(
+        file, "SELECT id FROM room WHERE name = 'Lobby' AND user_id IS NULL"
+    )
+    assert {1} & {row.user_id for row in found} == set()
+    assert {1, 2} & {row.room_id for row in found} == set()
+    assert lobby.id in {row.room_id for row in found}
+
+
 def test_pages_of_the_full_data_take_two_statements(tmp_path):
-    """And two tell who asks, and one from which rooms he sees nothing."""
+    """And two tell who asks, and one which rooms they are in."""
     file = tmp_path / "full.db"
     fill(file)
 
@@ -341,8 +362,7 @@ def test_message_of_an_unknown_room_is_refused(connection, token):
 
     status, body = call(connection, "POST", "/messages", data, token)
 
-    errors = {"roomId": "refers to a record that is not there"}
-    assert (status, body["errors"]) == (409, errors)
+    assert (status, body["errors"]) == (409, {"roomId": "is not there"})
 
 
 def test_client_can_not_use_up_the_identifiers(tmp_path):

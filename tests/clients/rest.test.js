@@ -110,14 +110,16 @@ test('relationships are populated', async () => {
   assert.deepEqual([found.room, found.user], [room, user])
 })
 
-test('a date-time is sent and found again', async () => {
-  const createdAt = new Date('2024-02-03T04:05:06.789Z')
-  const message = await client.service('messages').create({ text: 'then', createdAt })
+test('a date-time is found again, and compared', async () => {
+  const before = new Date(Date.now() - 60_000)
+  const message = await client.service('messages').create({ text: 'now' })
 
-  const page = await client.service('messages').find({ query: { createdAt } })
+  const find = createdAt => client.service('messages').find({ query: { createdAt, id: message.id } })
+  const [same, since, until] = [
+    await find(message.createdAt), await find({ $gt: before }), await find({ $lt: before })
+  ]
 
-  assert.equal(new Date(message.createdAt).getTime(), createdAt.getTime())
-  assert.deepEqual(page.data, [message])
+  assert.deepEqual([same.data, since.data, until.data], [[message], [message], []])
 })
 
 test('a registered user has no password', async () => {
