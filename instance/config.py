@@ -18,9 +18,17 @@ SECRET_KEY = environ.get("SECRET_KEY")
 # FLASK_RECORDS_AUTHENTICATION__oauth__github__key and ..._secret. See docs/oauth.md.
 RECORDS_AUTHENTICATION = {"oauth": {"redirect": "/"}}
 
-# Where logins and registrations are counted: in the memory of each worker, unless a
-# server does it for all of them, for example redis://127.0.0.1:6379.
+# Where calls are counted: in the memory of each worker, unless a server does it for all
+# of them, for example redis://127.0.0.1:6379.
 RATELIMIT_STORAGE_URI = environ.get("RATELIMIT_STORAGE_URI", "memory://")
+
+# How often an address can write, besides the limits that logins and registrations have.
+# FLASK_RECORDS_LIMITS takes their place, as JSON. See docs/limits.md.
+RECORDS_LIMITS = {
+    "rooms.create": "10 per minute; 100 per hour",
+    "members.create": "60 per minute; 600 per hour",
+    "messages.create": "60 per minute; 1000 per hour",
+}
 
 # Whether users without an image get that of gravatar.com, which then learns a hash of
 # their email from every browser that shows it. FLASK_GRAVATAR=true switches it on.

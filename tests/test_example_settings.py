@@ -245,6 +245,31 @@ def test_limits_can_be_switched_off(tmp_path):
     assert [status for status, _ in answers] == [201] * 12
 
 
+@pytest.mark.parametrize(
+    ("path", "number"), [("/rooms", 10), ("/members", 60), ("/messages", 60)]
+)
+def test_writes_of_a_minute_are_limited(api, path, number):
+    person = api.person()
+
+    answers = [api("POST", path, {}, person.token) for _ in range(number + 1)]
+
+    assert [status in (400, 409) for status, _ in answers[:-1]] == [True] * number
+    assert answers[-1][0] == 429
+    assert api("GET", path, None, person.token)[0] == 200
+
+
+def test_limits_of_writes_come_from_the_environment(tmp_path):
+    limits = {"FLASK_RECORDS_LIMITS": '{"messages.create": "2 per minute"}'}
+
+    with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path, **LIMITED, **limits) as one:
+        api = Api(one.app)
+        person = api.person()
+        data = {"text": "hello"}
+        answers = [api("POST", "/messages", data, person.token) for _ in range(3)]
+
+    assert [status for status, _ in answers] == [201, 201, 429]
+
+
 def modes_of(folder):
     """The modes of the files of a database, by the ends of their names."""
     files = folder.glob("new.db*")
