@@ -48,11 +48,11 @@ POST {path}, which returns an address to open.\
 
 
 class Connections:
-    """Finds out whose login is to be connected: an access token says so, and its claims
-    are kept, not the token.
+    """Finds the user who connects a login. The claims of their access token are kept
+    until the login ends, not the token.
 
-    A one-time address works in the browser that asked for it, which has a cookie for
-    it. Nobody else can use it, nor have a visitor use an address of their own.
+    A one-time address works only in the browser that asked for it, which has a cookie
+    for it: nobody else can use it, nor have a visitor use an address of their own.
 
     :param app: The application.
     :param service: The authentication service.
@@ -74,7 +74,7 @@ class Connections:
         if credentials is None:
             raise NotAuthenticated("Not authenticated")
 
-        # A token does, and what a token can be got with.
+        # A token connects a login, and so does all that a client can get a token with.
         allowed = {"jwt", *service.settings.strategies}
         params = Params(headers=request.headers)
         result = service.authenticate(credentials, params, allowed)
