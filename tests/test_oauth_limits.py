@@ -19,6 +19,7 @@ from flask_limiter.util import get_remote_address
 
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
+from flask_records import hash_password
 from flask_records import SQLAlchemyService
 from flask_records.authentication import oauth_client
 from flask_records.authentication.oauth_client import Conversations
@@ -65,7 +66,8 @@ def provider():
 def limited_client(limits=None, **config):
     """A client of an application that counts."""
     records = FlaskRecords(limiter=Limiter(get_remote_address))
-    records.add("users", SQLAlchemyService(Member, hidden=["password"]))
+    users = records.add("users", SQLAlchemyService(Member, hidden=["password"]))
+    users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService())
     provider = Provider()
     provider.url = "https://provider.example"

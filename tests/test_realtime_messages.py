@@ -97,10 +97,14 @@ def own(user):
 def test_no_password_and_no_hidden_field_leaves_the_process(
     told, open_site, path, rule
 ):
-    """All three services are over one model. The last one hides nothing."""
+    """All three services are over one model. The last one hides nothing by itself."""
     records = make_live_records()
-    records.add("people", SQLAlchemyService(User, hidden=["password", "age"]))
-    records.add("staff", SQLAlchemyService(User))
+    options = {"readonly": ["password"]}
+    records.add(
+        "people", SQLAlchemyService(User, hidden=["password", "age"], **options)
+    )
+    staff = records.add("staff", SQLAlchemyService(User, **options))
+    staff.after()(protect("password"))
     service = records[path]
     service.readable = rule
     open_site(records)
