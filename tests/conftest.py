@@ -17,6 +17,7 @@ from flask import request
 from flask import request_finished
 from flask_sqlalchemy import SQLAlchemy
 from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler
 
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
@@ -166,10 +167,17 @@ def app_context(app):
         yield
 
 
+class QuietHandler(WSGIRequestHandler):
+    """Logs no requests, since tests look at what is logged."""
+
+    def log_request(self, *args):
+        pass
+
+
 @contextmanager
 def running(app):
     """The address of a server that answers real HTTP for an app."""
-    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server = make_server("127.0.0.1", 0, app, True, request_handler=QuietHandler)
     thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
 

@@ -180,6 +180,8 @@ def connected(url, **headers):
         header=lines,
         timeout=5,
         suppress_origin="Origin" in headers or None,
+        # It takes longer than all the rest.
+        skip_utf8_validation=True,
     )
 
     try:

@@ -71,6 +71,24 @@ class Processes:
         return [{"id": os.getpid()}]
 
 
+class Pads:
+    """Sends what it gets, and has 6 MB."""
+
+    def find(self, params):
+        return ["x" * 1_000_000] * 6
+
+    def create(self, data, params):
+        return data
+
+
+class Naps:
+    """Takes its time."""
+
+    def get(self, id, params):
+        time.sleep(id)
+        return {"id": id}
+
+
 def create_app():
     db = SQLAlchemy(model_class=Base)
     records = FlaskRecords(app_errors=True)
@@ -128,6 +146,8 @@ def add_services(db, records):
         AuthenticationService(revocations=TableRevocations(RevokedToken)),
     )
     records.add("processes", Processes(), public=True)
+    records.add("pads", Pads())
+    records.add("naps", Naps(), public=True)
 
 
 def readable(user):

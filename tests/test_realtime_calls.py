@@ -318,7 +318,7 @@ def test_message_that_is_too_large_ends_the_connection(records, tmp_path):
         with pytest.raises((websocket.WebSocketException, OSError)):
             client.call("create", "messages", {"text": "x" * 1000})
 
-        assert site.connections == []
+        wait_until(lambda: site.connections == [])
 
         assert site.connect().result("find", "messages") == []
 

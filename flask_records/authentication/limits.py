@@ -248,8 +248,15 @@ def client_address() -> str:
     """Return the address of the client of the current request, or the network of it
     where one client has many addresses, as with IPv6.
     """
-    text = request.remote_addr or "unknown"
+    return network_of(request.remote_addr or "unknown")
 
+
+def network_of(text: str) -> str:
+    """Return an address, or the network of it where one client has many addresses, as
+    with IPv6.
+
+    :param text: The address.
+    """
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

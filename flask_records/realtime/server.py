@@ -8,7 +8,6 @@ import sys
 import typing as t
 
 from flask import request
-from flask_socketio import ConnectionRefusedError
 from flask_socketio import SocketIO
 from werkzeug.wsgi import get_host
 
@@ -20,14 +19,17 @@ from .bus import RedisBus
 from .calls import answer
 from .calls import ARGUMENTS
 from .connection import Connection
+from .engine import Engine
 from .logins import Logins
 from .messages import Messages
+from .packets import RESERVED
+from .packets import TextPacket
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
 
-    from _typeshed.wsgi import WSGIApplication
+    import socketio
     from flask import Flask
 
     from ..extension import FlaskRecords
@@ -41,9 +43,6 @@ logger = logging.getLogger(__package__)
 
 MAX_DIGITS: t.Final = 4000
 """The number of digits of an integer in a message. Python reads no more than 4,300."""
-
-RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
-"""What happens to connections, and can't be called."""
 
 
 class JSON:
@@ -88,15 +87,14 @@ class Server:
         self.socketio = SocketIO(
             app,
             async_mode=settings.async_mode or _async_mode(),
-            cors_allowed_origins=_origins(settings),
-            max_http_buffer_size=settings.max_payload,
             manage_session=False,
             # A connection's calls run one after the other, in its own thread.
             async_handlers=False,
             serve_client=False,
+            serializer=TextPacket,
             json=JSON,
         )
-        app.wsgi_app = self._limited(app.wsgi_app)  # type: ignore[assignment, method-assign]  # as Flask documents it
+        self._replace_engine(self.socketio.server)
         self.socketio.on_event("connect", self._connect)
         self.socketio.on_event("disconnect", self._disconnect)
 
@@ -122,26 +120,6 @@ class Server:
 
         if messages:
             self.bus.publish(messages)
-
-    def _limited(self, wsgi_app: WSGIApplication) -> WSGIApplication:
-        """Refuse connections above the limit before they take a thread."""
-
-        def limited(environ: t.Any, start_response: t.Any) -> t.Iterable[bytes]:
-            if (
-                environ.get("PATH_INFO", "").startswith("/socket.io")
-                and "sid=" not in environ.get("QUERY_STRING", "")
-                and self._open_sockets() >= self._settings.max_connections
-            ):
-                start_response("503 Service Unavailable", [("Retry-After", "10")])
-                return [b"Too many connections. Try again later."]
-
-            return wsgi_app(environ, start_response)
-
-        return limited
-
-    def _open_sockets(self) -> int:
-        sockets = list(self.socketio.server.eio.sockets.values())
-        return sum(not one.closed for one in sockets)
 
     def hold(self, keys: Iterable[str]) -> None:
         """Let the events of some records leave in the order of their writes.
@@ -175,10 +153,18 @@ class Server:
 
         return list(names)
 
-    def _connect(self, authentication: t.Any = None) -> None:
-        if len(self.connections) >= self._settings.max_connections:
-            raise ConnectionRefusedError("Too many connections. Try again later.")
+    def _replace_engine(self, server: socketio.Server) -> None:
+        manager = server.manager
+        engine = Engine(
+            self._settings,
+            lambda sid: manager.sid_from_eio_sid(sid, "/") is not None,
+            async_mode=server.async_mode,
+            cors_allowed_origins=_origins(self._settings),
+        )
+        engine.handlers.update(server.eio.handlers)
+        server.eio = engine
 
+    def _connect(self, authentication: t.Any = None) -> None:
         connection = Connection(
             request.sid,  # type: ignore[attr-defined]  # Flask-SocketIO sets it
             request.headers,

@@ -12,6 +12,17 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_REALTIME"
 
+COUNTS: t.Final = (
+    "max_payload",
+    "calls_per_second",
+    "max_connections",
+    "max_connections_per_address",
+)
+
+OPTIONAL: t.Final = ("max_connections_per_address", "transports")
+
+TRANSPORTS: t.Final = ("polling", "websocket")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -36,6 +47,14 @@ class Settings:
 
     max_connections: int = 1000
     """How many connections a worker has at most."""
+
+    max_connections_per_address: int | None = None
+    """How many of them come from one address at most. No limit by default."""
+
+    transports: list[str] | None = None
+    """How clients may connect: by ``polling``, by ``websocket``. Both by default, but
+    not by polling where the requests of a client may reach several workers.
+    """
 
     async_mode: str | None = None
     """How Socket.IO runs: ``threading`` or ``gevent``. Found out by default."""
@@ -66,9 +85,17 @@ class Settings:
 def _check(name: str, value: t.Any) -> None:
     place = f"{SETTING}[{name!r}]"
 
-    if name in ("max_payload", "calls_per_second", "max_connections"):
+    if name in OPTIONAL and value is None:
+        return
+
+    if name in COUNTS:
         if type(value) is not int or value < 1:
             raise RuntimeError(f"{place} is not a whole number from 1.")
+    elif name == "transports":
+        is_list = isinstance(value, (list, tuple)) and value
+
+        if not is_list or any(one not in TRANSPORTS for one in value):
+            raise RuntimeError(f"{place} is not a list of 'polling' and 'websocket'.")
     elif name == "origins":
         if not isinstance(value, (str, list, tuple, type(None))):
             raise RuntimeError(f"{place} is not a list of origins.")

@@ -1,0 +1,360 @@
+"""How many sessions there are, how they connect, and how long they stay."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.client import HTTPConnection
+
+import pytest
+import websocket
+
+from .realtime import connected
+from .realtime import live
+from .realtime import make_live_records
+from .realtime import wait_until
+from .test_realtime_websocket import engine_of
+
+POLL = "/socket.io/?EIO=4&transport=polling"
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "Sec-WebSocket-Version": "13",
+}
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+def request(site, verb, path, body=None, headers=None):
+    """The status and the text of an answer over real HTTP."""
+    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=5)
+
+    try:
+        connection.request(verb, path, body, headers or {})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def begin_polling(site):
+    """The path of a new session that polls."""
+    status, text = request(site, "GET", POLL)
+    assert status == 200, text
+    return f"{POLL}&sid={json.loads(text[1:])['sid']}"
+
+
+def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
+    url = site.url.replace("http", "ws", 1) + path
+
+    try:
+        websocket.create_connection(url, timeout=5).shutdown()
+    except websocket.WebSocketBadStatusException as error:
+        return error.status_code
+
+    return 101
+
+
+def test_session_that_polls_calls_and_gets_events(records, tmp_path):
+    with live(records, tmp_path) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        _, welcome = request(site, "GET", path)
+        request(site, "POST", path, '421["find","messages"]')
+        answer = request(site, "GET", path)
+
+    assert welcome.startswith("40{")
+    assert answer == (200, "431[null,[]]")
+
+
+def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
+        socket = websocket.create_connection(url, timeout=5)
+        socket.send("2probe")
+        probe = socket.recv()
+        socket.send("5")
+        packets = {socket.recv()[:3] for _ in range(2)}
+        socket.send('421["find","messages"]')
+        answer = socket.recv()
+
+        with connected(site.url):
+            status = status_of_handshake(site)
+
+        socket.close()
+
+    assert (probe, packets, answer) == ("3probe", {"6", "40{"}, "431[null,[]]")
+    assert status == 503
+
+
+@pytest.mark.parametrize("query", ["&xsid=1", "&sid=1", "&sid=", "&foo=sid=1"])
+@pytest.mark.parametrize("begin", [lambda site: site.connect(), begin_polling])
+def test_one_connection_too_many_is_refused_whatever_it_says(
+    records, tmp_path, query, begin
+):
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        begun = begin(site)
+        path = f"/socket.io/?EIO=4&transport=websocket{query}"
+
+        assert begun
+        assert status_of_handshake(site, path) in (400, 503)
+        assert request(site, "GET", POLL + query)[0] in (400, 503)
+        assert len(engine_of(site).sockets) == 1
+
+
+def test_connections_of_one_address_are_so_many_at_most(records, tmp_path):
+    settings = {"max_connections": 9, "max_connections_per_address": 2}
+
+    with live(records, tmp_path, settings) as site:
+        site.app.wsgi_app = with_address(site.app.wsgi_app)
+        first = site.connect(Address="192.0.2.1")
+        site.connect(Address="192.0.2.1")
+        site.connect(Address="192.0.2.2")
+        site.connect(Address="2001:db8::1")
+        site.connect(Address="2001:db8::2")
+
+        for address in ("192.0.2.1", "2001:db8::3"):
+            with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
+                site.connect(Address=address)
+
+        first.socket.shutdown()
+        wait_until(lambda: can_connect(site, "192.0.2.1"))
+
+
+def with_address(wsgi_app):
+    def app(environ, start_response):
+        environ["REMOTE_ADDR"] = environ.get("HTTP_ADDRESS", "")
+        return wsgi_app(environ, start_response)
+
+    return app
+
+
+def can_connect(site, address):
+    try:
+        return site.connect(Address=address)
+    except websocket.WebSocketBadStatusException:
+        return False
+
+
+def test_many_that_connect_at_once_are_not_more_than_may(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 5}) as site:
+        sockets = []
+        url = site.url.replace("http", "ws", 1)
+        barrier = threading.Barrier(20)
+
+        def connect():
+            barrier.wait()
+
+            try:
+                path = "/socket.io/?EIO=4&transport=websocket"
+                sockets.append(websocket.create_connection(url + path, timeout=5))
+            except websocket.WebSocketBadStatusException:
+                pass
+
+        threads = [threading.Thread(target=connect) for _ in range(20)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        count = len(sockets)
+        [socket.shutdown() for socket in sockets]
+
+    assert count == 5
+
+
+@contextmanager
+def polling(site, path):
+    """A request that waits for packets meanwhile."""
+    answers = []
+    thread = threading.Thread(
+        target=lambda: answers.append(request(site, "GET", path)[0])
+    )
+    thread.start()
+    session = engine_of(site).sockets[path.partition("sid=")[2]]
+    wait_until(session._polling.locked)
+    yield answers
+    thread.join()
+
+
+def test_second_request_that_polls_ends_the_session(records, tmp_path):
+    """Each of them would hold a thread for 45 seconds."""
+    with live(records, tmp_path) as site:
+        path = begin_polling(site)
+
+        with polling(site, path) as first:
+            second = request(site, "GET", path)[0]
+
+        third = request(site, "GET", path)[0]
+
+    assert (first, second, third) == ([200], 400, 400)
+
+
+@pytest.mark.parametrize(
+    "body", ["", "x", "9", "b", "bAAEC", "\x1e", "4" + "[" * 100_000, b"\xff", "d="]
+)
+def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, caplog):
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+
+        status = request(site, "POST", path, body or "\x1e")[0]
+
+        assert status == 400
+        assert caplog.record_tuples == []
+        assert begin_polling(site)
+
+
+def test_body_that_is_too_large_does_not_hold_a_thread(records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 100}) as site:
+        path = begin_polling(site)
+
+        assert request(site, "POST", path, "4" * 101)[0] == 400
+
+
+def answer_to(site, environ, path=POLL, headers=None):
+    """The status and the text of the answer of a server that is a certain one."""
+    served = {"wsgi.multithread": True, **environ}
+    response = site.http.get(path, environ_overrides=served, headers=headers)
+    return response.status_code, response.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ"),
+    [
+        ({}, {"wsgi.multiprocess": True}),
+        ({"message_queue": "redis://127.0.0.1:1"}, {}),
+        ({"transports": ["websocket"]}, {}),
+    ],
+)
+def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings, environ):
+    with live(records, tmp_path, settings) as site:
+        answers = [answer_to(site, environ) for _ in range(2)]
+
+    assert [status for status, text in answers] == [400, 400]
+    assert "transports: ['websocket']" in answers[0][1]
+
+
+def test_refused_polling_is_logged_once(records, tmp_path, caplog):
+    with live(records, tmp_path) as site:
+        for _ in range(3):
+            answer_to(site, {"wsgi.multiprocess": True})
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "['polling', 'websocket']" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ"),
+    [
+        ({}, {}),
+        ({"transports": ["polling", "websocket"]}, {"wsgi.multiprocess": True}),
+        ({"transports": ("polling",)}, {}),
+    ],
+)
+def test_polling_works_where_it_can(records, tmp_path, settings, environ):
+    with live(records, tmp_path, settings) as site:
+        status, text = answer_to(site, environ)
+
+    upgrades = [] if settings.get("transports") == ("polling",) else ["websocket"]
+    assert status == 200
+    assert json.loads(text[1:])["upgrades"] == upgrades
+
+
+def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path):
+    with live(records, tmp_path, {"transports": ["polling"]}) as site:
+        path = begin_polling(site).replace("polling", "websocket")
+
+        assert status_of_handshake(site) == 400
+        assert status_of_handshake(site, path) == 400
+
+
+@pytest.mark.parametrize(
+    ("environ", "text"),
+    [
+        ({}, "no WebSockets"),
+        ({"SERVER_SOFTWARE": "gevent/1"}, "no WebSockets"),
+        ({"wsgi.multithread": False}, "one request at a time"),
+        ({"wsgi.multithread": False, "gunicorn.socket": None}, "one request at a time"),
+    ],
+)
+def test_server_without_websockets_says_so(records, tmp_path, environ, text):
+    path = "/socket.io/?EIO=4&transport=websocket"
+
+    with live(records, tmp_path) as site:
+        status, answer = answer_to(site, environ, path, UPGRADE)
+
+    assert status == 400
+    assert text in answer
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("max_connections_per_address", 0, "is not a whole number from 1"),
+        ("max_connections_per_address", "5", "is not a whole number from 1"),
+        ("max_connections", None, "is not a whole number from 1"),
+        ("transports", [], "is not a list of 'polling' and 'websocket'"),
+        ("transports", "websocket", "is not a list of 'polling' and 'websocket'"),
+        ("transports", ["sse"], "is not a list of 'polling' and 'websocket'"),
+        ("transports", [[]], "is not a list of 'polling' and 'websocket'"),
+    ],
+)
+def test_wrong_setting_is_refused(records, tmp_path, name, value, message):
+    with pytest.raises(RuntimeError, match=f"{name}'\\] {message}"):
+        with live(records, tmp_path, {name: value}):
+            pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_polling", [True, False])
+def test_session_that_does_not_join_is_closed_after_five_seconds(
+    records, tmp_path, by_polling
+):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        joined = site.connect()
+        start = time.monotonic()
+
+        if by_polling:
+            begin_polling(site)
+        else:
+            url = site.url.replace("http", "ws", 1)
+            path = "/socket.io/?EIO=4&transport=websocket"
+            silent = websocket.create_connection(url + path, timeout=10)
+            assert silent.recv().startswith("0")
+
+        wait_until(lambda: len(engine_of(site).sockets) == 1, 8)
+        seconds = time.monotonic() - start
+        other = site.connect()
+
+        assert joined.result("find", "messages") == []
+        assert other.result("find", "messages") == []
+
+        if not by_polling:
+            silent.shutdown()
+
+    assert 4.5 < seconds < 7
+
+
+@pytest.mark.slow
+def test_upgrade_that_is_not_confirmed_is_closed_after_five_seconds(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
+        socket = websocket.create_connection(url, timeout=10)
+
+        with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
+            site.connect()
+
+        with pytest.raises((websocket.WebSocketException, OSError)):
+            socket.recv()
+
+        socket.shutdown()
+        request(site, "POST", path, '421["find","messages"]')
+        assert "431[null,[]]" in request(site, "GET", path)[1]
