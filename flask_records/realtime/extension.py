@@ -12,6 +12,7 @@ from ..signals import OrderedSignal
 from ..transaction import after_commit
 from .audience import ANONYMOUS
 from .audience import AUTHENTICATED
+from .hosting import warn_about_server
 from .server import Server
 from .settings import Settings
 
@@ -65,6 +66,7 @@ class Realtime:
         :param app: The application.
         :raises RuntimeError: A setting is wrong.
         """
+        warn_about_server()
         app.extensions[EXTENSION] = Server(app, self._records, self, Settings.of(app))
 
     def socketio(self, app: Flask) -> SocketIO:

@@ -1,0 +1,175 @@
+"""Connections behind the WSGI servers that hold them, and those that do not."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+import types
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+import websocket
+from websocket import ABNF
+
+from .realtime import live
+from .realtime import make_live_records
+from .realtime_clients import login_of
+from .realtime_clients import serving
+from .realtime_clients import settings_of
+from .test_gunicorn import call
+
+ANOTHER = "class WebSocketHandler: pass"
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module", params=["gthread", "gevent"])
+def server(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("servers")
+    # Engine.IO itself would use it.
+    folder.joinpath("geventwebsocket.py").write_text(ANOTHER)
+    settings = settings_of(folder, WEB_CONCURRENCY="1", PYTHONPATH=str(folder))
+
+    with serving(settings, "--worker-class", request.param) as server:
+        yield server
+
+    assert server.complaints == []
+
+
+def connect(server, **options):
+    """A socket that has joined, and reads when it is told to."""
+    socket = websocket.create_connection(
+        f"ws://{server.host}/socket.io/?EIO=4&transport=websocket",
+        timeout=20,
+        skip_utf8_validation=True,
+        **options,
+    )
+    socket.recv()
+    socket.send("40")
+    assert socket.recv().startswith("40")
+    return socket
+
+
+@pytest.mark.slow
+def test_client_that_is_busy_gets_all_of_it_whole(server):
+    pad = "x" * 50_000
+
+    with closing(HTTPConnection(server.host)) as http:
+        token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
+        header = [f"Authorization: Bearer {token}"]
+
+        with closing(connect(server, header=header)) as socket:
+            texts = [f"{number} {pad}" for number in range(300)]
+
+            for text in texts:
+                assert call(http, "POST", "/pads", {"text": text}, token)[0] == 201
+
+            events = [json.loads(socket.recv()[2:]) for _ in texts]
+            socket.send('421["find","pads"]')
+            answer = json.loads(socket.recv()[3:])
+
+    assert events == [["pads created", {"text": text}] for text in texts]
+    assert answer == [None, ["x" * 1_000_000] * 6]
+
+
+def memory_of(server):
+    """The resident memory of the worker in megabytes."""
+    status = Path(f"/proc/{server.workers[0]}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def one_frame(send, chunk):
+    send(struct.pack("!BBQI", 0x81, 0xFF, 100 * MB, 0))
+
+    for _ in range(100):
+        send(chunk)
+
+
+def many_frames(send, chunk):
+    for number in range(100):
+        opcode = 0x00 if number else 0x01
+        send(struct.pack("!BBQI", opcode, 0xFF, MB, 0) + chunk)
+
+
+def binary_frames(send, chunk):
+    text = ABNF(1, 0, 0, 0, 1, 1, '45199-["find","items"]')
+    send(text.format())
+
+    for _ in range(100):
+        send(struct.pack("!BBQI", 0x82, 0xFF, MB, 0) + chunk)
+
+
+def calls_meanwhile(send, chunk):
+    send(ABNF(1, 0, 0, 0, 1, 1, '421["get","naps",3]').format())
+    text = b'421["find","processes",{"x":"' + chunk[: MB - 100] + b'"}]'
+
+    for _ in range(100):
+        send(struct.pack("!BBQI", 0x81, 0xFF, len(text), 0) + text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "attack", [one_frame, many_frames, binary_frames, calls_meanwhile]
+)
+def test_memory_that_a_stranger_takes_is_bounded(server, attack):
+    with closing(connect(server)) as socket:
+        socket.sock.settimeout(2)
+        before = memory_of(server)
+
+        try:
+            attack(socket.sock.sendall, b"x" * MB)
+        except OSError:
+            pass
+
+        after = memory_of(server)
+
+    assert after - before < 16
+
+
+@pytest.mark.slow
+def test_sync_worker_refuses_connections_and_goes_on(tmp_path):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1", THREADS="1")
+
+    with serving(settings, "--worker-class", "sync") as server:
+        with pytest.raises(websocket.WebSocketBadStatusException) as refused:
+            connect(server)
+
+        with closing(HTTPConnection(server.host, timeout=5)) as http:
+            status = call(http, "GET", "/processes")[0]
+
+    assert refused.value.status_code == 400
+    assert status == 200
+    assert any("a sync worker answers one request" in line for line in server.log)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("granian.wsgi", "granian"),
+        ("uvicorn.middleware.wsgi", "uvicorn"),
+        ("waitress.server", "waitress"),
+    ],
+)
+def test_server_without_websockets_is_warned_of_at_the_start(
+    tmp_path, monkeypatch, caplog, module, name
+):
+    monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
+
+    with live(make_live_records(), tmp_path):
+        pass
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"{name} has none for WSGI applications" in caplog.text
+
+
+def test_other_server_is_not_warned_of(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("SERVER_SOFTWARE", "gunicorn/1")
+    monkeypatch.setitem(sys.modules, "waitress.server", types.ModuleType("waitress"))
+
+    with live(make_live_records(), tmp_path):
+        pass
+
+    assert caplog.record_tuples == []
