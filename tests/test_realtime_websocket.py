@@ -239,14 +239,14 @@ def test_client_that_does_not_read_gets_what_fits_and_is_closed(records, tmp_pat
     """It would take memory, as long as it answers pings."""
     with live(records, tmp_path, {"max_payload": 100_000}) as site:
         client = site.connect()
-        site.app.app_context().push()
         publish(records, "anonymous")
         sent = 0
 
-        while site.connections:
-            records["messages"].emit("typing", {"id": 1, "text": "x" * 100_000})
-            sent += 100_000
-            assert sent < 50_000_000
+        with site.app.app_context():
+            while site.connections:
+                records["messages"].emit("typing", {"id": 1, "text": "x" * 100_000})
+                sent += 100_000
+                assert sent < 50_000_000
 
         client.socket.settimeout(5)
 

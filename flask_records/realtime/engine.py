@@ -46,8 +46,10 @@ LOOK_INTERVAL: t.Final = 1
 """How many seconds pass until sessions are looked at again."""
 
 TYPES: t.Final = {str(number): number for number in range(len(packet.packet_names))}
+"""The types of packets, by the text that a packet begins with."""
 
 PROBE: t.Final = f"{packet.PING}probe"
+"""The first packet of a WebSocket that replaces polling."""
 
 TOO_MANY: t.Final = {
     "status": "503 SERVICE UNAVAILABLE",
@@ -89,7 +91,7 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         self._has_warned = False
 
     def refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
-        """Return why a client can not connect by a transport, if it can not.
+        """Return why a client cannot connect by a transport, or ``None`` if it can.
 
         :param environ: The request.
         :param transport: The name of the transport.
@@ -192,7 +194,14 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
             for session in list(self.sockets.values()):
                 if session.deadline <= now:
-                    session.look()
+                    self._look_at(session)
+
+    def _look_at(self, session: Session) -> None:
+        try:
+            session.look()
+        except Exception:
+            # The other sessions are looked at.
+            logger.exception("A session could not be looked at.")
 
     def _is_needed(self) -> bool:
         with self._watching:
@@ -212,7 +221,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         super().__init__(server, sid)
         self.deadline = time.monotonic() + JOIN_TIMEOUT
         """When it is to be looked at."""
-        self._check = self._check_joined
+        self._next_step = self._check_joined
         self._place = place
         self._reason = server.reason.TRANSPORT_CLOSE
         self._websocket: WebSocket | None = None
@@ -224,22 +233,24 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
     def look(self) -> None:
         """Do what is due: ping the client, or end the session if it does not answer."""
-        self._check()
+        self._next_step()
 
     def schedule_ping(self) -> None:
         """Ping the client in a while. It has just answered."""
         self.deadline = time.monotonic() + self.server.ping_interval
-        self._check = self._ping
+        self._next_step = self._ping
 
     def _check_joined(self) -> None:
         if self.server.has_joined(self.sid):
             self.schedule_ping()
+            # It expects the first one as early as the others.
+            self.deadline -= JOIN_TIMEOUT
         else:
             self._end(self.server.reason.TRANSPORT_ERROR)
 
     def _ping(self) -> None:
         self.deadline = time.monotonic() + self.server.ping_timeout
-        self._check = self._time_out
+        self._next_step = self._time_out
         self.send(packet.Packet(packet.PING))
 
     def _time_out(self) -> None:
@@ -315,7 +326,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
         :raises EngineIOError: Another request of the session is waiting for them.
         """
-        with _alone(self._polling):
+        with _only_one(self._polling):
             packets = super().poll()
             self._queued = 0
             return packets  # type: ignore[no-any-return]  # it has no hints
@@ -326,7 +337,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         :param environ: The request.
         :raises EngineIOError: They end the session.
         """
-        with _alone(self._posting):
+        with _only_one(self._posting):
             try:
                 super().handle_post_request(environ)
             except (KeyError, RecursionError, ValueError) as error:
@@ -347,7 +358,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             return TOO_MANY
 
         try:
-            with _alone(self._upgrading):
+            with _only_one(self._upgrading):
                 return self.open_websocket(environ, start_response, place)
         finally:
             place.leave()
@@ -425,9 +436,12 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
                 if text is None:
                     break
 
-                self.receive(_parsed(text))
-                # What its calls answer is bounded by waiting for the client.
-                websocket.flush()
+                pkt = _parsed(text)
+                self.receive(pkt)
+
+                if pkt.packet_type == packet.MESSAGE:
+                    # A client that does not take its answers calls no more.
+                    websocket.flush()
         except EngineIOError as error:
             websocket.close(CloseReason.POLICY_VIOLATION, str(error))
         finally:
@@ -435,8 +449,8 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
 
 @contextmanager
-def _alone(lock: threading.Lock) -> Iterator[None]:
-    """Refuse a second request of the same kind."""
+def _only_one(lock: threading.Lock) -> Iterator[None]:
+    """Refuse another request of the same kind meanwhile."""
     if not lock.acquire(blocking=False):
         raise EngineIOError("Another request of the session is under way.")
 

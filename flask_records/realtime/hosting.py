@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 SOCKETS: t.Final = ("gunicorn.socket", "werkzeug.socket", "gunicorn.sock")
-"""Where servers tell the socket of a request."""
+"""The keys of a request that servers keep its socket under."""
 
 WITHOUT_WEBSOCKETS: t.Final = {
     "granian.wsgi": "granian",
@@ -43,11 +43,11 @@ def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
 
 
 def warn_about_server() -> None:
-    """Warn if the server that loads the application can not hold connections."""
+    """Warn if the server that loads the application cannot hold connections."""
     if os.environ.get("SERVER_SOFTWARE", "").startswith("gunicorn/"):
         if "gunicorn.workers.sync" in sys.modules:
             logger.warning(
-                "Clients can not connect: a sync worker answers one request at a time."
+                "Clients cannot connect: a sync worker answers one request at a time."
                 " Start gunicorn with '-k gthread --threads 100' or '-k gevent'."
             )
 
@@ -56,7 +56,7 @@ def warn_about_server() -> None:
     for module, name in WITHOUT_WEBSOCKETS.items():
         if module in sys.modules:
             logger.warning(
-                "Clients can not open WebSockets: %s has none for WSGI applications."
+                "Clients cannot open WebSockets: %s has none for WSGI applications."
                 " Start gunicorn with '-k gthread --threads 100' or '-k gevent'.",
                 name,
             )

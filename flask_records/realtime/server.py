@@ -154,6 +154,7 @@ class Server:
         return list(names)
 
     def _replace_engine(self, server: socketio.Server) -> None:
+        # Flask-SocketIO makes one of its own, and has no argument for another.
         manager = server.manager
         engine = Engine(
             self._settings,

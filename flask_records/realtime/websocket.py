@@ -100,7 +100,7 @@ class WebSocket:
             has_rest = is_first and bool(self._unsent)
 
         if has_rest:
-            self._start(self.flush)
+            self._flush_in_background()
 
     def flush(self) -> None:
         """Wait until the client has taken all that was sent, or has gone."""
@@ -155,6 +155,13 @@ class WebSocket:
             pass
 
         self.hang_up()
+
+    def _flush_in_background(self) -> None:
+        try:
+            self._start(self.flush)
+        except RuntimeError:
+            # There are too many threads. The other connections get their frame.
+            self.hang_up()
 
     def hang_up(self) -> None:
         """Close the connection in both directions, whatever its client does."""
@@ -237,7 +244,7 @@ class WebSocket:
 
 
 class HandshakeError(Exception):
-    """A request that can not become a WebSocket."""
+    """A request that cannot become a WebSocket."""
 
 
 def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
