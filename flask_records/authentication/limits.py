@@ -170,16 +170,20 @@ class Limits:
         if params.provider is None:
             return
 
-        for service in current_records.authentications.values():
-            if service.password in params.client_fields and service.is_of_users(
-                context.service
-            ):
-                self._count(service.users_path, "password", client_address)
+        paths = {
+            service.users_path
+            for service in current_records.authentications.values()
+            if service.password in params.client_fields
+            and service.is_of_users(context.service)
+        }
 
-                if params.user_id is not None:
-                    path = getattr(params.authenticator, "users_path", "")
-                    user = partial(_digest, f"{path}:{params.user_id}")
-                    self._count(service.users_path, "password", user)
+        for path in paths:
+            self._count(path, "password", client_address)
+
+            if params.user_id is not None:
+                users = getattr(params.authenticator, "users_path", "")
+                user = partial(_digest, f"{users}:{params.user_id}")
+                self._count(path, "password", user)
 
     def _count(self, path: str, method: str, client: Callable[[], str]) -> None:
         for limit in self._limits_of(path, method):

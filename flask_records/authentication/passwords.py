@@ -167,13 +167,11 @@ def _check_of(hash: str) -> Callable[[Passwords, bytes, str], bool] | None:
 
 def _salt_of(hash: str) -> bytes:
     """Return the salt of a hash of Argon2, or nothing."""
-    parts = hash.split("$")
-
-    if not hash.startswith("$argon2") or len(parts) < 4:
+    if not hash.startswith("$argon2"):
         return b""
 
     try:
-        return b64decode(f"{parts[-2]}==")
+        return b64decode(f"{hash.split('$')[-2]}==")
     except binascii.Error:
         return b""
 

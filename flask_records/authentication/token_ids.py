@@ -7,14 +7,16 @@ password, since the salt of the hash is secret.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 import secrets
+import typing as t
 
-TOKEN_ID = re.compile(
-    "([0-9a-f]{8})-([0-9a-f]{4})-8([0-9a-f]{3})-8[0-9a-f]{3}-[0-9a-f]{12}"
-)
-"""An identifier, with the parts that are random."""
+TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
+
+RANDOM: t.Final = slice(18)
+"""The characters of an identifier that are random."""
 
 
 def create_token_id(users: str, hash: str | None) -> str:
@@ -23,7 +25,9 @@ def create_token_id(users: str, hash: str | None) -> str:
     :param users: The path of the service of the users.
     :param hash: The password hash of the user, or ``None`` without a password.
     """
-    return _token_id(secrets.token_hex(8)[1:], users, hash)
+    digits = secrets.token_hex(8)
+    random = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
+    return _token_id(random, users, hash)
 
 
 def is_token_id_of(token_id: str, users: str, hash: str | None) -> bool:
@@ -34,23 +38,23 @@ def is_token_id_of(token_id: str, users: str, hash: str | None) -> bool:
     :param users: The path of the service of the users.
     :param hash: The password hash that the user has now.
     """
-    match = TOKEN_ID.fullmatch(token_id)
-
-    if match is None:
+    if TOKEN_ID.fullmatch(token_id) is None:
         return True
 
-    expected = _token_id("".join(match.groups()), users, hash)
+    expected = _token_id(token_id[RANDOM], users, hash)
     return hmac.compare_digest(expected, token_id)
 
 
 def _token_id(random: str, users: str, hash: str | None) -> str:
-    message = f"{random}:{users}".encode()
-    tag = hmac.digest(_unchanged_part(hash).encode(), message, "sha256").hex()
-    return f"{random[:8]}-{random[8:12]}-8{random[12:]}-8{tag[:3]}-{tag[3:15]}"
+    secret = f"{random}\0{users}\0{_unchanged_part(hash)}"
+    tag = hashlib.blake2b(
+        secret.encode("utf-8", "surrogatepass"), digest_size=8
+    ).hexdigest()
+    return f"{random}-8{tag[:3]}-{tag[3:15]}"
 
 
 def _unchanged_part(hash: str | None) -> str:
     """Return the part of a hash that stays when the same password is hashed again."""
     text = "" if hash is None else str(hash)
-    parts = text.split("$")
-    return parts[-2] if len(parts) > 3 and parts[1].startswith("argon2") else text
+    parts = text.rsplit("$", 2)
+    return parts[1] if len(parts) == 3 and text.startswith("$argon2") else text
