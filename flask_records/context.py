@@ -102,13 +102,14 @@ class HookContext:
     result: t.Any = NO_RESULT
     """What the call gives. Set in a before hook, it skips the method."""
 
-    stored: t.Any = field(default=NO_RESULT, repr=False)
-    """The result as the method gave it, where a ``readable`` rule looks at it, or
-    :attr:`keeps_stored` asks for it.
-    """
+    stored: t.Any = NO_RESULT
+    """The result as the method gave it, where a ``readable`` rule looks at it."""
 
-    keeps_stored: bool = field(default=False, repr=False)
-    """Whether :attr:`stored` is kept. A before hook may set it."""
+    keeps_method_result: bool = field(default=False, repr=False)
+    """Whether :attr:`method_result` is kept. A before hook may set it."""
+
+    method_result: t.Any = field(default=NO_RESULT, repr=False)
+    """The result as the method gave it, whatever hooks have made of it."""
 
     dispatch: t.Any = NO_RESULT
     """What the client sees, if that differs from :attr:`result`."""

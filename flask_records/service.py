@@ -341,9 +341,10 @@ class Service:
 
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
+            context.stored = _copied(context.result) if self.readable else NO_RESULT
 
-            if self.readable or context.keeps_stored:
-                context.stored = _copied(context.result)
+            if context.keeps_method_result:
+                context.method_result = _copied(context.result)
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
@@ -425,10 +426,8 @@ class Service:
 
         sent, stored = _listed(context.sent), _listed(context.stored)
 
-        is_kept = self.readable is not None and context.stored is not NO_RESULT
-
         # A hook may have made another result.
-        if not is_kept or len(stored) != len(sent):
+        if context.stored is NO_RESULT or len(stored) != len(sent):
             stored = sent
 
         self._send_later(event, sent, context, stored)

@@ -56,7 +56,7 @@ class UserChanges:
             return
 
         # Hooks may change the result.
-        context.keeps_stored = True
+        context.keeps_method_result = True
         user_ids = None if self._tells_user_ids(context) else self._user_ids(context)
         before_commit(lambda: self._revoke_changed(context, user_ids))
 
@@ -93,8 +93,9 @@ class UserChanges:
     def _changed_ids(
         self, context: HookContext, user_ids: dict[t.Any, Id] | None
     ) -> list[Id]:
-        kept = context.result if context.stored is NO_RESULT else context.stored
-        records = kept if isinstance(kept, list) else [kept]
+        kept = context.method_result
+        result = context.result if kept is NO_RESULT else kept
+        records = result if isinstance(result, list) else [result]
         name = _id_name(context)
         ids = [one[name] for one in records if isinstance(one, dict) and name in one]
 
