@@ -280,7 +280,7 @@ def test_changes_of_passwords_count_by_user(site):
     assert statuses == [200, 200, 429]
 
 
-def test_password_that_is_not_hashed_costs_nothing(site):
+def test_call_over_the_limit_hashes_no_password(site):
     """A call over the limit is refused before its password is hashed."""
     hashed = []
 
