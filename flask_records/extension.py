@@ -15,9 +15,6 @@ from .authentication.access import check_apart
 from .authentication.limits import Limits
 from .authentication.password_checks import check_passwords
 from .authentication.user_changes import METHODS as CHANGES
-from .bounds import Bounds
-from .bounds import EXTENSION
-from .bounds import SETTING
 from .errors import RecordsError
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -25,6 +22,9 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
+from .query.bounds import Bounds
+from .query.bounds import EXTENSION
+from .query.bounds import SETTING
 from .service import Service
 from .signals import add_publisher
 from .signals import CallSignals

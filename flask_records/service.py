@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from .context import HookContext
 from .context import NO_RESULT
 from .context import Params
-from .ending import gather
 from .errors import BadRequest
 from .errors import is_answer
 from .errors import MethodNotAllowed
@@ -27,6 +26,7 @@ from .signals import Event
 from .signals import EVENTS
 from .signals import METHODS
 from .transaction import after_commit
+from .transaction import gather
 from .transaction import Transaction
 
 if t.TYPE_CHECKING:

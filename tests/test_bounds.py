@@ -13,8 +13,8 @@ from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import restrict
 from flask_records import SQLAlchemyService
-from flask_records.bounds import Bounds
-from flask_records.bounds import current_bounds
+from flask_records.query.bounds import Bounds
+from flask_records.query.bounds import current_bounds
 
 from .bounds import worker
 from .conftest import running

@@ -14,8 +14,8 @@ from flask_records import Forbidden
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
-from flask_records.ending import gather
 from flask_records.transaction import after_commit
+from flask_records.transaction import gather
 
 from .conftest import served
 from .models import Base

@@ -6,10 +6,10 @@ import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
 
-from ..bounds import current_bounds
-from ..bounds import is_positive
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
+from ..query.bounds import current_bounds
+from ..query.bounds import is_positive
 
 if t.TYPE_CHECKING:
     from ..context import Params

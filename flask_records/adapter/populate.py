@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.sql import operators
 
-from ..bounds import shortened
 from ..context import HookContext
 from ..errors import BadRequest
 from ..globals import current_records
+from ..query.bounds import shortened
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,9 +10,9 @@ from itertools import islice
 
 import sqlalchemy as sa
 
-from ..bounds import MAX_ERRORS
-from ..bounds import MORE_ERRORS
 from ..errors import BadRequest
+from ..query.bounds import MAX_ERRORS
+from ..query.bounds import MORE_ERRORS
 from ..query.values import is_json
 
 if t.TYPE_CHECKING:

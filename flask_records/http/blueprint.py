@@ -12,13 +12,13 @@ from flask import request
 from flask import Response
 from werkzeug.exceptions import HTTPException
 
-from ..bounds import current_bounds
 from ..context import HookContext
 from ..context import Params
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..globals import remember_call
 from ..globals import remembered_call
+from ..query.bounds import current_bounds
 from ..signals import EVENTS
 from .body import read_body
 from .formatter import empty

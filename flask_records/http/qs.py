@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote
 
-from ..bounds import current_bounds
 from ..errors import BadRequest
+from ..query.bounds import current_bounds
 
 ARRAY_LIMIT: t.Final = 20
 """How many items a list has before it becomes a mapping of indices."""

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from ..bounds import shortened
 from ..errors import BadRequest
+from .bounds import shortened
 from .dialects import Returned
 from .values import anything
 from .values import cast

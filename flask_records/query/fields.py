@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..bounds import MAX_ERRORS
-from ..bounds import shortened
 from ..errors import BadRequest
+from .bounds import MAX_ERRORS
+from .bounds import shortened
 from .field import Field
 from .mapped_fields import fields_of
 

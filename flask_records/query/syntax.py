@@ -8,8 +8,8 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..bounds import shortened
 from ..errors import BadRequest
+from .bounds import shortened
 
 MAX_DEPTH: t.Final = 20
 """How deep a query may nest."""

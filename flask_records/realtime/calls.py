@@ -8,8 +8,6 @@ import typing as t
 from flask import current_app
 from flask import got_request_exception
 
-from ..bounds import current_bounds
-from ..bounds import shortened
 from ..context import HookContext
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
@@ -18,6 +16,8 @@ from ..errors import to_records_error
 from ..errors import without_parameters
 from ..http.blueprint import service_at
 from ..http.formatter import dumps
+from ..query.bounds import current_bounds
+from ..query.bounds import shortened
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords

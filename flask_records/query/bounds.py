@@ -11,7 +11,7 @@ from itertools import islice
 
 from flask import current_app
 
-from .errors import BadRequest
+from ..errors import BadRequest
 
 SETTING: t.Final = "RECORDS_BOUNDS"
 """The key of ``app.config`` that has the bounds of an application."""
