@@ -298,7 +298,7 @@ messages = records.add(
     SQLAlchemyService(
         Message,
         paginate=PAGES,
-        multi=["create", "patch", "remove"],
+        multi={"create": 100, "patch": 1000, "remove": 1000},
         whitelist=["$and", "$search", "$populate"],
         readonly=["id", "private", "createdAt"],
     ),
