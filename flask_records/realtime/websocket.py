@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import select
 import socket
 import ssl
@@ -24,12 +22,10 @@ from wsproto.events import TextMessage
 from wsproto.frame_protocol import CloseReason
 from wsproto.frame_protocol import LOCAL_ONLY_CLOSE_REASONS
 from wsproto.frame_protocol import Opcode
-from wsproto.utilities import generate_accept_token
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from _typeshed.wsgi import WSGIEnvironment
     from wsproto.events import Event
 
 CHUNK: t.Final = 64 * 1024
@@ -243,37 +239,6 @@ class WebSocket:
             self._hang_up()
 
 
-class HandshakeError(Exception):
-    """A request that cannot become a WebSocket."""
-
-
-def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
-    """Answer the handshake of a client, without any extension.
-
-    :param environ: The request.
-    :param connection: The socket that it came from.
-    :raises HandshakeError: The request is no handshake.
-    """
-    key = environ.get("HTTP_SEC_WEBSOCKET_KEY", "")
-
-    if (
-        environ.get("HTTP_SEC_WEBSOCKET_VERSION") != "13"
-        or "upgrade" not in environ.get("HTTP_CONNECTION", "").lower()
-        or environ.get("HTTP_UPGRADE", "").lower() != "websocket"
-        or not _is_key(key)
-    ):
-        raise HandshakeError("This is not a handshake of WebSocket version 13.")
-
-    token = generate_accept_token(key.encode()).decode()
-    lines = [
-        "HTTP/1.1 101 Switching Protocols",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        f"Sec-WebSocket-Accept: {token}",
-    ]
-    connection.sendall("\r\n".join([*lines, "", ""]).encode())
-
-
 def encode_frame(opcode: Opcode, payload: bytes) -> bytes:
     """Return a frame that is a whole message.
 
@@ -311,10 +276,3 @@ def wait_for(
         [] if for_writing else sockets, sockets if for_writing else [], [], timeout
     )
     return any(ready)
-
-
-def _is_key(key: str) -> bool:
-    with suppress(binascii.Error, ValueError):
-        return len(base64.b64decode(key, validate=True)) == 16
-
-    return False
