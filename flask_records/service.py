@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from contextlib import contextmanager
 
 from .context import HookContext
 from .context import NO_RESULT
@@ -32,7 +31,6 @@ from .transaction import Transaction
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Iterator
 
     from .typing import Id
     from .typing import Publisher
@@ -319,12 +317,15 @@ class Service:
         :raises RecordsError: What went wrong, unless an error hook has mended it. An
             error that is not one of ours is raised as it is.
         """
-        with _in_progress(context):
-            try:
-                with Transaction():
-                    self._run(context)
-            except Exception as error:
-                self._fail(context, error)
+        token = call_stack.set(context)
+
+        try:
+            with Transaction():
+                self._run(context)
+        except Exception as error:
+            self._fail(context, error)
+        finally:
+            call_stack.reset(token)
 
         return context
 
@@ -512,13 +513,3 @@ def _nothing(*arguments: t.Any) -> None:
 
 def _has(target: t.Any, name: str) -> bool:
     return callable(getattr(target, name, None))
-
-
-@contextmanager
-def _in_progress(context: HookContext) -> Iterator[None]:
-    token = call_stack.set(context)
-
-    try:
-        yield
-    finally:
-        call_stack.reset(token)

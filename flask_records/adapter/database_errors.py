@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-from contextlib import contextmanager
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -16,7 +15,7 @@ from ..errors import Unavailable
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
-    from collections.abc import Iterator
+    from types import TracebackType
 
     from ..query import Fields
 
@@ -60,12 +59,10 @@ MYSQL_BUSY = {1020, 1205, 1213}
 POSTGRESQL_BUSY = {"40001", "40P01", "55P03"}
 
 
-@contextmanager
-def translated(
-    fields: Fields | None = None, written: Collection[str] = ()
-) -> Iterator[None]:
-    """Raise what a client can see instead of the errors of the database. Errors that
-    are none of his business are raised as they are.
+# A generator would make each call of a service some microseconds slower.
+class translated:
+    """Raises what a client can see instead of the errors of the database, as a context
+    manager. Errors that no client can mend are raised as they are.
 
     :param fields: The fields that an error may name.
     :param written: The names of the fields that are being written.
@@ -73,25 +70,48 @@ def translated(
     :raises BadRequest: What is written does not fit.
     :raises Unavailable: The database is busy with other writers.
     """
-    try:
-        yield
-    except orm.exc.StaleDataError as error:
-        raise Conflict("The record was changed by another call. Try again.") from error
-    except sa.exc.IntegrityError as error:
-        raise _of_integrity(error, fields, written) from error
-    except sa.exc.DBAPIError as error:
-        known = _of_driver(error)
 
-        if known is None:
-            raise
+    def __init__(
+        self, fields: Fields | None = None, written: Collection[str] = ()
+    ) -> None:
+        self._fields = fields
+        self._written = written
 
-        raise known from error
-    except sa.exc.StatementError as error:
+    def __enter__(self) -> None:
+        """Begin to translate errors."""
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+
+        translation = self._translation(error)
+
+        if translation is not None:
+            raise translation from error
+
+    def _translation(self, error: BaseException) -> RecordsError | None:
+        """Return the error that a client can see, or ``None`` if there is none."""
+        if isinstance(error, orm.exc.StaleDataError):
+            return Conflict("The record was changed by another call. Try again.")
+
+        if isinstance(error, sa.exc.IntegrityError):
+            return _of_integrity(error, self._fields, self._written)
+
+        if isinstance(error, sa.exc.DBAPIError):
+            return _of_driver(error)
+
         # The type of a column refused the value before the database saw it.
-        if isinstance(error.orig, (ValueError, TypeError, OverflowError)):
-            raise BadRequest("A value does not fit its field.") from error
+        if isinstance(error, sa.exc.StatementError) and isinstance(
+            error.orig, (ValueError, TypeError, OverflowError)
+        ):
+            return BadRequest("A value does not fit its field.")
 
-        raise
+        return None
 
 
 def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:

@@ -276,7 +276,7 @@ class Reader:
     @cached_property
     def dialect(self) -> sa.Dialect:
         """What the database understands."""
-        return self.scope.session.get_bind(self.mapper).dialect
+        return self.scope.dialect(self.mapper)
 
     @property
     def mapper(self) -> orm.Mapper[t.Any]:

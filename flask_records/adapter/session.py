@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import contextmanager
-from contextlib import ExitStack
 
 import sqlalchemy as sa
 from flask import current_app
@@ -115,7 +114,8 @@ class SessionScope:
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
         self._reading: dict[orm.Mapper[t.Any], sa.Connection | orm.Session] = {}
-        self._give_back_turns = ExitStack()
+        self._turns: list[Callable[[], None]] = []
+        self._dialects: dict[orm.Mapper[t.Any], sa.Dialect] = {}
 
     @contextmanager
     def reading(
@@ -127,48 +127,55 @@ class SessionScope:
 
         :param mapper: What is read, which tells the database.
         """
-        if mapper in self._reading:
-            yield self._reading[mapper]
-            return
+        known = self._reading.get(mapper)
+        bind = None if known is not None else self._free_engine(mapper)
 
-        with self._readable(mapper) as connection:
-            self._reading[mapper] = connection
-
-            try:
-                yield connection
-            finally:
-                del self._reading[mapper]
-
-    @contextmanager
-    def _readable(
-        self, mapper: orm.Mapper[t.Any]
-    ) -> Iterator[sa.Connection | orm.Session]:
-        session = self.session
-
-        # The application may add conditions to what is read.
-        if session.dispatch.do_orm_execute:
-            yield session
-            return
-
-        is_in_use = session.in_transaction() or listens(
-            session.dispatch, SESSION_EVENTS
-        )
-        bind = None if is_in_use else session.get_bind(mapper)
-
-        if not isinstance(bind, sa.Engine):
-            if session.autoflush:
-                session.flush()
-
-            yield session.connection(bind_arguments={"mapper": mapper})
+        if bind is None:
+            yield self._in_session(mapper) if known is None else known
             return
 
         give_back_turn = turns_of(bind).take()
 
         try:
-            with bind.connect() as connection, _without_transaction(connection):
-                yield connection
+            with bind.connect() as connection:
+                driver = _left_without_transaction(connection)
+                self._reading[mapper] = connection
+
+                try:
+                    yield connection
+                finally:
+                    del self._reading[mapper]
+
+                    if driver is not None and not driver.closed:
+                        driver.autocommit = False
         finally:
             give_back_turn()
+
+    def _free_engine(self, mapper: orm.Mapper[t.Any]) -> sa.Engine | None:
+        """Return the engine to read from, or ``None`` if the session has to read."""
+        session = self.session
+
+        # The application may add conditions to what is read.
+        if session.dispatch.do_orm_execute or session.in_transaction():
+            return None
+
+        if listens(session.dispatch, SESSION_EVENTS):
+            return None
+
+        bind = session.get_bind(mapper)
+        return bind if isinstance(bind, sa.Engine) else None
+
+    def _in_session(self, mapper: orm.Mapper[t.Any]) -> sa.Connection | orm.Session:
+        """Return what reads in the transaction of the session."""
+        session = self.session
+
+        if session.dispatch.do_orm_execute:
+            return session
+
+        if session.autoflush:
+            session.flush()
+
+        return session.connection(bind_arguments={"mapper": mapper})
 
     def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
         """Make the session ready to write: SQLite's write lock is taken now, before the
@@ -178,10 +185,8 @@ class SessionScope:
         """
         self._ends_transaction = True
 
-        bind = self.session.get_bind(mapper)
-
-        if not self.session.in_transaction() and isinstance(bind, sa.Engine):
-            self._give_back_turns.callback(turns_of(bind).take())
+        if not self.session.in_transaction():
+            self._take_turn(mapper)
 
         connection = self.session.connection(bind_arguments={"mapper": mapper})
 
@@ -219,7 +224,23 @@ class SessionScope:
         if self._is_own:
             self.session.close()
 
-        self._give_back_turns.close()
+        for give_back in self._turns:
+            give_back()
+
+    def dialect(self, mapper: orm.Mapper[t.Any]) -> sa.Dialect:
+        """Return the dialect of a database.
+
+        :param mapper: What is read or written, which tells the database.
+        """
+        known = self._dialects.get(mapper)
+        return known or self.session.get_bind(mapper).dialect
+
+    def _take_turn(self, mapper: orm.Mapper[t.Any]) -> None:
+        bind = self.session.get_bind(mapper)
+        self._dialects[mapper] = bind.dialect
+
+        if isinstance(bind, sa.Engine):
+            self._turns.append(turns_of(bind).take())
 
 
 def listens(dispatch: t.Any, names: Collection[str]) -> bool:
@@ -231,31 +252,27 @@ def listens(dispatch: t.Any, names: Collection[str]) -> bool:
     return any([getattr(dispatch, name) for name in names])
 
 
-@contextmanager
-def _without_transaction(connection: sa.Connection) -> Iterator[None]:
+def _left_without_transaction(connection: sa.Connection) -> t.Any:
     """Let a connection begin no transaction, where that takes a round trip to the
-    server of its own.
+    server of its own. Return its driver's connection, whose ``autocommit`` is then to
+    be switched off, or ``None``.
     """
+    if connection.dialect.name != "postgresql":
+        return None
+
     driver = t.cast("t.Any", connection.connection.dbapi_connection)
     info = getattr(driver, "info", None)
 
     if (
-        connection.dialect.name != "postgresql"
-        or getattr(info, "transaction_status", None) != IDLE
+        getattr(info, "transaction_status", None) != IDLE
         or listens(connection.engine.dispatch, ENGINE_EVENTS)
         or driver.autocommit
     ):
-        yield
-        return
+        return None
 
     # SQLAlchemy's own way sets the isolation level, too, and takes five times as long.
     driver.autocommit = True
-
-    try:
-        yield
-    finally:
-        if not driver.closed:
-            driver.autocommit = False
+    return driver
 
 
 def _begin_immediate(connection: sa.Connection) -> None:

@@ -29,7 +29,7 @@ BUSY: t.Final = "The database is busy. Try again."
 RETRY_AFTER: t.Final = 1
 """How many seconds a client is asked to wait before it tries again."""
 
-_held: ContextVar[frozenset[Turns]] = ContextVar("records_turns", default=frozenset())
+_held: ContextVar[tuple[Turns, ...]] = ContextVar("records_turns", default=())
 """The pools that the code in progress has a turn at."""
 
 _turns: WeakKeyDictionary[Pool, Turns] = WeakKeyDictionary()
@@ -66,11 +66,11 @@ class Turns:
             return _nothing
 
         self._wait()
-        _held.set(held | {self})
+        _held.set((*held, self))
         return self._give_back
 
     def _give_back(self) -> None:
-        _held.set(_held.get() - {self})
+        _held.set(tuple([turns for turns in _held.get() if turns is not self]))
 
         with self._lock:
             if self._waiting:

@@ -28,6 +28,7 @@ from .headers import protect
 if t.TYPE_CHECKING:
     from collections.abc import Sized
 
+    from flask import Request
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
@@ -136,36 +137,43 @@ class ServiceBlueprint:
         return blueprint
 
     def _view(self, **route: t.Any) -> ResponseReturnValue:
-        if request.method == "OPTIONS":
+        # The proxy finds the request anew at each use.
+        current = _current_request()
+
+        if current.method == "OPTIONS":
             return empty()
 
         try:
-            return self._answer(route.pop(ID, None), route)
+            return self._answer(current, route.pop(ID, None), route)
         except Exception as error:
             # A handler of the application for a status would come before that of the
             # blueprint for every error.
             return self._errors.handle(error)
 
-    def _answer(self, id: str | None, route: dict[str, t.Any]) -> ResponseReturnValue:
-        context = self._context(id, route)
+    def _answer(
+        self, current: Request, id: str | None, route: dict[str, t.Any]
+    ) -> ResponseReturnValue:
+        context = self._context(current, id, route)
         remember_call(context)
         self._service.check_access(context)
-        context.params.query = self._query(context)
+        context.params.query = self._query(current, context)
 
         if (
             context.method not in HAS_NO_BODY
             and context.method in self._service.methods
         ):
-            context.data = read_body(request, context.method, self._body_parsers)
+            context.data = read_body(current, context.method, self._body_parsers)
 
         self._service.call(context)
         return self._formatter(context)
 
-    def _context(self, id: str | None, route: dict[str, t.Any]) -> HookContext:
-        params = Params(provider=PROVIDER, route=route, headers=request.headers)
+    def _context(
+        self, current: Request, id: str | None, route: dict[str, t.Any]
+    ) -> HookContext:
+        params = Params(provider=PROVIDER, route=route, headers=current.headers)
 
         try:
-            method = self._method(id)
+            method = self._method(current, id)
         except MethodNotAllowed:
             # Who may not call at all is not told what there is.
             self._service.check_access(HookContext(self._service, "create", params))
@@ -173,8 +181,8 @@ class ServiceBlueprint:
 
         return HookContext(self._service, method, params, id)
 
-    def _method(self, id: str | None) -> str:
-        verb = "GET" if request.method == "HEAD" else request.method
+    def _method(self, current: Request, id: str | None) -> str:
+        verb = "GET" if current.method == "HEAD" else current.method
         method = METHODS.get((verb, id is not None))
 
         if method is None:
@@ -182,10 +190,10 @@ class ServiceBlueprint:
                 f"{verb} is not allowed on a record. Use /{self._service.path}."
             )
 
-        return self._method_of_post() if method == "create" else method
+        return self._method_of_post(current) if method == "create" else method
 
-    def _method_of_post(self) -> str:
-        name = request.headers.get(METHOD_HEADER) or "create"
+    def _method_of_post(self, current: Request) -> str:
+        name = current.headers.get(METHOD_HEADER) or "create"
 
         if name != "create" and name not in self._service.custom_methods:
             raise MethodNotAllowed(
@@ -194,11 +202,13 @@ class ServiceBlueprint:
 
         return name
 
-    def _query(self, context: HookContext) -> dict[str, t.Any]:
-        if not request.query_string:
+    def _query(self, current: Request, context: HookContext) -> dict[str, t.Any]:
+        query_string = current.query_string
+
+        if not query_string:
             return {}
 
-        text = request.query_string.decode("utf-8", "replace")
+        text = query_string.decode("utf-8", "replace")
 
         # The parser drops a value without a name, as qs does. Where many records are
         # written, that could make all of some.
@@ -218,15 +228,20 @@ class ServiceBlueprint:
         call = remembered_call()
         has_callers = bool(self._authentications)
         protect(response.headers, cache_control_of(call) if has_callers else None)
-        is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+        current = _current_request()
+        is_read = current.method in ("GET", "HEAD") and response.status_code == 200
 
         if is_read and response.is_sequence:
             response.add_etag(weak=True)
 
-            if not CONDITIONS.isdisjoint(request.environ):
-                response.make_conditional(request)
+            if not CONDITIONS.isdisjoint(current.environ):
+                response.make_conditional(current)
 
         return response
+
+
+def _current_request() -> Request:
+    return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
 def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:

@@ -107,11 +107,15 @@ class ErrorHandler:
         :param error: The error.
         """
         response = self._page(error) if self._wants_html() else _json(error)
-        response.headers.update(error.headers)
-        response.headers.add("Vary", "Accept")
+        headers = response.headers
+
+        if error.headers:
+            headers.update(error.headers)
+
+        headers.add("Vary", "Accept")
 
         if error.code == 401:
-            response.headers.setdefault("WWW-Authenticate", "Bearer")
+            headers.setdefault("WWW-Authenticate", "Bearer")
 
         return forbid_sniffing(response)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flask import Response
     from werkzeug.datastructures import Headers
 
@@ -33,7 +35,8 @@ def protect(headers: Headers, cache_control: str | None) -> None:
         or ``None`` for one that does not.
     """
     # A look-up of each name costs an exception where there is none.
-    names = {name.lower() for name, _ in headers}
+    pairs = [(name.lower(), value) for name, value in headers]
+    names = [name for name, _ in pairs]
 
     if "x-content-type-options" not in names:
         headers.add("X-Content-Type-Options", "nosniff")
@@ -47,7 +50,7 @@ def protect(headers: Headers, cache_control: str | None) -> None:
     if "vary" not in names:
         headers.add("Vary", CALLER)
     else:
-        _vary(headers)
+        _vary(headers, [value for name, value in pairs if name == "vary"])
 
 
 def cache_control_of(call: HookContext | None) -> str:
@@ -59,13 +62,10 @@ def cache_control_of(call: HookContext | None) -> str:
     return "no-store" if is_known else "private"
 
 
-def _vary(headers: Headers) -> None:
-    """Add the caller to an existing ``Vary``."""
-    named = ", ".join(headers.getlist("Vary"))
+def _vary(headers: Headers, values: Sequence[str]) -> None:
+    """Add the caller to the values of an existing ``Vary``."""
+    named = ", ".join(values)
+    names = [name.strip() for name in named.lower().split(",")]
 
-    if not {"*", CALLER.lower()}.intersection(_listed(named)):
+    if "*" not in names and CALLER.lower() not in names:
         headers["Vary"] = f"{named}, {CALLER}"
-
-
-def _listed(text: str) -> list[str]:
-    return [name.strip().lower() for name in text.split(",")]

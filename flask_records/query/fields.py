@@ -148,7 +148,7 @@ class Fields:
         errors: dict[str, str] = {}
 
         for name, value in data.items():
-            if len(errors) > MAX_ERRORS:
+            if errors and len(errors) > MAX_ERRORS:
                 break
 
             if name in skip:

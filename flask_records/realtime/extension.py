@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 
 from flask import current_app
-from flask import has_app_context
 
 from ..authentication import AuthenticationService
 from ..signals import OrderedSignal
@@ -128,4 +127,8 @@ def _as_authenticated(event: str, connection: Connection) -> None:
 
 
 def _server() -> Server | None:
-    return current_app.extensions.get(EXTENSION) if has_app_context() else None
+    try:
+        return t.cast("Server | None", current_app.extensions.get(EXTENSION))
+    except RuntimeError:
+        # There is no application.
+        return None
