@@ -130,6 +130,38 @@ def app(db, records, users, rooms, messages):
         yield app
 
 
+@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+def example(request, server_urls, tmp_path_factory):
+    """The example application, on an empty database of each kind."""
+    # What it needs is defined here, too.
+    from .example import loaded_on
+
+    folder = tmp_path_factory.mktemp("example")
+
+    with loaded_on(request.param, server_urls, folder) as module:
+        yield module
+
+
+@pytest.fixture
+def api(example):
+    """A client of the example application."""
+    from .example import Api
+
+    return Api(example.app)
+
+
+@pytest.fixture
+def ann(api):
+    """A user of the example application."""
+    return api.person(name="Ann")
+
+
+@pytest.fixture
+def bob(api):
+    """Another user of the example application."""
+    return api.person(name="Bob")
+
+
 @contextmanager
 def served(db, records, url, **config):
     """An app that serves the services of an extension from an empty database."""

@@ -4,38 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import SERVERS
-from .example import Api
 from .example import CHANGES
 from .example import data_of
 from .example import kind
-from .example import loaded_on
 from .example import new_room
 
 NOT_FOUND = (404, "NotFound")
-
-
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def example(request, server_urls, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("access")
-
-    with loaded_on(request.param, server_urls, folder) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
-
-
-@pytest.fixture
-def ann(api):
-    return api.person(name="Ann")
-
-
-@pytest.fixture
-def bob(api):
-    return api.person(name="Bob")
 
 
 def test_others_are_seen(api, ann, bob):

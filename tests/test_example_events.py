@@ -7,21 +7,11 @@ from contextlib import ExitStack
 import pytest
 
 from .conftest import running
-from .example import Api
-from .example import loaded_on
 from .example import new_room
+from .example import ON_SQLITE
 from .realtime import connected
 
-
-@pytest.fixture(scope="module")
-def example(server_urls, tmp_path_factory):
-    with loaded_on("sqlite", server_urls, tmp_path_factory.mktemp("events")) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture
@@ -37,16 +27,6 @@ def connect(example):
             return client
 
         yield connect
-
-
-@pytest.fixture
-def ann(api):
-    return api.person(name="Ann")
-
-
-@pytest.fixture
-def bob(api):
-    return api.person(name="Bob")
 
 
 def test_events_of_a_private_room_reach_those_who_are_in_it(api, connect, ann, bob):

@@ -7,12 +7,9 @@ from itertools import product
 import pytest
 
 from .authentication import bearer
-from .conftest import SERVERS
-from .example import Api
 from .example import CHANGES
 from .example import data_of
 from .example import kind
-from .example import loaded_on
 from .example import new_room
 from .example import ON_SQLITE
 
@@ -23,29 +20,6 @@ CLOSED = [
     *product(["GET", *CHANGES], ["/users", "/users/1"]),
     *product(["DELETE"], ["/authentication", "/authentication/1"]),
 ]
-
-
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def example(request, server_urls, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logins")
-
-    with loaded_on(request.param, server_urls, folder) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
-
-
-@pytest.fixture
-def ann(api):
-    return api.person(name="Ann")
-
-
-@pytest.fixture
-def bob(api):
-    return api.person(name="Bob")
 
 
 @ON_SQLITE

@@ -5,27 +5,11 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from .conftest import SERVERS
-from .example import Api
-from .example import loaded_on
 from .example import new_email
 from .example import ON_SQLITE
 from .test_gunicorn import PASSWORD
 
 OTHER_PASSWORD = "a staple for the battery"
-
-
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def example(request, server_urls, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("passwords")
-
-    with loaded_on(request.param, server_urls, folder) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
 
 
 @pytest.fixture

@@ -8,37 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from .conftest import counted
-from .conftest import SERVERS
-from .example import Api
 from .example import kind
-from .example import loaded_on
 from .example import new_room
 from .example import ON_SQLITE
 
 NOT_FOUND = (404, "NotFound")
-
-
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def example(request, server_urls, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rooms")
-
-    with loaded_on(request.param, server_urls, folder) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
-
-
-@pytest.fixture
-def ann(api):
-    return api.person(name="Ann")
-
-
-@pytest.fixture
-def bob(api):
-    return api.person(name="Bob")
 
 
 @pytest.fixture

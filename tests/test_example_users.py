@@ -7,10 +7,8 @@ import time
 
 import pytest
 
-from .conftest import SERVERS
 from .example import Api
 from .example import loaded
-from .example import loaded_on
 from .example import new_email
 from .example import ON_SQLITE
 from .test_gunicorn import PASSWORD
@@ -18,19 +16,6 @@ from .test_gunicorn import PASSWORD
 AVATAR = "/static/avatar.svg"
 
 GRAVATAR = {"FLASK_GRAVATAR": "true"}
-
-
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
-def example(request, server_urls, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("users")
-
-    with loaded_on(request.param, server_urls, folder) as module:
-        yield module
-
-
-@pytest.fixture
-def api(example):
-    return Api(example.app)
 
 
 @pytest.fixture
