@@ -174,7 +174,7 @@ class Limits:
             service.users_path
             for service in current_records.authentications.values()
             if service.password in params.client_fields
-            and service.is_of_users(context.service)
+            and service.lookup.has(context.service)
         }
 
         for path in paths:

@@ -9,6 +9,8 @@ from ..http.blueprint import PROVIDER as REST
 from .hooks import HashPassword
 from .hooks import Protect
 from .strategies import LOCAL
+from .users import fields_of
+from .users import share_model
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +59,7 @@ def check_passwords(
 
     if users is None:
         if authentication.needs_users(app):
-            raise RuntimeError(authentication.no_users)
+            raise RuntimeError(authentication.lookup.no_service)
 
         return
 
@@ -73,7 +75,7 @@ def check_passwords(
 def _check_names(
     app: Flask, authentication: AuthenticationService, users: Service
 ) -> None:
-    fields = authentication.fields_of(users)
+    fields = fields_of(users)
     settings = authentication.settings_of(app)
     is_local = authentication.strategies["local"] is LOCAL
 
@@ -97,12 +99,12 @@ def _problems(
     users: Service,
     service: Service,
 ) -> Iterator[str]:
-    field, fields = authentication.password, authentication.fields_of(service)
+    field, fields = authentication.password, fields_of(service)
 
     if fields is None or field not in fields.names:
         return
 
-    if service is not users and not authentication.share_model(service, users):
+    if service is not users and not share_model(service, users):
         return
 
     words = {

@@ -7,16 +7,12 @@ import typing as t
 import unicodedata
 from contextlib import contextmanager
 from contextvars import ContextVar
-from weakref import WeakKeyDictionary
 
 from flask import current_app
 
 from ..context import HookContext
 from ..context import Params
-from ..errors import BadRequest
 from ..errors import NotAuthenticated
-from ..errors import NotFound
-from ..errors import RecordsError
 from ..globals import current_records
 from ..pagination import without
 from ..signals import call
@@ -30,6 +26,8 @@ from .strategies import LOCAL
 from .token_ids import create_token_id
 from .token_ids import is_token_id_of
 from .user_changes import UserChanges
+from .users import fields_of
+from .users import Users
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +52,6 @@ EXTENSION: t.Final = "records_authentication"
 
 TOKEN: t.Final = frozenset({"accessToken"})
 """What no event of a login has."""
-
-GONE: t.Final = "The user of the token is gone."
 
 NO_STORE: t.Final = """\
 Tokens can't be revoked without a place to keep that. Give the authentication service \
@@ -125,14 +121,14 @@ class AuthenticationService:
         """Where tokens that are not valid any more are kept, if they are."""
         self.users_path = users.strip("/")
         """The path of the service that has the users."""
+        self.lookup = Users(self.users_path, username, password, normalize)
+        """Looks users up."""
         self.user_changes = (
             UserChanges(self, self.revocations) if self.revocations else None
         )
         """Revokes the tokens of users that change, if there are revocations."""
         self.custom_hashing = custom_hashing
         """Whether the application hashes passwords by itself."""
-        self._services_of_users: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
-        self._normalize = normalize
         self._setting = settings
 
     def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:
@@ -167,7 +163,7 @@ class AuthenticationService:
         :raises RuntimeError: A field is missing, or not unique.
         """
         users = services.get(self.users_path)
-        fields = self.fields_of(users) if users else None
+        fields = fields_of(users) if users else None
 
         for provider in self.settings_of(app).oauth.providers.values():
             if fields is not None and not _is_unique(fields, provider.id_field):
@@ -198,28 +194,17 @@ class AuthenticationService:
 
         :raises RuntimeError: There is none.
         """
-        try:
-            return current_records[self.users_path]
-        except KeyError:
-            raise RuntimeError(self.no_users) from None
-
-    @property
-    def no_users(self) -> str:
-        """The message where there is no service with the users."""
-        return (
-            f"There is no service '{self.users_path}' with the users. Add it, or"
-            " name another one: AuthenticationService(users=...)."
-        )
+        return self.lookup.service
 
     @property
     def id(self) -> str:
         """The name of the identifier field of users."""
-        return getattr(self.users.target, "id", "id")
+        return self.lookup.id
 
     @property
     def user_fields(self) -> Fields | None:
         """The fields of users, or ``None`` if their service does not tell."""
-        return self.fields_of(self.users)
+        return fields_of(self.users)
 
     @property
     def as_service(self) -> Service:
@@ -343,43 +328,7 @@ class AuthenticationService:
         if self.user_changes is None:
             raise RuntimeError(NO_STORE)
 
-        self.user_changes.revoke([self.user_id(id)])
-
-    def user_id(self, id: Id) -> Id:
-        """Return the identifier of a user as its record has it, or as it is if there is
-        no such user.
-
-        :param id: The identifier, in any spelling that finds the user.
-        """
-        try:
-            user: t.Any = self.users._get(id)
-        except RecordsError:
-            return id
-
-        return user.get(self.id, id) if isinstance(user, dict) else id
-
-    @staticmethod
-    def fields_of(service: Service) -> Fields | None:
-        """Return the fields of a service, or ``None`` if it does not tell.
-
-        :param service: The service.
-        """
-        fields_for = getattr(service.target, "fields_for", None)
-        return fields_for(Params()) if fields_for else None
-
-    def share_model(self, one: Service, other: Service) -> bool:
-        """Return whether two services are over one model, or one that inherits from the
-        other.
-
-        :param one: A service.
-        :param other: Another service.
-        """
-        fields, others = self.fields_of(one), self.fields_of(other)
-
-        if fields is None or others is None:
-            return False
-
-        return fields.mapper.isa(others.mapper) or others.mapper.isa(fields.mapper)
+        self.user_changes.revoke([self.lookup.canonical_id(id)])
 
     def needs_users(self, app: Flask) -> bool:
         """Return whether an application gives tokens to users.
@@ -390,25 +339,6 @@ class AuthenticationService:
         names = settings.strategies
         is_own = any(self.strategies.get(name) in (JWT, LOCAL) for name in names)
         return is_own or bool(settings.oauth.providers)
-
-    def is_of_users(self, service: Service) -> bool:
-        """Return whether a service is that of the users, or one over the same model.
-
-        :param service: A service of the current application.
-        """
-        is_known = self._services_of_users.get(service)
-
-        if is_known is not None:
-            return is_known
-
-        users = current_records.services.get(self.users_path)
-
-        if users is None:
-            return False
-
-        found = service is users or self.share_model(service, users)
-        self._services_of_users[service] = found
-        return found
 
     def create_token(self, user: Record | None) -> tuple[str, Record]:
         """Return a new access token and what it says. It is valid as long as the user
@@ -442,7 +372,7 @@ class AuthenticationService:
             raise NotAuthenticated("jwt expired")
 
         self._check_revoked(payload)
-        user, stored = self._load_user(payload["sub"])
+        user, stored = self.lookup.load(payload["sub"])
         id = user[self.id]
 
         # A database takes more than one text for the same number.
@@ -451,7 +381,7 @@ class AuthenticationService:
 
         # Hooks may have changed what they were given, or kept an older record.
         if not self._is_of(payload, stored) and not self._is_of(
-            payload, self._stored_user(id)
+            payload, self.lookup.credentials(id)
         ):
             raise NotAuthenticated("jwt revoked")
 
@@ -465,7 +395,7 @@ class AuthenticationService:
         :param id: His identifier.
         :raises NotAuthenticated: There is no such user.
         """
-        return self._load_user(id)[0]
+        return self.lookup.load(id)[0]
 
     def login(self, username: str, password: str) -> Record:
         """Return the user with a name and a password. Takes as long if there is none.
@@ -475,7 +405,7 @@ class AuthenticationService:
         :raises NotAuthenticated: There is no such user, or it is not his password.
         :raises TooManyRequests: There were too many attempts for this user.
         """
-        user = self._find_user(username) or {}
+        user = self.lookup.find(username) or {}
         limits, path = current_records.limits, self.as_service.path
         account = self._account(username, user)
 
@@ -492,15 +422,17 @@ class AuthenticationService:
             limits.remember_login(path, account)
 
         if not self.custom_hashing and passwords.needs_update(hash):
-            hash = self._replace_hash(user, passwords.hash_again(password, hash))
+            new = passwords.hash_again(password, hash)
+            hash = self.lookup.replace_hash(user, new)
 
         id = user[self.id]
-        found, stored = self._load_user(id)
+        found, stored = self.lookup.load(id)
         hashes = _verified.get()
 
         if hashes is not None:
             # A service that gives no hash by the identifier has none to compare.
-            is_given = self.password in stored or self.password in self._stored_user(id)
+            name, credentials = self.password, self.lookup.credentials
+            is_given = name in stored or name in credentials(id)
             hashes[str(id)] = hash if is_given else None
 
         return found
@@ -517,7 +449,7 @@ class AuthenticationService:
         hash = (
             hashes[key]
             if key in hashes
-            else self._stored_user(subject).get(self.password)
+            else self.lookup.credentials(subject).get(self.password)
         )
         later = self.revocations.issued_before(subject) if self.revocations else 0
         token_id = create_token_id(self.users_path, hash)
@@ -528,41 +460,6 @@ class AuthenticationService:
     def _is_of(self, payload: Record, user: Record) -> bool:
         hash = user.get(self.password)
         return is_token_id_of(str(payload["jti"]), self.users_path, hash)
-
-    def _load_user(self, id: Id) -> tuple[Record, Record]:
-        """Return a user as clients may see it, and as hooks see it."""
-        users = self.users
-        context = HookContext(users, "get", Params(), id)
-
-        try:
-            user = users.visible(users.call(context).sent)
-        except (BadRequest, NotFound) as error:
-            raise NotAuthenticated(GONE) from error
-
-        if not isinstance(user, dict):
-            raise NotAuthenticated(GONE)
-
-        stored = context.result if isinstance(context.result, dict) else {}
-        return t.cast("Record", without(user, {self.password})), stored
-
-    def _stored_user(self, id: Id) -> Record:
-        """Return what the service of the users tells of a password, whatever its hooks
-        make of it.
-        """
-        users, fields = self.users, self.user_fields
-        has_password = fields is None or self.password in fields.names
-
-        if not has_password or "get" not in users.methods:
-            return {}
-
-        query = {} if fields is None else {"$select": [self.password]}
-
-        try:
-            user: t.Any = users._get(id, Params(query=query))
-        except (BadRequest, NotFound) as error:
-            raise NotAuthenticated(GONE) from error
-
-        return user if isinstance(user, dict) else {}
 
     def _check_revoked(self, payload: Record) -> None:
         if self.revocations and self.revocations.is_revoked(payload):
@@ -593,38 +490,12 @@ class AuthenticationService:
         blueprint = OAuthBlueprint(app, self, settings.oauth).make("/oauth")
         app.register_blueprint(blueprint)
 
-    def _find_user(self, username: str) -> Record | None:
-        if self._normalize:
-            username = self._normalize(username)
-
-        if not username:
-            return None
-
-        # A client's query has no part in this.
-        query = {self.username: username, "$limit": 1}
-        found = self.users._find(Params(query=query, paginate=False))
-        return next(iter(t.cast("list[Record]", found)), None)
-
     def _account(self, username: str, user: Record) -> str:
         """Return what a login counts for: one user, however the name is written."""
         if user:
             return f"id {user[self.id]}"
 
         return f"name {unicodedata.normalize('NFKC', username).casefold().strip()}"
-
-    def _replace_hash(self, user: Record, hash: str) -> str:
-        """Return the hash that a user has after it was replaced, if it could be."""
-        before = t.cast("str", user[self.password])
-        # Somebody may have changed the password meanwhile.
-        unchanged = Params(query={self.password: before})
-
-        try:
-            self.users._patch(user[self.id], {self.password: hash}, unchanged)
-        except RecordsError as error:
-            current_app.logger.warning("A hash stays as it is: %s", error.name)
-            return before
-
-        return hash
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class UserChanges:
         :param method: The name of the method.
         :param context: The call of any service.
         """
-        if not self._authentication.is_of_users(context.service):
+        if not self._authentication.lookup.has(context.service):
             return
 
         # Hooks may change the result.
@@ -102,7 +102,11 @@ class UserChanges:
         if user_ids is None:
             # A before hook may have given a result without an identifier.
             is_unknown = not ids and context.id is not None
-            return [self._authentication.user_id(context.id)] if is_unknown else ids
+            return (
+                [self._authentication.lookup.canonical_id(context.id)]
+                if is_unknown
+                else ids
+            )
 
         is_unknown = context.id is not None or len(ids) < len(records)
         changed = user_ids if is_unknown else ids

@@ -9,6 +9,7 @@ import typing as t
 from ..authentication.access import admit
 from ..context import Params
 from ..errors import RecordsError
+from ..globals import current_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,8 +111,10 @@ class Logins:
 
         :param message: The event, as workers tell it each other.
         """
+        sender = current_records.services.get(message["service"])
+
         for path, service in self._authentications.items():
-            is_user = message["service"] == service.users_path
+            is_user = sender is not None and service.lookup.has(sender)
 
             if not is_user and message["service"] != path:
                 continue

@@ -13,7 +13,6 @@ if t.TYPE_CHECKING:
 
     from ..authentication import AuthenticationService
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..signals import Event
     from ..typing import Record
 
@@ -41,7 +40,7 @@ class Messages:
         :raises TypeError: The record has no form in JSON.
         """
         service = event.service
-        users = [one for one in self._authentications if self._has_users(one, service)]
+        users = [one for one in self._authentications if one.lookup.has(service)]
         is_login = service.target in self._authentications
 
         if not channels and not users and not is_login:
@@ -72,22 +71,6 @@ class Messages:
     @property
     def _authentications(self) -> Collection[AuthenticationService]:
         return self._records.authentications.values()
-
-    def _has_users(
-        self, authentication: AuthenticationService, service: Service
-    ) -> bool:
-        """Return whether the records of a service are the users who log in."""
-        users = self._records.services.get(authentication.users_path)
-
-        if users is None or users is service:
-            return users is service
-
-        model, other = (getattr(one.target, "model", None) for one in (users, service))
-
-        if not isinstance(model, type) or not isinstance(other, type):
-            return False
-
-        return issubclass(model, other) or issubclass(other, model)
 
     def _stored(self, event: Event, passwords: Collection[str]) -> t.Any:
         """Return what tells who may see a record."""

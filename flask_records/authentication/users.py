@@ -1,0 +1,212 @@
+"""The users who log in, looked up through the service that has them."""
+
+from __future__ import annotations
+
+import typing as t
+from weakref import WeakKeyDictionary
+
+from flask import current_app
+
+from ..context import HookContext
+from ..context import Params
+from ..errors import BadRequest
+from ..errors import NotAuthenticated
+from ..errors import NotFound
+from ..errors import RecordsError
+from ..globals import current_records
+from ..pagination import without
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..query import Fields
+    from ..service import Service
+    from ..typing import Id
+    from ..typing import Record
+
+GONE: t.Final = "The user of the token is gone."
+
+NO_USERS: t.Final = """\
+There is no service '{path}' with the users. Add it, or name another one: \
+AuthenticationService(users=...).\
+"""
+
+
+class Users:
+    """The users of an authentication service.
+
+    :param path: The path of the service that has them.
+    :param username: The field of a user's name.
+    :param password: The field of the hash of a user's password.
+    :param normalize: Makes the user name of what was typed. Taken as it is by default.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        username: str,
+        password: str,
+        normalize: Callable[[str], str] | None,
+    ) -> None:
+        self.path = path
+        """The path of the service that has them."""
+        self._username = username
+        self._password = password
+        self._normalize = normalize
+        self._services: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
+
+    @property
+    def service(self) -> Service:
+        """The service that has the users.
+
+        :raises RuntimeError: There is none.
+        """
+        try:
+            return current_records[self.path]
+        except KeyError:
+            raise RuntimeError(self.no_service) from None
+
+    @property
+    def no_service(self) -> str:
+        """The message where there is no service that has the users."""
+        return NO_USERS.format(path=self.path)
+
+    @property
+    def id(self) -> str:
+        """The name of the identifier field of users."""
+        return getattr(self.service.target, "id", "id")
+
+    def has(self, service: Service) -> bool:
+        """Return whether the records of a service are the users: it is the service that
+        has them, or one over the same model.
+
+        :param service: A service of the current application.
+        """
+        known = self._services.get(service)
+
+        if known is not None:
+            return known
+
+        users = current_records.services.get(self.path)
+
+        if users is None:
+            return False
+
+        found = service is users or share_model(service, users)
+        self._services[service] = found
+        return found
+
+    def canonical_id(self, id: Id) -> Id:
+        """Return the identifier of a user as its record has it, or as it is if there is
+        no such user.
+
+        :param id: The identifier, in any spelling that finds the user.
+        """
+        try:
+            user: t.Any = self.service._get(id)
+        except RecordsError:
+            return id
+
+        return user.get(self.id, id) if isinstance(user, dict) else id
+
+    def find(self, username: str) -> Record | None:
+        """Return the record of the user with a name, if there is one.
+
+        :param username: The name, as it was typed.
+        """
+        if self._normalize:
+            username = self._normalize(username)
+
+        if not username:
+            return None
+
+        # A client's query has no part in this.
+        query = {self._username: username, "$limit": 1}
+        found = self.service._find(Params(query=query, paginate=False))
+        return next(iter(t.cast("list[Record]", found)), None)
+
+    def load(self, id: Id) -> tuple[Record, Record]:
+        """Return a user as clients may see it, and as hooks see it. The service is
+        called with its hooks, as from Python; a hook that raises keeps the user out.
+
+        :param id: The identifier of the user.
+        :raises NotAuthenticated: There is no such user.
+        """
+        users = self.service
+        context = HookContext(users, "get", Params(), id)
+
+        try:
+            user = users.visible(users.call(context).sent)
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated(GONE) from error
+
+        if not isinstance(user, dict):
+            raise NotAuthenticated(GONE)
+
+        stored = context.result if isinstance(context.result, dict) else {}
+        return t.cast("Record", without(user, {self._password})), stored
+
+    def credentials(self, id: Id) -> Record:
+        """Return the password hash that the service has for a user, by its field,
+        whatever hooks make of it. Empty if the service does not tell.
+
+        :param id: The identifier of the user.
+        :raises NotAuthenticated: There is no such user.
+        """
+        users, fields = self.service, fields_of(self.service)
+        has_password = fields is None or self._password in fields.names
+
+        if not has_password or "get" not in users.methods:
+            return {}
+
+        query = {} if fields is None else {"$select": [self._password]}
+
+        try:
+            user: t.Any = users._get(id, Params(query=query))
+        except (BadRequest, NotFound) as error:
+            raise NotAuthenticated(GONE) from error
+
+        return user if isinstance(user, dict) else {}
+
+    def replace_hash(self, user: Record, hash: str) -> str:
+        """Replace the password hash of a user, and return the one that the user has
+        then.
+
+        :param user: The record of the user.
+        :param hash: The new hash.
+        """
+        before = t.cast("str", user[self._password])
+        # Somebody may have changed the password meanwhile.
+        unchanged = Params(query={self._password: before})
+
+        try:
+            self.service._patch(user[self.id], {self._password: hash}, unchanged)
+        except RecordsError as error:
+            current_app.logger.warning("A hash stays as it is: %s", error.name)
+            return before
+
+        return hash
+
+
+def fields_of(service: Service) -> Fields | None:
+    """Return the fields of a service, or ``None`` if it does not tell.
+
+    :param service: The service.
+    """
+    fields_for = getattr(service.target, "fields_for", None)
+    return fields_for(Params()) if fields_for else None
+
+
+def share_model(one: Service, other: Service) -> bool:
+    """Return whether two services are over one model, or one that inherits from the
+    other.
+
+    :param one: A service.
+    :param other: Another service.
+    """
+    fields, others = fields_of(one), fields_of(other)
+
+    if fields is None or others is None:
+        return False
+
+    return fields.mapper.isa(others.mapper) or others.mapper.isa(fields.mapper)
