@@ -7,6 +7,8 @@ import threading
 import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 import websocket
@@ -43,6 +45,14 @@ def request(site, verb, path, body=None, headers=None):
         connection.close()
 
 
+def opened(url):
+    """An answer over real HTTP, whatever its status."""
+    try:
+        return urlopen(url, timeout=5)
+    except HTTPError as error:
+        return error
+
+
 def begin_polling(site):
     """The path of a new session that polls."""
     status, text = request(site, "GET", POLL)
@@ -71,6 +81,12 @@ def test_session_that_polls_calls_and_gets_events(records, tmp_path):
 
     assert welcome.startswith("40{")
     assert answer == (200, "431[null,[]]")
+
+
+@pytest.mark.parametrize("path", [POLL, "/socket.io/?EIO=3", f"{POLL}&sid=none"])
+def test_browsers_do_not_guess_the_type_of_an_answer(records, tmp_path, path):
+    with live(records, tmp_path) as site, opened(site.url + path) as answer:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):

@@ -18,6 +18,7 @@ from .session import TOO_MANY
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterable
 
     from _typeshed.wsgi import StartResponse
     from _typeshed.wsgi import WSGIEnvironment
@@ -27,6 +28,9 @@ if t.TYPE_CHECKING:
     from .settings import Settings
 
 logger = logging.getLogger(__package__)
+
+NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
+"""The header that stops browsers from guessing another ``Content-Type``."""
 
 LOOK_INTERVAL: t.Final = 1
 """How many seconds pass until sessions are looked at again."""
@@ -60,6 +64,20 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         self._watching = threading.Lock()
         self._is_watching = False
         self._has_warned = False
+
+    def handle_request(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Answer a request of a client.
+
+        :param environ: The request.
+        :param start_response: Begins the response.
+        """
+
+        def start(status: str, headers: list[tuple[str, str]]) -> t.Any:
+            return start_response(status, [*headers, NO_SNIFFING])
+
+        return t.cast("Iterable[bytes]", super().handle_request(environ, start))
 
     def refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
         """Return why a client cannot connect by a transport, or ``None`` if it can.
