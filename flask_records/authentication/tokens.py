@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 import typing as t
 from dataclasses import dataclass
+from dataclasses import field
 
 import jwt
 
@@ -22,11 +24,16 @@ MAX_LENGTH: t.Final = 8192
 MAX_TIME: t.Final = 2**53
 """The latest time that is understood, in seconds since 1970."""
 
+MAX_VERIFIED: t.Final = 1024
+"""How many tokens are remembered as verified."""
+
 CLAIMS: t.Final = ("iat", "exp", "aud", "iss", "sub", "jti")
 """What every token says."""
 
 BLOCKS: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
 """The hashes of the algorithms that sign with a secret, and their blocks in bytes."""
+
+SCALARS = (str, int, float, type(None))
 
 REFUSALS: dict[type[jwt.InvalidTokenError], str] = {
     jwt.ExpiredSignatureError: "jwt expired",
@@ -62,6 +69,10 @@ class Tokens:
 
     lifetime: int = DAY
     """How many seconds a token is valid."""
+
+    _verified: VerifiedTokens = field(
+        default_factory=lambda: VerifiedTokens(), init=False, repr=False, compare=False
+    )
 
     def create_token(
         self, subject: t.Any, *, token_id: str, issued_at: int = 0
@@ -107,6 +118,12 @@ class Tokens:
         if token.count(".") != 2 or len(token) > MAX_LENGTH:
             raise NotAuthenticated("jwt malformed")
 
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        known = self._verified.find(digest)
+
+        if known is not None:
+            return known
+
         payload = self._decode(token)
 
         # Not all of it is looked at where the signature is right.
@@ -117,6 +134,7 @@ class Tokens:
         ):
             raise NotAuthenticated("invalid token")
 
+        self._verified.add(digest, payload)
         return payload
 
     def _key_forms(self) -> set[bytes]:
@@ -170,6 +188,49 @@ class Tokens:
                 return message.format(audience=self.audience, issuer=self.issuer)
 
         return "invalid token"
+
+
+class VerifiedTokens:
+    """Remembers the claims of tokens whose signature was verified, by the digests of
+    the tokens, for as long as they are valid. Of too many, the oldest goes.
+    """
+
+    def __init__(self) -> None:
+        self._payloads: dict[bytes, Record] = {}
+        self._lock = threading.Lock()
+
+    def find(self, digest: bytes) -> Record | None:
+        """Return the claims of a token, or ``None`` if it has to be verified.
+
+        :param digest: The digest of the token.
+        """
+        payload = self._payloads.get(digest)
+
+        # One that is not valid any more is refused by those who say why.
+        if payload is None or not _is_current(payload):
+            return None
+
+        return dict(payload)
+
+    def add(self, digest: bytes, payload: Record) -> None:
+        """Remember a token.
+
+        :param digest: The digest of the token.
+        :param payload: Its claims. Those that a caller could change are not remembered.
+        """
+        if not all(isinstance(claim, SCALARS) for claim in payload.values()):
+            return
+
+        with self._lock:
+            if len(self._payloads) >= MAX_VERIFIED:
+                del self._payloads[next(iter(self._payloads))]
+
+            self._payloads[digest] = dict(payload)
+
+
+def _is_current(payload: Record) -> bool:
+    now = time.time()
+    return bool(payload.get("nbf", 0) <= now < payload["exp"])
 
 
 def _secret_forms(secret: str | bytes) -> set[bytes]:
