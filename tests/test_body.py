@@ -327,7 +327,6 @@ BROKEN = {
 """Bodies of which nobody can tell where they end, with a request after them."""
 
 BROKEN_FOR_GUNICORN = BROKEN | {
-    "extension": f'{CHUNKS}2;a="\r\n{{}}\r\n0\r\n\r\n{NEXT}',
     "trailer": f"{CHUNKS}2\r\n{{}}\r\n0\r\nno trailer\r\n\r\n{NEXT}",
 }
 TRUNCATED = {

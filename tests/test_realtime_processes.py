@@ -397,6 +397,8 @@ def test_names_on_redis_begin_with_the_channel(own_redis, bus):
             lines = iter(lambda: monitor.next_command()["command"], "ECHO end")
             commands = [line.split() for line in lines]
 
-    named = {name: rest[0] for name, *rest in commands if name not in UNNAMED}
+    # Some versions of redis-py show the lines of a script as commands, too.
+    known = [(name, rest) for name, *rest in commands if name.isalpha()]
+    named = {name: rest[0] for name, rest in known if name not in UNNAMED}
     assert set(named) == {"SET", "PUBLISH", "get", "del"}
     assert all(name.startswith("app") for name in named.values())
