@@ -106,7 +106,7 @@ class HookContext:
     """The result as the method gave it, where a ``readable`` rule looks at it."""
 
     keeps_method_result: bool = field(default=False, repr=False)
-    """Whether :attr:`method_result` is kept. A before hook may set it."""
+    """``True`` to keep :attr:`method_result`. A before hook may set it."""
 
     method_result: t.Any = field(default=NO_RESULT, repr=False)
     """The result as the method gave it, whatever hooks have made of it."""

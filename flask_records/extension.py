@@ -280,7 +280,7 @@ class FlaskRecords:
 
     @property
     def limits(self) -> Limits | None:
-        """What counts calls of clients, or ``None`` without a ``limiter``."""
+        """The limits on calls of clients, or ``None`` without a ``limiter``."""
         return self._limits
 
     @property

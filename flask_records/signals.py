@@ -175,7 +175,7 @@ class Event(t.NamedTuple):
     """Its name, such as ``created``."""
 
     record: t.Any
-    """What is sent."""
+    """The record as it is sent."""
 
     stored: t.Any
     """The record as it is stored, which tells who may see it. No client is sent it."""

@@ -170,7 +170,7 @@ def test_data_can_be_made_again(tmp_path):
 
 
 def test_data_is_not_that_of_users(tmp_path):
-    """Who has a room of the same name finds nothing in it."""
+    """A room of the same name has none of its messages."""
     file = tmp_path / "users.db"
     rooms = [
         {"name": "Lobby", "private": private, "userId": 1} for private in (False, True)

@@ -1,4 +1,4 @@
-"""What logins at providers may cost: requests, threads, bodies and cookies."""
+"""The costs of logins at providers: requests, threads, bodies and cookies."""
 
 from __future__ import annotations
 

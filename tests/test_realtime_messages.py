@@ -1,4 +1,4 @@
-"""What workers tell each other through Redis, and what never leaves a process."""
+"""The messages of workers on Redis, and the values that never leave a process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .realtime_clients import redis_url
 
 
 class Told:
-    """What a subscriber of Redis is told."""
+    """The messages that a subscriber of Redis gets."""
 
     def __init__(self, subscription):
         self._subscription = subscription

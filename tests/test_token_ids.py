@@ -93,7 +93,7 @@ def site(records, tmp_path):
 
 
 def execute(site, statement):
-    """What a form or a script of the application does, past all services."""
+    """A change by a form or a script of the application, past all services."""
     with site.app.app_context():
         session = site.app.extensions["sqlalchemy"].session
         session.execute(statement)

@@ -48,7 +48,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
     @property
     def is_ready(self) -> bool:
-        """Whether the addresses of the provider are known."""
+        """``True`` once the addresses of the provider are known."""
         return not self._server_metadata_url or "_loaded_at" in self.server_metadata
 
     def load_server_metadata(self) -> Record:

@@ -21,7 +21,9 @@ PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""
 
 INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-"""What browsers leave out of addresses, and halves of characters that JSON can hold."""
+"""Characters that browsers leave out of addresses, and halves of characters, which JSON
+can hold.
+"""
 
 LAYERS: t.Final = 5
 """How often an address is decoded to see what it hides."""

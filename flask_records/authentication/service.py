@@ -128,7 +128,7 @@ class AuthenticationService:
         )
         """Revokes the tokens of users that change, if there are revocations."""
         self.custom_hashing = custom_hashing
-        """Whether the application hashes passwords by itself."""
+        """``True`` if the application hashes passwords by itself."""
         self._setting = settings
 
     def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:

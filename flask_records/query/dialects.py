@@ -24,7 +24,7 @@ LOWER: t.Final = "records_lower"
 
 
 CONTAINS: t.Final = "records_contains"
-"""What SQLite calls our function that looks for text without regard to case."""
+"""The name of our function on SQLite that looks for text without regard to case."""
 
 
 def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
@@ -102,7 +102,7 @@ def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> 
 
 
 class ContainsAnyCase(FunctionElement[bool]):
-    """Whether a text contains another, without regard to case."""
+    """A test for a text that contains another, without regard to case."""
 
     type = sa.Boolean()
     inherit_cache = True

@@ -156,7 +156,7 @@ class _Split:
     def __init__(self) -> None:
         self.values: list[t.Any] = []
         self.is_exact = True
-        """Whether the values are the same as others if their ``repr`` is."""
+        """``True`` if values with the same ``repr`` are the same values."""
 
     def of_query(self, query: Mapping[str, t.Any]) -> Hashable:
         """Return the shape of a query."""
@@ -253,7 +253,7 @@ class _Compiler:
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self.casts: list[Cast] = []
-        """What casts the value of each comparison."""
+        """The cast of the value of each comparison."""
 
     def all_of(self, conditions: Sequence[Condition]) -> Test:
         return _all_of([self._test(condition) for condition in conditions])
@@ -408,4 +408,4 @@ COMPARISONS: dict[str, Make] = {
     "$nin": lambda field, place: _not(_in(field, place)),
     **{name: _ordered(compare) for name, compare in ORDERS.items()},
 }
-"""What makes a test of a field and the place of the value."""
+"""The makers of tests of a field and the place of the value."""

@@ -73,7 +73,7 @@ class Reading:
     """How many terms a statement of the query has: comparisons, groups, sort fields."""
 
     is_cacheable: bool
-    """Whether they are few enough for statements to be cached at all."""
+    """``True`` if they are few enough for statements to be cached at all."""
 
     is_kept: bool
     """Whether a statement can be kept for other values: the terms make the same SQL

@@ -63,7 +63,7 @@ class Place:
         self.address = address
         """The address of the client."""
         self.is_taken = True
-        """Whether it counts."""
+        """``True`` as long as it counts."""
         self._gate = gate
 
     def leave(self) -> None:

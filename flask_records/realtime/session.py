@@ -51,7 +51,7 @@ TOO_MANY: t.Final = {
 }
 
 Answer: t.TypeAlias = "dict[str, t.Any] | Iterable[bytes]"
-"""What Engine.IO sends to a client, or a body."""
+"""An answer of Engine.IO to a client, or a body."""
 
 
 class Session(Socket):  # type: ignore[misc]  # it has no hints
