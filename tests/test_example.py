@@ -188,6 +188,7 @@ def test_data_is_not_that_of_users(tmp_path):
     assert lobby.id in {row.room_id for row in found}
 
 
+@pytest.mark.slow
 def test_pages_of_the_full_data_take_two_statements(tmp_path):
     """And two tell who asks, and one which rooms they are in."""
     file = tmp_path / "full.db"

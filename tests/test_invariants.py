@@ -33,6 +33,8 @@ from .conftest import running
 from .conftest import served
 from .conftest import SERVERS
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["", "a", "A", "b", "ab", "a ", "null", "é", "😀", "%", "_", "\\", "'", "1"]
 NUMBERS = [-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1]
 OTHERS = range(501, 511)
