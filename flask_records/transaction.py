@@ -212,8 +212,10 @@ class Transaction:
                 else:
                     self._rollback()
             finally:
-                for participant in self._participants.values():
-                    participant.close()
+                # One that can't be closed keeps no other from being closed.
+                with ExitStack() as closing:
+                    for participant in self._participants.values():
+                        closing.callback(participant.close)
 
             if committing and self._after_commit:
                 Ending().run(self._after_commit)

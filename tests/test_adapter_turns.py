@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import threading
+from contextvars import Context
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import orm
 from sqlalchemy.pool import NullPool
 from sqlalchemy.pool import QueuePool
 
@@ -154,3 +156,43 @@ def test_calls_in_a_transaction_share_its_turn(one_connection):
         assert len(service.find()) == 2
 
     assert len(service.find()) == 2
+
+
+class Unclosable(orm.Session):
+    def close(self):
+        super().close()
+        raise OSError("The connection is gone.")
+
+
+def test_a_session_that_can_not_be_closed_gives_its_turn_back(one_connection, records):
+    app, _, engine = one_connection
+    sessions = orm.sessionmaker(engine, class_=Unclosable)
+    service = records.add(
+        "others", SQLAlchemyService(Message, session=sessions), public=True
+    )
+
+    for _ in range(3):
+        with pytest.raises(OSError):
+            service.create({"text": "x"})
+
+    # Code that has no turn gets one.
+    Context().run(lambda: turns_of(engine).take()())
+
+
+def test_a_participant_that_can_not_be_closed_keeps_none_open(one_connection):
+    _, service, engine = one_connection
+
+    class Broken:
+        def commit(self):
+            pass
+
+        def close(self):
+            raise OSError("The connection is gone.")
+
+    for _ in range(3):
+        with pytest.raises(OSError), Transaction() as transaction:
+            transaction.join("broken", Broken)
+            service.create({"text": "x"})
+
+    # Code that has no turn gets one.
+    Context().run(lambda: turns_of(engine).take()())

@@ -221,11 +221,12 @@ class SessionScope:
 
     def close(self) -> None:
         """Close the session, if it was made for the transaction."""
-        if self._is_own:
-            self.session.close()
-
-        for give_back in self._turns:
-            give_back()
+        try:
+            if self._is_own:
+                self.session.close()
+        finally:
+            for give_back in self._turns:
+                give_back()
 
     def dialect(self, mapper: orm.Mapper[t.Any]) -> sa.Dialect:
         """Return the dialect of a database.
