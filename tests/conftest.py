@@ -162,6 +162,17 @@ def bob(api):
     return api.person(name="Bob")
 
 
+@pytest.fixture
+def provider():
+    """An OAuth provider that runs."""
+    from .oauth_providers import Provider
+
+    provider = Provider()
+
+    with running(provider) as provider.url:
+        yield provider
+
+
 @contextmanager
 def served(db, records, url, **config):
     """An app that serves the services of an extension from an empty database."""

@@ -66,19 +66,6 @@ KEYS = {"api-key": API_KEY}
 TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
 
 
-@pytest.fixture(autouse=True)
-def no_access_log(caplog):
-    caplog.set_level(logging.WARNING, "werkzeug")
-
-
-@pytest.fixture
-def provider():
-    provider = Provider()
-
-    with running(provider) as provider.url:
-        yield provider
-
-
 @pytest.fixture
 def other():
     other = Provider({"id": 77, "login": "ada77"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import socket
 import subprocess
@@ -45,19 +44,6 @@ LOST = "The login took too long, or began in another browser. Try again."
 SILENT = "Other does not answer at the moment. Try again later."
 
 FORM_POST = {"params": {"response_mode": "form_post"}}
-
-
-@pytest.fixture(autouse=True)
-def no_access_log(caplog):
-    caplog.set_level(logging.WARNING, "werkzeug")
-
-
-@pytest.fixture
-def provider():
-    provider = Provider()
-
-    with running(provider) as provider.url:
-        yield provider
 
 
 # Limits by the address of the client

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from http.cookies import SimpleCookie
@@ -31,7 +30,6 @@ from .oauth_providers import error_of
 from .oauth_providers import HOME
 from .oauth_providers import make_members
 from .oauth_providers import OpenIDProvider
-from .oauth_providers import Provider
 from .oauth_providers import RevokedToken
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
@@ -53,19 +51,6 @@ OTHER_PAGE = (
 )
 
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
-
-
-@pytest.fixture(autouse=True)
-def no_access_log(caplog):
-    caplog.set_level(logging.WARNING, "werkzeug")
-
-
-@pytest.fixture
-def provider():
-    provider = Provider()
-
-    with running(provider) as provider.url:
-        yield provider
 
 
 @pytest.fixture

@@ -50,11 +50,6 @@ TENANT = "5f2c1a34-0000-4000-8000-9b8d7c6e5f4a"
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
 
-@pytest.fixture(autouse=True)
-def no_access_log(caplog):
-    caplog.set_level(logging.WARNING, "werkzeug")
-
-
 # A provider that we did not write
 
 
