@@ -14,7 +14,7 @@ from ..query.bounds import is_positive
 if t.TYPE_CHECKING:
     from ..context import Params
 
-# Nothing updates many records, but the specification lists it.
+# No method updates many records, but section 2.4 of the specification lists it.
 NAMES: t.Final = ("create", "update", "patch", "remove")
 
 
@@ -22,9 +22,9 @@ class Multi:
     """The methods that take many records, and the number of records that a call of a
     client may name.
 
-    :param multi: Whether all methods do, their names, or a mapping from their names to
+    :param multi: ``True`` for all methods, or their names, or a mapping from names to
         numbers. The number is ``RECORDS_BOUNDS["multi"]`` by default.
-    :raises ValueError: A name is another one, or a number is not a positive integer.
+    :raises ValueError: A name is not a method, or a number is not a positive integer.
     """
 
     def __init__(self, multi: bool | Collection[str] | Mapping[str, int]) -> None:
@@ -49,7 +49,7 @@ class Multi:
                 )
 
     def __contains__(self, method: str) -> bool:
-        """Return whether a method takes many records."""
+        """Return ``True`` if a method takes many records."""
         return method in self._numbers
 
     def __repr__(self) -> str:

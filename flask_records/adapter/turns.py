@@ -1,8 +1,7 @@
 """Turns at the connections of a pool, first come, first served.
 
-SQLAlchemy's pool gives a connection to whoever asks at the moment it is returned, so
-that under load the threads that wait for one can wait for seconds. Here they wait in
-line.
+SQLAlchemy's pool gives a connection to the thread that asks at the moment when it is
+returned, so that under load other threads can wait for seconds. Here they wait in line.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if t.TYPE_CHECKING:
 BUSY: t.Final = "The database is busy. Try again."
 
 RETRY_AFTER: t.Final = 1
-"""How many seconds a client is asked to wait before it tries again."""
+"""The seconds that a client is asked to wait before it tries again."""
 
 _held: ContextVar[tuple[Turns, ...]] = ContextVar("records_turns", default=())
 """The pools that the code in progress has a turn at."""
@@ -36,11 +35,11 @@ _turns: WeakKeyDictionary[Pool, Turns] = WeakKeyDictionary()
 
 
 class Turns:
-    """Lets no more callers pass at once than a pool has connections, in the order in
+    """Lets as many callers pass at once as a pool has connections, in the order in
     which they came.
 
     :param size: The number of connections.
-    :param timeout: How many seconds a caller waits at most.
+    :param timeout: The seconds that a caller waits at most.
     """
 
     def __init__(self, size: int, timeout: float) -> None:
@@ -51,7 +50,7 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many callers wait."""
+        """The number of callers that wait."""
         return len(self._waiting)
 
     def take(self) -> Callable[[], None]:
@@ -61,7 +60,7 @@ class Turns:
         """
         held = _held.get()
 
-        # Whoever has a connection and waits for another one could wait forever.
+        # A thread that holds a connection and waits for another could wait for ever.
         if self in held:
             return _nothing
 
@@ -104,8 +103,8 @@ class Turns:
 
 
 def turns_of(engine: sa.Engine) -> Turns:
-    """Return the turns at the connections of an engine. A pool that has no bound lets
-    everybody pass at once.
+    """Return the turns at the connections of an engine. A pool without a bound lets
+    all callers pass at once.
 
     :param engine: The engine.
     """

@@ -135,9 +135,7 @@ class Bounds:
         return BadRequest(f"A name has more than {self.name_length} characters.")
 
     def _is_list(self, part: t.Any) -> bool:
-        """Return whether a part of a query is a list, or a mapping of indices that
-        stands for one.
-        """
+        """Return ``True`` for a list, or a mapping of indices that stands for one."""
         if not isinstance(part, dict):
             return True
 
@@ -165,7 +163,7 @@ def current_bounds() -> Bounds:
 
 
 def is_positive(value: t.Any) -> bool:
-    """Return whether a value of a setting is a positive integer.
+    """Return ``True`` if a value of a setting is a positive integer.
 
     :param value: The value.
     """

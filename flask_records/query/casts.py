@@ -1,4 +1,4 @@
-"""From one value on the wire to one Python type.
+"""Casts of values on the wire, one for each Python type.
 
 Each function raises :class:`ValueError` with a phrase that follows the name of the
 field, such as ``is not a number``.
@@ -129,10 +129,10 @@ def as_boolean(value: t.Any) -> bool:
         return value
 
     if isinstance(value, (str, int)):
-        known = BOOLEANS.get(str(value).strip().lower())
+        flag = BOOLEANS.get(str(value).strip().lower())
 
-        if known is not None:
-            return known
+        if flag is not None:
+            return flag
 
     raise ValueError("is neither true nor false")
 

@@ -86,7 +86,7 @@ def _field_of_hybrid(mapper: orm.Mapper[t.Any], name: str) -> Field:
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
-    """Return whether a part of the application may look at compared values."""
+    """Return ``True`` if code of the application may look at compared values."""
     return prop.comparator_factory is not orm.ColumnProperty.Comparator or any(
         name in vars(base)
         for base in type(type_).__mro__

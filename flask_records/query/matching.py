@@ -33,10 +33,10 @@ if t.TYPE_CHECKING:
     from .syntax import Syntax
 
     Test: t.TypeAlias = Callable[["CastRecord", Sequence[t.Any]], bool | None]
-    """Tells whether a record meets a condition with some values, or ``None``."""
+    """Returns ``True`` if a record meets a condition with some values, or ``None``."""
 
     IndexTest: t.TypeAlias = Callable[[int], bool | None]
-    """Tells whether the record of an index meets a condition, or ``None``."""
+    """Returns ``True`` if the record at an index meets a condition, or ``None``."""
 
     Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 
@@ -53,7 +53,7 @@ PLAIN = (
     *(bool, int, float, decimal.Decimal, dt.date, dt.time, dt.timedelta),
     *(enum.Enum, uuid.UUID),
 )
-"""The types whose values every database compares alike."""
+"""The types whose values all databases compare alike."""
 
 EXACT: t.Final = frozenset(
     (type(None), bool, int, float, str, decimal.Decimal, dt.date, uuid.UUID)
@@ -70,7 +70,7 @@ UNKNOWN: t.Final = object()
 class Matching:
     """Decides which of some records meet queries, without asking the database.
 
-    A query is parsed once for all queries of its shape, which are those that differ in
+    A query is parsed once for all queries of its shape: those that differ from it in
     their values only. A value of a record is cast once for all queries.
 
     :param fields: The fields that queries may name.
@@ -87,14 +87,14 @@ class Matching:
         self._shapes: dict[Hashable, _Shape] = {}
 
     def test(self, query: Record) -> IndexTest:
-        """Return a function of the index of a record that tells whether the record
-        meets a query, or ``None`` if only the database can tell: a field is not in the
-        record, or an operator is not one of the built-in ones. It is the same function
-        for the same query.
+        """Return a function of the index of a record that returns ``True`` if the
+        record meets a query, or ``None`` if only the database can tell: a field is not
+        in the record, or an operator is not a built-in one. Equal queries get the same
+        function.
 
         :param query: A query of fields.
         :raises BadRequest: The query is not understood. The function raises it for a
-            record that holds a value which is not one of its field.
+            record with a value that its field can't have.
         """
         split = _Split()
         key = split.of_query(query)
@@ -123,15 +123,15 @@ class Matching:
 class _Shape:
     """A query without its values.
 
-    :param test: Tells whether a record meets it with some values.
-    :param casts: What casts each of the values.
+    :param test: Returns ``True`` if a record meets it with some values.
+    :param casts: The cast of each value.
     """
 
     def __init__(self, test: Test, casts: Sequence[Cast]) -> None:
         self._test = test
         self._casts = casts
         self.tests: dict[str, IndexTest] = {}
-        """The tests with values, by what their ``repr`` is."""
+        """The tests with values, by the ``repr`` of these."""
 
     def bound(
         self, values: Sequence[t.Any], records: Sequence[CastRecord]
@@ -150,7 +150,7 @@ class _Shape:
 
 class _Split:
     """Takes the values out of a query, in the order of the comparisons that
-    :meth:`.Query.parse` finds. What is left is the shape.
+    :meth:`.Query.parse` returns. The rest is the shape.
     """
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class _Split:
 
 
 class CastRecord(dict["Field", t.Any]):
-    """The values of a record by field, each of which is cast when it is needed.
+    """The values of a record by field, each of which is cast on its first use.
 
     :param record: The record.
     """
@@ -280,8 +280,8 @@ class _Compiler:
 
 
 def _is_compared_otherwise(field: Field) -> bool:
-    """Return whether the database compares the values of a field in a way of its own:
-    by the application's comparator, or in a form that JSON does not have.
+    """Return ``True`` if the database compares the values of a field in its own way: by
+    the application's comparator, or in a form that JSON does not have.
     """
     type_ = field.column.type
     return field.has_comparator or isinstance(type_, sa.LargeBinary) or is_json(type_)
@@ -294,8 +294,8 @@ def _no_value(value: t.Any) -> None:
 def _many(field: Field) -> Cast:
     def cast(value: t.Any) -> _Listed:
         items = items_of(value)
-        every = [value] if items is None else items
-        return _Listed.of([field.compared(item) for item in every])
+        items = [value] if items is None else items
+        return _Listed.of([field.compared(item) for item in items])
 
     return cast
 
@@ -369,12 +369,12 @@ def _all_of(tests: Sequence[Test]) -> Test:
         answer: bool | None = True
 
         for each in tests:
-            found = each(record, values)
+            result = each(record, values)
 
-            if found is False:
+            if result is False:
                 return False
 
-            if found is None:
+            if result is None:
                 answer = None
 
         return answer
@@ -384,8 +384,8 @@ def _all_of(tests: Sequence[Test]) -> Test:
 
 def _not(test: Test) -> Test:
     def negated(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
-        found = test(record, values)
-        return None if found is None else not found
+        result = test(record, values)
+        return None if result is None else not result
 
     return negated
 

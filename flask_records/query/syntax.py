@@ -12,7 +12,7 @@ from ..errors import BadRequest
 from .bounds import shortened
 
 MAX_DEPTH: t.Final = 20
-"""How deep a query may nest."""
+"""The number of levels of a query."""
 
 MAX_INTEGER: t.Final = 2**63 - 1
 """The largest number that every database takes as a limit."""
@@ -21,10 +21,10 @@ COUNT = re.compile(r"\+?[0-9]{1,100}")
 INDEX = re.compile(r"[0-9]{1,18}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
 NOT: t.Final = "$not"
-"""What turns a condition round. It stands below a field or before a query."""
+"""Negates a condition. It stands below a field or before a query."""
 
 POPULATE: t.Final = "$populate"
-"""What names relationships to load."""
+"""Names relationships to load."""
 
 PAGING = ("$limit", "$skip", "$sort", "$select")
 
@@ -33,7 +33,7 @@ _Raw: t.TypeAlias = Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A field compared with a value, which is as it came: not yet cast."""
+    """A field and a value that it is compared with, which is not yet cast."""
 
     field: str
     operator: str
@@ -53,35 +53,35 @@ Condition: t.TypeAlias = Comparison | Group
 
 @dataclass(frozen=True)
 class Syntax:
-    """The names that a service understands."""
+    """The names that queries of a service may use."""
 
     operators: Collection[str]
-    """What may stand below a field, such as ``$gt``."""
+    """The operators below a field, such as ``$gt``."""
 
     groups: Collection[str]
-    """What may join conditions, such as ``$or``."""
+    """The groups of conditions, such as ``$or``."""
 
     populates: bool = False
-    """Whether ``$populate`` is understood."""
+    """``True`` if ``$populate`` is among the names."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """What a query says. The names of operators are known and numbers are numbers. The
-    names of fields and the values are as they came: the translator looks at them.
+    """A query, parsed. Operators are among those of the service and numbers are
+    integers. The names of fields are not yet looked up, and values are not yet cast.
     """
 
     where: tuple[Condition, ...] = ()
     """The conditions, all of which have to hold."""
 
     sort: tuple[tuple[str, bool], ...] = ()
-    """Fields, and whether each is sorted descending."""
+    """Fields, and ``True`` for those sorted in descending order."""
 
     limit: int | None = None
-    """How many records at most, or ``None`` where the query does not say."""
+    """The largest number of records, or ``None`` if the query has none."""
 
     skip: int = 0
-    """How many records to leave out first."""
+    """The number of records to leave out first."""
 
     select: tuple[str, ...] | None = None
     """The fields to return, or ``None`` for all."""
@@ -91,10 +91,10 @@ class Query:
 
     @classmethod
     def parse(cls, query: _Raw, syntax: Syntax) -> Query:
-        """Return what a query says.
+        """Parse a query.
 
         :param query: The nested mapping of ``params.query``.
-        :param syntax: The names that the service understands.
+        :param syntax: The names that queries may use.
         :raises BadRequest: Any part of the query is not understood.
         """
         if not query:
@@ -111,14 +111,14 @@ class Query:
 
 
 EVERYTHING: t.Final = Query()
-"""What an empty query says."""
+"""The empty query."""
 
 
 def items_of(value: t.Any) -> list[t.Any] | None:
     """Return the items of a list, or of a mapping whose keys are indices, which is
     what a query string parser makes of a long list. ``None`` for anything else.
 
-    :param value: What stands where a list is expected.
+    :param value: The value in the place of a list.
     """
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -139,7 +139,7 @@ def unknown(name: str, place: t.Any) -> BadRequest:
 
 
 class _Conditions:
-    """Reads conditions at any depth."""
+    """Parses conditions at any depth."""
 
     def __init__(self, syntax: Syntax) -> None:
         self._syntax = syntax
@@ -148,18 +148,18 @@ class _Conditions:
         self, query: _Raw, paging: Collection[str], depth: int
     ) -> tuple[Condition, ...]:
         _check_depth(depth)
-        found: list[Condition] = []
+        conditions: list[Condition] = []
 
         for name, value in query.items():
             if not name.startswith("$"):
-                found += self._of_field(name, value, depth)
+                conditions += self._of_field(name, value, depth)
             elif name in self._syntax.groups:
-                found.append(self._group(name, value, depth + 1))
+                conditions.append(self._group(name, value, depth + 1))
             elif name not in paging and not self._is_populate(name, paging):
-                # The query around may hold what hooks have added for the server's eyes.
+                # The query around it may hold conditions that hooks have added.
                 raise unknown(name, {name: value} if depth == 0 else query)
 
-        return tuple(found)
+        return tuple(conditions)
 
     def _is_populate(self, name: str, paging: Collection[str]) -> bool:
         return name == POPULATE and self._syntax.populates and bool(paging)
@@ -240,7 +240,7 @@ def _count(name: str, value: t.Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return min(value, MAX_INTEGER)
 
-    raise BadRequest(f"{name} takes a whole number from 0.", data={name: value})
+    raise BadRequest(f"{name} must be a non-negative integer.", data={name: value})
 
 
 def _sort(value: t.Any) -> tuple[tuple[str, bool], ...]:
