@@ -41,6 +41,8 @@ MAX_DOCUMENTS: t.Final = 100
 """The number of JSON documents that one list compares with, each by a term of its own.
 """
 
+FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
+
 LOOSE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 
 
@@ -119,12 +121,10 @@ def _short(field: Field, value: t.Any) -> str:
 
 def flag(field: Field, value: t.Any) -> bool:
     """Read ``true`` or ``false``, whatever the field holds."""
-    known = {"true": True, "false": False, True: True, False: False}
-
-    if not isinstance(value, (str, bool)) or value not in known:
+    if not isinstance(value, (str, bool)) or value not in FLAGS:
         raise _wrong(field, value, "is neither true nor false")
 
-    return known[value]
+    return FLAGS[value]
 
 
 def _wrong(field: Field, value: t.Any, why: str) -> BadRequest:
@@ -139,7 +139,7 @@ Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 
 
 class Bound(enum.Enum):
-    """How the value of an operator is bound to a statement that is kept."""
+    """The way in which an operator's value is bound to a statement that is cached."""
 
     ONE = "one value"
     MANY = "a list of values"
@@ -149,11 +149,11 @@ class Bound(enum.Enum):
 class Listed:
     """A list of values, for :data:`Bound.MANY`."""
 
-    known: t.Any
-    """The values that are not null, or the parameter that stands for them."""
+    values: t.Any
+    """The values other than null, or the parameter that stands for them."""
 
     has_null: bool
-    """Whether the list has null, too."""
+    """``True`` if the list has null, too."""
 
     @classmethod
     def of(cls, values: Sequence[t.Any] | Listed) -> Listed:
@@ -164,14 +164,14 @@ class Listed:
         if isinstance(values, Listed):
             return values
 
-        known = [value for value in values if value is not None]
-        return cls(known, len(known) < len(values))
+        others = [value for value in values if value is not None]
+        return cls(others, len(others) < len(values))
 
 
-# One of an application is the same only if it is one and the same object.
+# Two operators are equal only if they are the same object.
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """What stands below a field in a query, such as ``$gt``.
+    """An operator below a field of a query, such as ``$gt``.
 
     An application gives a service its own ones:
 
@@ -182,7 +182,7 @@ class Operator:
     """
 
     compare: Compare
-    """Makes the condition of the column and the value that was read."""
+    """Returns the condition for the column and the value that was read."""
 
     read: Read = one
     """Reads the value: :func:`one`, :func:`many`, :func:`pair`, :func:`text`,
@@ -190,11 +190,11 @@ class Operator:
     """
 
     needs_order: bool = False
-    """Whether the values of the field have to be less or greater than others."""
+    """``True`` if the values of the field need an order."""
 
     bound: Bound | None = None
-    """How the value is bound where the condition is the same for all values but null,
-    so that statements with it are built once: ``compare`` then gets ``None``, a
+    """The way in which the value is bound, if the condition is the same for all values
+    but null, so that its statement is built once: ``compare`` then gets ``None``, a
     parameter, or a :class:`Listed` one. By default it gets the value itself, and a
     statement is built for each call.
     """
@@ -222,12 +222,12 @@ def _differs(column: t.Any, value: t.Any) -> Expression:
 
 def _is_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
     if is_json(column.type):
-        every = t.cast("Sequence[t.Any]", values)
-        return sa.or_(sa.false(), *(_equals(column, value) for value in every))
+        documents = t.cast("Sequence[t.Any]", values)
+        return sa.or_(sa.false(), *(_equals(column, each) for each in documents))
 
     listed = Listed.of(values)
-    found = t.cast("Expression", column.in_(listed.known))
-    return sa.or_(column.is_(None), found) if listed.has_null else found
+    is_in = t.cast("Expression", column.in_(listed.values))
+    return sa.or_(column.is_(None), is_in) if listed.has_null else is_in
 
 
 def _is_not_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
@@ -324,9 +324,9 @@ GROUPS: dict[str, Join] = {
     "$nor": _none_of,
     NOT: _none_of,
 }
-"""What joins conditions."""
+"""The groups of conditions, by name."""
 
-BUILT_IN_GROUPS: t.Final = ("$or",)
+BUILT_IN_GROUPS: t.Final = ("$or", "$and")
 """The groups that every service has."""
 
 
@@ -335,28 +335,28 @@ def operators_of(
 ) -> dict[str, Operator]:
     """Return the operators of a service by name.
 
-    :param whitelist: What the query may use beyond what every service understands.
+    :param whitelist: The names that queries may use besides those of every service.
     :param own: The operators of the application.
-    :raises ValueError: The whitelist names something that is not known.
+    :raises ValueError: The whitelist has an unknown name.
     """
-    known = {**BUILT_IN, **own}
+    operators = {**BUILT_IN, **own}
 
     for name in whitelist:
         if name in ON_WHITELIST:
-            known.setdefault(name, ON_WHITELIST[name])
-        elif name not in known and name not in (*GROUPS, POPULATE):
+            operators.setdefault(name, ON_WHITELIST[name])
+        elif name not in operators and name not in (*GROUPS, POPULATE):
             raise ValueError(
                 f"'whitelist' names '{name}', which is not known. Give it in"
                 " 'operators', or let a before hook take it out of the query."
             )
 
-    return known
+    return operators
 
 
 def syntax_of(whitelist: Collection[str], operators: Collection[str]) -> Syntax:
     """Return the names that a service understands.
 
-    :param whitelist: What the query may use beyond what every service understands.
+    :param whitelist: The names that queries may use besides those of every service.
     :param operators: The names of its operators.
     """
     allowed = set(whitelist)

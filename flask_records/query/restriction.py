@@ -1,4 +1,4 @@
-"""Conditions of the application, added to what a client asks for."""
+"""Conditions of the application, added to the query of a call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if t.TYPE_CHECKING:
 
 
 def restrict(params: Params, condition: Record) -> None:
-    """Let a call reach only records that meet a condition too.
+    """Let a call reach only records that meet a condition, besides its query.
 
-    :param params: The params of the call. What its query says still has to hold.
-    :param condition: A query of fields and ``$or``. The fields may be hidden.
+    :param params: The params of the call.
+    :param condition: A query of fields, ``$or`` and ``$and``. The fields may be hidden.
     """
     params.query = _both(params.query, _trusted(condition))
 
@@ -23,7 +23,7 @@ def restrict(params: Params, condition: Record) -> None:
 def names_in(condition: t.Any) -> frozenset[str]:
     """Return the names of the fields in a condition.
 
-    :param condition: A query of fields and ``$or``.
+    :param condition: A query of fields, ``$or`` and ``$and``.
     """
     if isinstance(condition, (list, tuple)):
         return frozenset().union(*map(names_in, condition))
@@ -37,21 +37,16 @@ def names_in(condition: t.Any) -> frozenset[str]:
 
 
 def _both(query: Record, condition: Record) -> Record:
-    """Return a query for what meets two."""
-    clash = query.keys() & condition.keys()
+    """Return the query of the records that meet two queries."""
+    shared = query.keys() & condition.keys()
 
-    if not clash:
+    if not shared:
         return {**query, **condition}
 
-    # What both speak of stays a condition of its own, with the choice beside it.
-    moved = {name: query[name] for name in query if name in {*clash, "$or"}}
+    # Names that are in both can't stand beside each other.
+    moved = {name: query[name] for name in query if name in {*shared, "$and"}}
     rest = {name: query[name] for name in query if name not in moved}
-    terms = condition.get("$or")
-
-    if terms is None:
-        return {**rest, **condition, "$or": [moved]}
-
-    return {**rest, **condition, "$or": [_both(moved, term) for term in terms]}
+    return {**rest, **condition, "$and": [moved, *condition.get("$and", ())]}
 
 
 def _trusted(condition: t.Any) -> t.Any:
