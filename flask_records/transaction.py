@@ -157,6 +157,13 @@ class Transaction:
 
         return t.cast(P, participants[key])
 
+    def participant(self, key: Hashable) -> Participant | None:
+        """Return the participant of a key, or ``None`` if none has joined.
+
+        :param key: The key of the participant.
+        """
+        return self._outermost._participants.get(key)
+
     def protect(self, key: Hashable) -> None:
         """Make sure that what a participant writes from here on can be undone alone.
 

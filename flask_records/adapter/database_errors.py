@@ -1,4 +1,4 @@
-"""From an error of the database to an error that a client can see."""
+"""Errors of databases, translated to errors that a client can see."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ..errors import Unavailable
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Sequence
     from types import TracebackType
 
     from ..query import Fields
+    from ..typing import Record
 
 UNIQUE, REQUIRED, REFERENCE, RULE = "unique", "required", "reference", "rule"
 
@@ -51,31 +53,34 @@ POSTGRESQL_KEY = re.compile(r"^[^(]*\((.+?)\)=")
 MYSQL_FOREIGN_KEY = re.compile(r"FOREIGN KEY \(([^)]*)\)")
 MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
 
-# The codes of a value that does not fit, which are not all counted as such.
+# The codes of a value that does not fit, for which the driver has no class.
 MYSQL_MISFIT = {167, 1264, 1467}
 
-# The codes of a transaction that another one got in the way of.
+# The codes of a transaction that conflicts with another one.
 MYSQL_BUSY = {1020, 1205, 1213}
 POSTGRESQL_BUSY = {"40001", "40P01", "55P03"}
 
 
 # A generator would make each call of a service some microseconds slower.
 class translated:
-    """Raises what a client can see instead of the errors of the database, as a context
-    manager. Errors that no client can mend are raised as they are.
+    """Raises errors that a client can see instead of those of the database, as a
+    context manager. Errors that no client can fix are raised as they are.
 
     :param fields: The fields that an error may name.
-    :param written: The names of the fields that are being written.
-    :raises Conflict: What is written contradicts what is stored.
-    :raises BadRequest: What is written does not fit.
+    :param bodies: The values that are written.
+    :param client_fields: The names in the data that came from a client.
+    :raises Conflict: The values contradict those that are stored.
+    :raises BadRequest: The values do not fit.
     :raises Unavailable: The database is busy with other writers.
     """
 
     def __init__(
-        self, fields: Fields | None = None, written: Collection[str] = ()
+        self,
+        fields: Fields | None = None,
+        bodies: Sequence[Record] = (),
+        client_fields: Collection[str] = (),
     ) -> None:
-        self._fields = fields
-        self._written = written
+        self._arguments = fields, bodies, client_fields
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
@@ -86,32 +91,57 @@ class translated:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is None:
-            return
+        if error is not None:
+            raise_translated(error, *self._arguments)
 
-        translation = self._translation(error)
 
-        if translation is not None:
-            raise translation from error
+def raise_translated(
+    error: BaseException,
+    fields: Fields | None = None,
+    bodies: Sequence[Record] = (),
+    client_fields: Collection[str] = (),
+) -> None:
+    """Raise the error that a client can see for an error of the database, if there is
+    one.
 
-    def _translation(self, error: BaseException) -> RecordsError | None:
-        """Return the error that a client can see, or ``None`` if there is none."""
-        if isinstance(error, orm.exc.StaleDataError):
-            return Conflict("The record was changed by another call. Try again.")
+    :param error: The error.
+    :param fields: The fields that an error may name.
+    :param bodies: The values that are written.
+    :param client_fields: The names in the data that came from a client.
+    """
+    translation: RecordsError | None = None
 
-        if isinstance(error, sa.exc.IntegrityError):
-            return _of_integrity(error, self._fields, self._written)
-
-        if isinstance(error, sa.exc.DBAPIError):
-            return _of_driver(error)
-
+    if isinstance(error, orm.exc.StaleDataError):
+        translation = Conflict("The record was changed by another call. Try again.")
+    elif isinstance(error, sa.exc.IntegrityError):
+        translation = _of_integrity(error, fields, bodies, client_fields)
+    elif isinstance(error, sa.exc.DBAPIError):
+        translation = _of_driver(error)
+    elif isinstance(error, sa.exc.StatementError) and isinstance(
+        error.orig, (ValueError, TypeError, OverflowError)
+    ):
         # The type of a column refused the value before the database saw it.
-        if isinstance(error, sa.exc.StatementError) and isinstance(
-            error.orig, (ValueError, TypeError, OverflowError)
-        ):
-            return BadRequest("A value does not fit its field.")
+        translation = BadRequest("A value does not fit its field.")
+    elif type(error) is sa.exc.InvalidRequestError and fields is not None:
+        # SQLAlchemy tells many new records apart by their keys.
+        names = fields.fixed
+        is_given = any(not names.isdisjoint(body) for body in bodies)
+        translation = not_kept(fields) if is_given else None
 
-        return None
+    if translation is not None:
+        raise translation from error
+
+
+def not_kept(fields: Fields) -> BadRequest:
+    """Return the error for a record that the database has given another primary key.
+    MariaDB takes the identifier 0 for a request to generate one.
+
+    :param fields: The fields of the record.
+    """
+    return BadRequest(
+        "The database does not keep this identifier. Leave it out.",
+        errors={fields.id.name: "is not kept by the database"},
+    )
 
 
 def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:
@@ -121,7 +151,7 @@ def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:
     if _is_busy(error):
         return Unavailable("The database is busy. Try again.")
 
-    # MariaDB's driver does not count a broken rule among the errors of integrity.
+    # MariaDB's driver does not raise an IntegrityError for a broken rule.
     is_rule = MYSQL.get(_code(error) or 0) == RULE
     return _broken_rule([]) if is_rule else None
 
@@ -141,13 +171,16 @@ def _code(error: sa.exc.DBAPIError) -> int | None:
 
 
 def _of_integrity(
-    error: sa.exc.IntegrityError, fields: Fields | None, written: Collection[str]
+    error: sa.exc.IntegrityError,
+    fields: Fields | None,
+    bodies: Sequence[Record],
+    client_fields: Collection[str],
 ) -> RecordsError:
     kind, columns = _violation(t.cast("t.Any", error.orig), fields)
     names = [] if fields is None else _names(fields, columns)
 
     if kind == REFERENCE and fields is not None and not names:
-        names = _references(fields, written)
+        names = _references(fields, _written(bodies, client_fields))
 
     make = {
         UNIQUE: _not_unique,
@@ -159,9 +192,9 @@ def _of_integrity(
 
 
 def _not_unique(names: list[str]) -> RecordsError:
-    what = f"this {_quoted(names)}" if names else "these values"
+    values = f"this {_quoted(names)}" if names else "these values"
     return Conflict(
-        f"There is a record with {what} already.",
+        f"There is a record with {values} already.",
         errors=dict.fromkeys(names, "has to be unique"),
     )
 
@@ -246,21 +279,21 @@ def _mysql_columns(fields: Fields | None, code: int, message: str) -> list[str]:
 
 
 def _names(fields: Fields, columns: list[str]) -> list[str]:
-    """Return the names of the fields of columns, as far as a caller may know them."""
-    known: dict[str, list[str]] = {}
+    """Return the names of the fields of columns that the caller may name."""
+    by_column: dict[str, list[str]] = {}
 
     for column in fields.mapper.columns:
         name = fields.mapper.get_property_by_column(column).key
 
-        if name in fields.names or fields.written(name) is not None:
-            known.setdefault(column.name, []).append(name)
+        if name in fields.names or fields.is_written(name):
+            by_column.setdefault(column.name, []).append(name)
 
-    return [name for column in columns for name in known.get(column, ())]
+    return [name for column in columns for name in by_column.get(column, ())]
 
 
 def _indexes(fields: Fields) -> dict[str, list[str]]:
-    """Return the columns of each unique index by the name that MariaDB tells. One that
-    the model gives no name has that of its first column.
+    """Return the columns of each unique index by its name on MariaDB, which is that of
+    the first column if the model gives it none.
     """
     indexes = {}
 
@@ -278,14 +311,24 @@ def _indexes(fields: Fields) -> dict[str, list[str]]:
     return indexes
 
 
+def _written(
+    bodies: Sequence[Record], client_fields: Collection[str]
+) -> Collection[str]:
+    """Return the names of the fields that are given a value: those of the client, if
+    there are any, since the client can fix those.
+    """
+    names = {name for body in bodies for name in body if body[name] is not None}
+    return names.intersection(client_fields) or names
+
+
 def _references(fields: Fields, written: Collection[str]) -> list[str]:
-    """Return the one field among those written that refers to another record."""
+    """Return the only field among those written that refers to another record."""
     names = []
 
     for column in fields.mapper.columns:
         name = fields.mapper.get_property_by_column(column).key
 
-        if column.foreign_keys and name in written and fields.written(name):
+        if column.foreign_keys and name in written and fields.is_written(name):
             names.append(name)
 
     return names if len(names) == 1 else []

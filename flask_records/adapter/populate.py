@@ -14,6 +14,7 @@ from ..context import HookContext
 from ..errors import BadRequest
 from ..globals import current_records
 from ..query.bounds import shortened
+from ..query.plans import Plan
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,9 +25,10 @@ if t.TYPE_CHECKING:
     from ..query import Fields
     from ..service import Service
     from ..typing import Record
+    from .session import Database
 
 CHUNK: t.Final = 500
-"""How many keys one call names."""
+"""The number of keys in one call."""
 
 
 class Populate:
@@ -55,9 +57,9 @@ class Populate:
                 )
 
     def links(self, names: Iterable[str], params: Params) -> list[Link]:
-        """Return how to load the relationships of a query.
+        """Return the links to the relationships of a query.
 
-        :param names: What ``$populate`` names.
+        :param names: The names in ``$populate``.
         :param params: The params of the call that asks.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
@@ -68,10 +70,9 @@ class Populate:
         service = None if relationship is None else self._service(relationship)
 
         if relationship is not None and service is not None:
-            known = service.target.fields_for(params)
             link = Link(relationship, service)
 
-            if link.remote_name in known.names:
+            if link.remote_name in service.target.fields_for(params).names:
                 return link
 
         name = shortened(name)
@@ -114,75 +115,77 @@ class Link:
         self.name = relationship.key
         """The name of the relationship."""
         self.column = _attribute(relationship.parent, _local_column(relationship))
-        """What the records of this end are known by. A read selects it besides."""
+        """The key of the records of this end, which a read selects too."""
         self.remote_name = _name(relationship.mapper, _remote_column(relationship))
-        """The field that the records of the other end are known by."""
+        """The field that identifies the records of the other end."""
 
     def fill(
         self,
-        session: orm.Session,
+        database: Database,
         records: Sequence[Record],
         keys: Sequence[t.Any],
         params: Params,
     ) -> None:
         """Set the relationship in every record.
 
-        :param session: The session that the records came from.
+        :param database: The database that the records came from.
         :param records: The records.
         :param keys: The value of :attr:`column` for each record.
         :param params: The params of the call that asks.
         """
-        wanted = [key for key in dict.fromkeys(keys) if key is not None]
-        found = self._found(session, wanted, params)
+        distinct = [key for key in dict.fromkeys(keys) if key is not None]
+        by_key = self._related(database, distinct, params)
         name, is_list = self._relationship.key, self._relationship.uselist
 
         for record, key in zip(records, keys, strict=True):
-            others = found.get(key, [])
+            others = by_key.get(key, [])
             record[name] = others if is_list else next(iter(others), None)
 
-    def _found(
-        self, session: orm.Session, keys: Sequence[t.Any], params: Params
+    def _related(
+        self, database: Database, keys: Sequence[t.Any], params: Params
     ) -> dict[t.Any, list[Record]]:
         """Return the records of the other end by the key of this end."""
-        found: dict[t.Any, list[Record]] = defaultdict(list)
+        related: dict[t.Any, list[Record]] = defaultdict(list)
 
         if not keys:
-            return found
+            return related
 
         if self._relationship.secondary is None:
             for key, other in self._others(keys, params):
-                found[key].append(other)
+                related[key].append(other)
 
-            return found
+            return related
 
-        pairs = self._pairs(session, keys)
+        pairs = self._pairs(database, keys)
         by_key = dict(self._others(list({pair[1] for pair in pairs}), params))
 
         for key, other_key in pairs:
             if other_key in by_key:
-                found[key].append(by_key[other_key])
+                related[key].append(by_key[other_key])
 
-        return found
+        return related
 
     def _pairs(
-        self, session: orm.Session, keys: Sequence[t.Any]
+        self, database: Database, keys: Sequence[t.Any]
     ) -> list[tuple[t.Any, t.Any]]:
         left = self._relationship.synchronize_pairs[0][1]
         right = t.cast("t.Any", self._relationship.secondary_synchronize_pairs)[0][1]
         pairs: list[tuple[t.Any, t.Any]] = []
 
-        for start in range(0, len(keys), CHUNK):
-            some = left.in_(keys[start : start + CHUNK])
-            statement = sa.select(left, right).where(some).order_by(left, right)
-            pairs += [(row[0], row[1]) for row in session.execute(statement)]
+        with database.reading() as reading:
+            for start in range(0, len(keys), CHUNK):
+                chunk = left.in_(keys[start : start + CHUNK])
+                statement = sa.select(left, right).where(chunk).order_by(left, right)
+                rows: Sequence[t.Any] = reading.rows(Plan(statement, {}))
+                pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
 
     def _others(
         self, keys: Sequence[t.Any], params: Params
     ) -> list[tuple[t.Any, Record]]:
-        """Return records of the other end, as the caller would see them there, each
-        with its key. A hook there may have taken the key away: then it is not shown.
+        """Return records of the other end as the caller sees them there, each with its
+        key. A record whose key a hook has removed is left out.
         """
         records: list[Record] = []
 
@@ -201,7 +204,7 @@ class Link:
 
 
 def _is_plain(relationship: orm.RelationshipProperty[t.Any]) -> bool:
-    """Whether nothing but one key on each side joins the two."""
+    """Return ``True`` if one key on each side joins the two, and nothing else."""
     joins = [relationship.primaryjoin]
     pairs = [relationship.synchronize_pairs]
 

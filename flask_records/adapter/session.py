@@ -1,107 +1,179 @@
-"""The database session of a transaction."""
+"""Database sessions and connections: the one place that runs statements."""
 
 from __future__ import annotations
 
 import typing as t
-from contextlib import contextmanager
 
 import sqlalchemy as sa
-from flask import current_app
 from sqlalchemy import orm
 
+from ..query.dialects import add_functions
+from ..query.dialects import HAS_FUNCTIONS
+from ..query.plans import Plan
 from ..transaction import Transaction
+from .database_errors import raise_translated
 from .database_errors import translated
+from .drivers import begin_immediate
+from .drivers import listens
+from .drivers import without_transaction
+from .sources import session_of_app
+from .sources import source_of_app
+from .sources import spare_session
 from .turns import turns_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
 
-    SessionSource: t.TypeAlias = (
-        "Callable[[], orm.Session] | orm.sessionmaker[orm.Session]"
-    )
+    from ..query import Fields
+    from ..transaction import Savepoint
+    from ..typing import Record
+    from .sources import SessionSource
 
-BUSY_TIMEOUT: t.Final = 20_000
-"""How many milliseconds a write waits on SQLite until others have written."""
+    Mapper: t.TypeAlias = orm.Mapper[t.Any]
+    Rows: t.TypeAlias = Sequence[sa.Row[t.Any]]
 
-SESSION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
-ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
-"""Where an application may set what holds for a transaction, such as a tenant."""
-
-IDLE: t.Final = 0
-"""What the drivers of PostgreSQL tell of a connection without a transaction."""
-
-NO_EXTENSION = """\
-This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
-'session': a sessionmaker, a scoped_session, or a function that returns a session.\
+TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
+"""The events of a session by which an application prepares its transactions, for
+example for a tenant.
 """
 
+NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
 
-def session_of_app() -> orm.Session:
-    """Return the session that Flask-SQLAlchemy or Flask-SQLAlchemy-Lite has for the
-    current application.
 
-    :raises RuntimeError: The application has neither.
+class Database:
+    """The database of a model.
+
+    :param source: The source of sessions.
+    :param mapper: The mapper of the model, by which a session finds its engine.
     """
-    extension = current_app.extensions.get("sqlalchemy")
 
-    if extension is None:
-        raise RuntimeError(NO_EXTENSION)
+    def __init__(self, source: SessionSource, mapper: Mapper) -> None:
+        self._source = source
+        self._mapper = mapper
 
-    session = extension.session
-    return t.cast(
-        orm.Session, session if isinstance(session, orm.Session) else session()
-    )
+    def begin_writing(self) -> None:
+        """Make the session of the transaction in progress ready to write. SQLite's
+        write lock is taken now, before the call reads anything that others could
+        change until it writes.
+        """
+        self._joined().begin_writing(self._mapper)
+
+    def begin_reading(self) -> None:
+        """Join the transaction in progress, so that it ends what hooks begin in the
+        session. No session is made for this.
+        """
+        source = self._shared_source()
+
+        if isinstance(source, orm.scoped_session) and not source.registry.has():
+            Transaction.current().join(source, lambda: UnbegunSession(source))
+        elif not isinstance(source, orm.sessionmaker):
+            self._joined()
+
+    def reading(self) -> Reading:
+        """Return a context manager that runs statements that read, on one connection.
+        They see all that the session of the call has written. A read by itself needs
+        neither a session nor a transaction.
+        """
+        engine = _free_engine(self._session(), self._mapper)
+
+        if engine is not None:
+            return EngineReading(engine)
+
+        return SessionReading(self._joined(), self._mapper)
+
+    def writing(self, fields: Fields, client_fields: Collection[str]) -> Writing:
+        """Return an object that writes in the transaction in progress.
+
+        :param fields: The fields that an error may name.
+        :param client_fields: The names in the data that came from a client.
+        """
+        return Writing(self._joined(), self._mapper, fields, client_fields)
+
+    def _joined(self) -> JoinedSession:
+        """Return the session of the transaction in progress.
+
+        A session that a ``sessionmaker`` makes is closed at the end of the transaction.
+        Any other session belongs to the application, as one of a web request does.
+        """
+        transaction, source = Transaction.current(), self._source
+
+        if isinstance(source, orm.sessionmaker):
+            return transaction.join(
+                source, lambda: JoinedSession(source, source(), is_own=True)
+            )
+
+        session = source()
+        return transaction.join(session, lambda: JoinedSession(session, session))
+
+    def _session(self) -> orm.Session:
+        """Return the session to read with, or the spare one of its factory if nobody
+        has begun one.
+        """
+        source = self._shared_source()
+
+        if isinstance(source, orm.sessionmaker):
+            joined = Transaction.current().participant(source)
+
+            if joined is not None:
+                return t.cast(JoinedSession, joined).session
+
+            return spare_session(source) or source()
+
+        if isinstance(source, orm.scoped_session) and not source.registry.has():
+            return spare_session(source.session_factory) or source()
+
+        return source if isinstance(source, orm.Session) else source()
+
+    def _shared_source(self) -> t.Any:
+        """Return the source, or the object of the current application that it uses."""
+        source = self._source
+        return source_of_app() if source is session_of_app else source
 
 
-def joined_session(source: SessionSource) -> SessionScope:
-    """Return the session of a source in the transaction in progress.
+class UnbegunSession:
+    """The session of an application that had not begun when a call that reads did.
+    It is ended with the call, if a hook has begun it.
 
-    A session that a ``sessionmaker`` makes is closed at the end of the transaction. Any
-    other session belongs to the application, as one of a web request does.
-
-    :param source: Where sessions come from.
+    :param source: The source of the session.
     """
-    transaction = Transaction.current()
 
-    if isinstance(source, orm.sessionmaker):
-        return transaction.join(
-            source, lambda: SessionScope(source, source(), is_own=True)
-        )
+    def __init__(self, source: orm.scoped_session[t.Any]) -> None:
+        self._source = source
 
-    session = source()
-    return transaction.join(session, lambda: SessionScope(session, session))
+    def savepoint(self) -> Savepoint:
+        """Return a savepoint of the database."""
+        return t.cast("Savepoint", self._source().begin_nested())
 
+    def commit(self) -> None:
+        """Commit, if a hook has begun the session."""
+        if self._is_begun:
+            with translated():
+                self._source().commit()
 
-def first_value(
-    source: SessionSource,
-    model: type[t.Any],
-    statement: sa.Select[t.Any],
-    parameters: dict[str, t.Any],
-) -> t.Any:
-    """Return what a statement reads first, in the transaction in progress if there is
-    one.
+    def rollback(self) -> None:
+        """Roll back, if a hook has begun the session."""
+        if self._is_begun:
+            self._source().rollback()
 
-    :param source: Where sessions come from.
-    :param model: The mapped class that it reads, which tells the database.
-    :param statement: The statement.
-    :param parameters: Its parameters.
-    """
-    with Transaction():
-        scope = joined_session(source)
+    def close(self) -> None:
+        """Leave the session to the application."""
 
-        with translated(), scope.reading(sa.inspect(model)) as connection:
-            return connection.execute(statement, parameters).scalar()
+    @property
+    def _is_begun(self) -> bool:
+        return self._source.registry.has() and self._source().in_transaction()
 
 
-class SessionScope:
+class JoinedSession:
     """A database session that commits with a transaction.
 
     A transaction that the session was in before, begun by the application, is left to
     the application unless a service writes.
 
-    :param key: What the transaction knows the session by.
+    :param key: The key of the session in the transaction.
     :param session: The session.
     :param is_own: Close the session at the end.
     """
@@ -110,99 +182,50 @@ class SessionScope:
         self, key: t.Any, session: orm.Session, *, is_own: bool = False
     ) -> None:
         self.session = session
+        """The session."""
         self._key = key
         self._is_own = is_own
         self._ends_transaction = not session.in_transaction()
-        self._reading: dict[orm.Mapper[t.Any], sa.Connection | orm.Session] = {}
         self._turns: list[Callable[[], None]] = []
-        self._dialects: dict[orm.Mapper[t.Any], sa.Dialect] = {}
+        self._connections: dict[Mapper, tuple[t.Any, sa.Connection]] = {}
 
-    @contextmanager
-    def reading(
-        self, mapper: orm.Mapper[t.Any]
-    ) -> Iterator[sa.Connection | orm.Session]:
-        """Yield what runs statements that read, and see all that the session has
-        written. A session that has not begun a transaction is left as it is, since a
-        single read needs none. Inside of each other, both yield the same.
+    def begin_writing(self, mapper: Mapper) -> None:
+        """Make the session ready to write.
 
-        :param mapper: What is read, which tells the database.
-        """
-        known = self._reading.get(mapper)
-        bind = None if known is not None else self._free_engine(mapper)
-
-        if bind is None:
-            yield self._in_session(mapper) if known is None else known
-            return
-
-        give_back_turn = turns_of(bind).take()
-
-        try:
-            with bind.connect() as connection:
-                driver = _left_without_transaction(connection)
-                self._reading[mapper] = connection
-
-                try:
-                    yield connection
-                finally:
-                    del self._reading[mapper]
-
-                    if driver is not None and not driver.closed:
-                        driver.autocommit = False
-        finally:
-            give_back_turn()
-
-    def _free_engine(self, mapper: orm.Mapper[t.Any]) -> sa.Engine | None:
-        """Return the engine to read from, or ``None`` if the session has to read."""
-        session = self.session
-
-        # The application may add conditions to what is read.
-        if session.dispatch.do_orm_execute or session.in_transaction():
-            return None
-
-        if listens(session.dispatch, SESSION_EVENTS):
-            return None
-
-        bind = session.get_bind(mapper)
-        return bind if isinstance(bind, sa.Engine) else None
-
-    def _in_session(self, mapper: orm.Mapper[t.Any]) -> sa.Connection | orm.Session:
-        """Return what reads in the transaction of the session."""
-        session = self.session
-
-        if session.dispatch.do_orm_execute:
-            return session
-
-        if session.autoflush:
-            session.flush()
-
-        return session.connection(bind_arguments={"mapper": mapper})
-
-    def begin_writing(self, mapper: orm.Mapper[t.Any]) -> None:
-        """Make the session ready to write: SQLite's write lock is taken now, before the
-        call sees anything that somebody else could change until it writes.
-
-        :param mapper: What is written, which tells the database.
+        :param mapper: The mapper of the model that is written.
         """
         self._ends_transaction = True
 
         if not self.session.in_transaction():
             self._take_turn(mapper)
 
-        connection = self.session.connection(bind_arguments={"mapper": mapper})
+        connection = self.connection(mapper)
 
         if connection.dialect.name == "sqlite":
-            _begin_immediate(connection)
+            begin_immediate(connection)
 
         Transaction.current().protect(self._key)
 
-    def writing(self, mapper: orm.Mapper[t.Any]) -> sa.Connection:
-        """Return the connection of the session, which has written all that it holds.
+    def connection(self, mapper: Mapper) -> sa.Connection:
+        """Return the connection of the session. A savepoint of the session begins with
+        this.
 
-        :param mapper: What is written, which tells the database.
+        :param mapper: The mapper of the model, by which the session finds its engine.
         """
-        self.session.flush()
-        # A savepoint of the session begins with this.
-        return self.session.connection(bind_arguments={"mapper": mapper})
+        session = self.session
+        entry = self._connections.get(mapper)
+
+        if (
+            entry is not None
+            and entry[0] is session.get_transaction()
+            and session.get_nested_transaction() is None
+        ):
+            return entry[1]
+
+        connection = session.connection(bind_arguments={"mapper": mapper})
+        add_functions(connection)
+        self._connections[mapper] = session.get_transaction(), connection
+        return connection
 
     def savepoint(self) -> orm.SessionTransaction:
         """Return a savepoint of the database."""
@@ -228,77 +251,239 @@ class SessionScope:
             for give_back in self._turns:
                 give_back()
 
-    def dialect(self, mapper: orm.Mapper[t.Any]) -> sa.Dialect:
-        """Return the dialect of a database.
-
-        :param mapper: What is read or written, which tells the database.
-        """
-        known = self._dialects.get(mapper)
-        return known or self.session.get_bind(mapper).dialect
-
-    def _take_turn(self, mapper: orm.Mapper[t.Any]) -> None:
+    def _take_turn(self, mapper: Mapper) -> None:
         bind = self.session.get_bind(mapper)
-        self._dialects[mapper] = bind.dialect
 
         if isinstance(bind, sa.Engine):
             self._turns.append(turns_of(bind).take())
 
 
-def listens(dispatch: t.Any, names: Collection[str]) -> bool:
-    """Return whether the application listens to one of some events.
+class EngineReading:
+    """A connection that reads outside of sessions, given back at the end.
 
-    :param dispatch: The ``dispatch`` of what SQLAlchemy tells of.
-    :param names: The names of the events.
+    :param engine: The engine of the connection.
     """
-    return any([getattr(dispatch, name) for name in names])
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.dialect = engine.dialect
+        """The dialect of the database."""
+        self._engine = engine
+
+    def __enter__(self) -> t.Self:
+        self._give_back_turn = turns_of(self._engine).take()
+
+        try:
+            self._connection = connection = self._engine.connect()
+            self._driver = None
+
+            if self.dialect.name == "postgresql":
+                self._driver = without_transaction(connection)
+            elif HAS_FUNCTIONS not in connection.info:
+                add_functions(connection)
+        except BaseException as error:
+            self._give_back_turn()
+            raise_translated(error)
+            raise
+
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if self._driver is not None and not self._driver.closed:
+                self._driver.autocommit = False
+
+            self._connection.close()
+        finally:
+            self._give_back_turn()
+
+        if error is not None:
+            raise_translated(error)
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan.
+
+        :param plan: The plan.
+        """
+        return _rows(self._connection, plan)
 
 
-def _left_without_transaction(connection: sa.Connection) -> t.Any:
-    """Let a connection begin no transaction, where that takes a round trip to the
-    server of its own. Return its driver's connection, whose ``autocommit`` is then to
-    be switched off, or ``None``.
+class SessionReading:
+    """A session that reads in its transaction.
+
+    :param joined: The session.
+    :param mapper: The mapper of the model, by which the session finds its engine.
     """
-    if connection.dialect.name != "postgresql":
+
+    def __init__(self, joined: JoinedSession, mapper: Mapper) -> None:
+        self.dialect = joined.session.get_bind(mapper).dialect
+        """The dialect of the database."""
+        self._joined = joined
+        self._mapper = mapper
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            raise_translated(error)
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan.
+
+        :param plan: The plan.
+        """
+        session = self._joined.session
+
+        if session.autoflush:
+            session.flush()
+
+        connection = self._joined.connection(self._mapper)
+        # The application may add conditions to the reads of the session.
+        executor = session if session.dispatch.do_orm_execute else connection
+        return _rows(executor, plan)
+
+
+Reading: t.TypeAlias = EngineReading | SessionReading
+
+
+class Writing:
+    """Writes in the session of a call. Each method raises the errors of the database as
+    errors that a client can see.
+
+    :param joined: The session.
+    :param mapper: The mapper of the model, by which the session finds its engine.
+    :param fields: The fields that an error may name.
+    :param client_fields: The names in the data that came from a client.
+    """
+
+    def __init__(
+        self,
+        joined: JoinedSession,
+        mapper: Mapper,
+        fields: Fields,
+        client_fields: Collection[str],
+    ) -> None:
+        self.session = joined.session
+        """The session."""
+        self._joined = joined
+        self._mapper = mapper
+        self._fields = fields
+        self._client_fields = client_fields
+
+    @property
+    def dialect(self) -> sa.Dialect:
+        """The dialect of the database."""
+        return self._joined.connection(self._mapper).dialect
+
+    def reading(self) -> SessionReading:
+        """Return a context manager that reads in the same transaction."""
+        return SessionReading(self._joined, self._mapper)
+
+    def instances(self, plan: Plan) -> list[t.Any]:
+        """Return the instances that a plan loads.
+
+        :param plan: The plan.
+        """
+        statement, parameters, options = plan
+
+        with self._translated():
+            return list(
+                self.session.scalars(
+                    statement, parameters, execution_options=options or NO_OPTIONS
+                )
+            )
+
+    def flush(self, bodies: Sequence[Record] = ()) -> None:
+        """Write the changes of the session's instances.
+
+        :param bodies: The values that are written, for errors.
+        """
+        with self._translated(bodies):
+            self.session.flush()
+
+    def rows(self, plan: Plan, bodies: Sequence[Record] = ()) -> Rows:
+        """Return the rows of a plan that writes, after all that the session has to
+        write before.
+
+        :param plan: The plan.
+        :param bodies: The values that are written, for errors.
+        """
+        with self._translated(bodies):
+            return _rows(self._connection(), plan)
+
+    def rows_if(
+        self, plan: Plan, is_right: Callable[[Rows], bool], bodies: Sequence[Record]
+    ) -> Rows | None:
+        """Return the rows of a plan that writes, or undo it alone and return ``None``
+        if they are not right.
+
+        :param plan: The plan.
+        :param is_right: Returns ``True`` for rows that may stay.
+        :param bodies: The values that are written, for errors.
+        """
+        with self._translated(bodies), self._connection().begin_nested() as savepoint:
+            rows = _rows(savepoint.connection, plan)
+
+            if not is_right(rows):
+                savepoint.rollback()
+                return None
+
+        return rows
+
+    def _connection(self) -> sa.Connection:
+        self.session.flush()
+        return self._joined.connection(self._mapper)
+
+    def _translated(
+        self, bodies: Sequence[Record] = ()
+    ) -> AbstractContextManager[None]:
+        return translated(self._fields, bodies, self._client_fields)
+
+
+def first_value(
+    source: SessionSource,
+    model: type[t.Any],
+    statement: sa.Select[t.Any],
+    parameters: dict[str, t.Any],
+) -> t.Any:
+    """Return the first value that a statement reads, in the transaction in progress if
+    there is one. ``None`` if there is no row.
+
+    :param source: The source of sessions.
+    :param model: The mapped class, by which the session finds its engine.
+    :param statement: The statement.
+    :param parameters: Its parameters.
+    """
+    with Transaction(), Database(source, sa.inspect(model)).reading() as reading:
+        rows = reading.rows(Plan(statement, parameters))
+        return rows[0][0] if rows else None
+
+
+def _rows(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
+    statement, parameters, options = plan
+    return executor.execute(
+        statement, parameters, execution_options=options or NO_OPTIONS
+    ).all()
+
+
+def _free_engine(session: orm.Session, mapper: Mapper) -> sa.Engine | None:
+    """Return the engine to read from, or ``None`` if the session has to read."""
+    # The application may add conditions to what a session reads.
+    if session.dispatch.do_orm_execute or session.in_transaction():
         return None
 
-    driver = t.cast("t.Any", connection.connection.dbapi_connection)
-    info = getattr(driver, "info", None)
-
-    if (
-        getattr(info, "transaction_status", None) != IDLE
-        or listens(connection.engine.dispatch, ENGINE_EVENTS)
-        or driver.autocommit
-    ):
+    if listens(session.dispatch, TRANSACTION_EVENTS):
         return None
 
-    # SQLAlchemy's own way sets the isolation level, too, and takes five times as long.
-    driver.autocommit = True
-    return driver
-
-
-def _begin_immediate(connection: sa.Connection) -> None:
-    driver = t.cast("t.Any", connection.connection.dbapi_connection)
-
-    if getattr(driver, "in_transaction", True):
-        return
-
-    if not connection.info.get("records_prepared"):
-        _prepare(connection)
-
-    with translated():
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _prepare(connection: sa.Connection) -> None:
-    """Let the connection wait for others, and readers not wait for writers."""
-    waits = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {max(waits, BUSY_TIMEOUT)}")
-
-    try:
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-    except sa.exc.OperationalError:
-        # Somebody else uses the file. Writing works as it is, and the next call tries
-        # again.
-        return
-
-    connection.info["records_prepared"] = True
+    bind = session.get_bind(mapper)
+    return bind if isinstance(bind, sa.Engine) else None

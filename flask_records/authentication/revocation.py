@@ -12,14 +12,14 @@ from sqlalchemy.orm import mapped_column
 
 from ..adapter import SQLAlchemyService
 from ..adapter.session import first_value
-from ..adapter.session import session_of_app
+from ..adapter.sources import session_of_app
 from ..context import Params
 from ..errors import Unavailable
 from ..service import Service
 from ..signals import CallSignals
 
 if t.TYPE_CHECKING:
-    from ..adapter.session import SessionSource
+    from ..adapter.sources import SessionSource
     from ..typing import Record
 
 

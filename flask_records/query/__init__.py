@@ -6,8 +6,5 @@ from .matching import Matching as Matching
 from .operators import Operator as Operator
 from .restriction import names_in as names_in
 from .restriction import restrict as restrict
-from .statements import Kept as Kept
-from .statements import Statements as Statements
 from .syntax import Query as Query
 from .syntax import Syntax as Syntax
-from .translator import Translator as Translator

@@ -1,4 +1,4 @@
-"""Expressions that every database spells its own way."""
+"""Expressions that each database spells in its own way."""
 
 from __future__ import annotations
 
@@ -11,52 +11,54 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 ESCAPE: t.Final = "\\"
-"""What takes the meaning from a wildcard in a LIKE pattern."""
+"""The character that escapes a wildcard in a LIKE pattern."""
 
 WILDCARDS = re.compile(r"[%_\\]")
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
 SORTED_JSON: t.Final = "records_sorted_json"
-"""What SQLite calls our function that returns JSON text with its names in order."""
+"""The name of our function on SQLite that returns JSON text with its names in order."""
 
 LOWER: t.Final = "records_lower"
-"""What SQLite calls our function that returns text in lower case."""
+"""The name of our function on SQLite that returns text in lower case."""
 
+HAS_FUNCTIONS: t.Final = "records_functions"
+"""The key in the ``info`` of a connection that has our functions."""
 
 CONTAINS: t.Final = "records_contains"
 """The name of our function on SQLite that looks for text without regard to case."""
 
 
 def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
-    """Return whether a column contains a text, whatever the case on any database.
+    """Return the condition that a column contains a text, without regard to case.
 
-    :param column: What is searched.
-    :param text: What is searched for.
+    :param column: The column to search.
+    :param text: The text to search for.
     """
     escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], text)
     return ContainsAnyCase(column, sa.literal(f"%{escaped}%"), sa.literal(text.lower()))
 
 
 def like_any_case(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
-    """Return LIKE that does not mind upper and lower case on any database.
+    """Return LIKE without regard to case, on every database.
 
-    :param column: What is compared.
+    :param column: The column to compare.
     :param pattern: A LIKE pattern, whose escape character is a backslash.
     """
     return LikeAnyCase(column, sa.literal(pattern))
 
 
 def like_exactly(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
-    """Return LIKE that minds upper and lower case on every database.
+    """Return LIKE with regard to case, on every database.
 
-    :param column: What is compared.
+    :param column: The column to compare.
     :param pattern: A LIKE pattern, whose escape character is a backslash.
     """
     return LikeExactly(column, sa.literal(pattern), sa.literal(_glob(pattern)))
 
 
 class LikeExactly(FunctionElement[bool]):
-    """LIKE that minds upper and lower case on every database."""
+    """LIKE with regard to case, on every database."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -70,7 +72,7 @@ def _like_exactly(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
 
 @compiles(LikeExactly, "sqlite")
 def _like_exactly_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    # SQLite's LIKE takes upper and lower case of ASCII for the same, its GLOB doesn't.
+    # SQLite's LIKE ignores the case of ASCII letters, its GLOB does not.
     column, _, glob = element.clauses
     return str(compiler.process(column.op("GLOB")(glob), **options))
 
@@ -83,7 +85,7 @@ def _like_exactly_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> st
 
 
 class LikeAnyCase(FunctionElement[bool]):
-    """LIKE that does not mind upper and lower case."""
+    """LIKE without regard to case."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -102,7 +104,7 @@ def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> 
 
 
 class ContainsAnyCase(FunctionElement[bool]):
-    """A test for a text that contains another, without regard to case."""
+    """A condition that a text contains another, without regard to case."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -118,12 +120,12 @@ def _contains_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str
 def _contains_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     # SQLite's LIKE compares a long text with a long pattern at each place.
     column, _, text = element.clauses
-    found = sa.Function(CONTAINS, column, text, type_=sa.Boolean())
-    return str(compiler.process(found, **options))
+    contains = sa.Function(CONTAINS, column, text, type_=sa.Boolean())
+    return str(compiler.process(contains, **options))
 
 
 class Returned(FunctionElement[t.Any]):
-    """A column of floats, as a statement that writes it returns it.
+    """A column of floats in the ``RETURNING`` of a write.
 
     :param column: The column.
     """
@@ -148,14 +150,21 @@ def _returned_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     return f"CAST({compiler.process(column, **options)} AS REAL)"
 
 
-@sa.event.listens_for(sa.Engine, "connect")
-def _add_functions(connection: t.Any, record: t.Any) -> None:
-    # SQLite's own lower() knows the letters of ASCII only, and its json() keeps the
-    # order of names.
-    if type(connection).__module__.startswith("sqlite3"):
-        connection.create_function(LOWER, 1, _lower, deterministic=True)
-        connection.create_function(CONTAINS, 2, _contains, deterministic=True)
-        connection.create_function(SORTED_JSON, 1, _sorted_json, deterministic=True)
+def add_functions(connection: sa.Connection) -> None:
+    """Add the functions that these expressions call to a connection to SQLite, whose
+    own lower() knows the letters of ASCII only, and whose json() keeps the order of
+    names. Nothing is done for other databases.
+
+    :param connection: The connection.
+    """
+    if connection.dialect.name != "sqlite" or HAS_FUNCTIONS in connection.info:
+        return
+
+    driver = t.cast("t.Any", connection.connection.dbapi_connection)
+    driver.create_function(LOWER, 1, _lower, deterministic=True)
+    driver.create_function(CONTAINS, 2, _contains, deterministic=True)
+    driver.create_function(SORTED_JSON, 1, _sorted_json, deterministic=True)
+    connection.info[HAS_FUNCTIONS] = True
 
 
 def _lower(value: t.Any) -> t.Any:
@@ -187,12 +196,12 @@ def _sorted_json(value: t.Any) -> t.Any:
         document = json.loads(value, parse_float=_number) if is_text else value
         return json.dumps(document, sort_keys=True)
     except (ValueError, TypeError, RecursionError):
-        # Another program has stored what is no JSON, or none that Python reads.
+        # Another program has stored text that is not JSON, or that Python can't read.
         return None
 
 
 class SameJSON(FunctionElement[bool]):
-    """Whether two JSON texts hold the same value."""
+    """A condition that two JSON texts hold the same value."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -221,7 +230,7 @@ def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
 
 
 def _glob(like: str) -> str:
-    """Return the GLOB pattern that means what a LIKE pattern means."""
+    """Return the GLOB pattern that is equivalent to a LIKE pattern."""
 
     def part(match: re.Match[str]) -> str:
         escaped, percent, underscore, special = match.groups()

@@ -1,4 +1,4 @@
-"""The fields of a model: the one door from a name on the wire to a column."""
+"""The fields of a model, by which names on the wire become columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Set
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -16,6 +17,13 @@ from .bounds import shortened
 from .field import Field
 from .mapped_fields import fields_of
 
+if t.TYPE_CHECKING:
+    from .values import Cast
+
+
+MAX_CASTS: t.Final = 256
+"""The number of sets of names whose casts are remembered."""
+
 
 class TrustedName(str):
     """The name of a field in a condition of the application, for which no field is
@@ -24,7 +32,7 @@ class TrustedName(str):
 
 
 class Fields:
-    """The fields of a model that one kind of caller knows of.
+    """The fields of a model that one kind of caller may name.
 
     The fields are the mapped columns, column properties and hybrid properties of the
     model, except those whose name begins with an underscore, which is Python's way to
@@ -48,10 +56,10 @@ class Fields:
         self.model = model
         self.mapper: orm.Mapper[t.Any] = sa.inspect(model)
         id = id or self._primary_key_name()
-        every = {field.name: field for field in fields_of(self.mapper, id, readonly)}
-        _check_names(model, every, (id, *hidden, *readonly))
+        fields = {field.name: field for field in fields_of(self.mapper, id, readonly)}
+        _check_names(model, fields, (id, *hidden, *readonly))
 
-        self.id = every[id]
+        self.id = fields[id]
         """The identifier field."""
         self.fixed = frozenset({id, *self._names_of(self.mapper.primary_key)})
         """The names of the fields that a written record keeps."""
@@ -59,14 +67,27 @@ class Fields:
             getattr(model, self.mapper.get_property_by_column(column).key)
             for column in self.mapper.primary_key
         ]
-        """The columns that tell one record from all others."""
-        self._every = every
-        self.has_comparators = any(field.has_comparator for field in every.values())
-        """Whether a comparator of the application compares a column."""
-        self._required = [field.name for field in every.values() if field.is_required]
+        """The columns that identify a record."""
+        self._fields = fields
+        self.columns: dict[str, sa.Column[t.Any]] = {
+            prop.key: prop.columns[0]
+            for prop in self.mapper.column_attrs
+            if isinstance(prop.columns[0], sa.Column)
+        }
+        """The columns of tables by the names of their fields."""
+        self.has_comparators = any(field.has_comparator for field in fields.values())
+        """``True`` if a comparator of the application compares a column."""
+        self._required = [field.name for field in fields.values() if field.is_required]
+        self._writable = {
+            name: field for name, field in fields.items() if field.is_writable
+        }
+        self._client_writable = frozenset(
+            name for name, field in self._writable.items() if not field.is_readonly
+        )
+        self._casts: dict[tuple[str, ...], tuple[Cast, ...]] = {}
         self._hidden = frozenset(hidden)
         self._readable = {
-            name: field for name, field in every.items() if name not in self._hidden
+            name: field for name, field in fields.items() if name not in self._hidden
         }
         self._all = tuple(self._readable.values())
         self.names = frozenset(self._readable)
@@ -79,12 +100,12 @@ class Fields:
     def __getitem__(self, name: str) -> Field:
         """Return a field that can be read.
 
-        :raises BadRequest: There is no such field, as far as the caller can tell.
+        :raises BadRequest: There is no such field for the caller.
         """
-        known = self._every if isinstance(name, TrustedName) else self._readable
+        fields = self._fields if isinstance(name, TrustedName) else self._readable
 
         try:
-            return known[name]
+            return fields[name]
         except KeyError:
             name = shortened(name)
             raise BadRequest(
@@ -117,34 +138,37 @@ class Fields:
         chosen = {name: self[name] for name in names}
         return tuple({self.id.name: self.id, **chosen}.values())
 
-    def written(self, name: str, sent: Collection[str] = ()) -> Field | None:
-        """Return a field that a body may name, or ``None``.
+    def is_written(self, name: str) -> bool:
+        """Return ``True`` if a body may name a field.
 
-        :param name: The name.
-        :param sent: The names that a client has sent.
+        :param name: The name of the field.
         """
-        field = self._every.get(name)
-        return field if field and self._is_written(field, sent) else None
+        return name in self._writable
 
     def values(
         self,
         data: Mapping[str, t.Any],
         *,
         sent: Collection[str] = (),
-        skip: Collection[str] = (),
+        skip: Set[str] = frozenset(),
         new: bool,
     ) -> tuple[dict[str, t.Any], dict[str, str]]:
-        """Return the values that a body gives, by field, and what is wrong with the
-        others, by field. One that has more than :data:`.MAX_ERRORS` problems is not
-        looked at any further.
+        """Return the values of a body by field, and the problems of the others by
+        field. After :data:`.MAX_ERRORS` problems, the rest is not looked at.
 
         :param data: The body.
-        :param sent: The names in it that a client has sent. None by default.
+        :param sent: The names in it that came from a client. None by default.
         :param skip: Fields to ignore.
-        :param new: Whether the body is that of a new record, where null asks for the
+        :param new: ``True`` for the body of a new record, where null asks for the
             default.
         """
-        values: dict[str, t.Any] = {}
+        values = self._cast(data) if not skip or skip.isdisjoint(data) else None
+
+        if values is not None:
+            return values, {}
+
+        writable = self._writable
+        values = {}
         errors: dict[str, str] = {}
 
         for name, value in data.items():
@@ -154,9 +178,9 @@ class Fields:
             if name in skip:
                 continue
 
-            field = self._every.get(name)
+            field = writable.get(name)
 
-            if field is None or not self._is_written(field, sent):
+            if field is None or (field.is_readonly and name in sent):
                 errors[shortened(name)] = self._why_not_written(name)
                 continue
 
@@ -173,8 +197,37 @@ class Fields:
 
         return values, errors
 
+    def _cast(self, data: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+        """Return the values of a body, or ``None`` if each has to be looked at: a name
+        is not that of a field that clients may write, or a value is null or wrong.
+        """
+        names = tuple(data)
+        casts = self._casts.get(names)
+
+        if casts is None:
+            if not self._client_writable.issuperset(names):
+                return None
+
+            if len(self._casts) >= MAX_CASTS:
+                self._casts.clear()
+
+            casts = tuple([self._writable[name].stored for name in names])
+            self._casts[names] = casts
+
+        try:
+            values = [
+                cast(value) for cast, value in zip(casts, data.values(), strict=True)
+            ]
+        except ValueError:
+            return None
+
+        if any([value is None for value in values]):
+            return None
+
+        return dict(zip(names, values, strict=True))
+
     def is_unique(self, name: str) -> bool:
-        """Return whether the database lets only one record have a value of a field.
+        """Return ``True`` if the database refuses a second record with the same value.
 
         :param name: The name of a field that can be read.
         """
@@ -187,28 +240,25 @@ class Fields:
         kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
         constraints = [c for c in column.table.constraints if isinstance(c, kinds)]
         indexes = [index for index in column.table.indexes if index.unique]
-        return any(list(one.columns) == [column] for one in (*constraints, *indexes))
+        return any(list(each.columns) == [column] for each in (*constraints, *indexes))
 
     def missing(self, values: Collection[str]) -> list[str]:
-        """Return the names of the fields that a new record needs and does not have.
+        """Return the names of the fields that a new record needs and is not given.
 
-        :param values: The names of the fields that it has.
+        :param values: The names of the fields that it is given.
         """
         return [name for name in self._required if name not in values]
 
     def replaceable(self) -> Iterable[Field]:
         """Yield the fields that an update sets to null or their default where the body
-        does not name them. A caller can't repeat what he can't read or write, so that
-        hidden and read-only fields stay.
+        does not name them. A caller can't repeat fields that are hidden or read-only,
+        so that these stay.
         """
         for field in self._readable.values():
             is_kept = field.is_readonly or field.name in self.fixed
 
             if field.is_writable and not is_kept:
                 yield field
-
-    def _is_written(self, field: Field, sent: Collection[str]) -> bool:
-        return field.is_writable and not (field.is_readonly and field.name in sent)
 
     def _why_not_written(self, name: str) -> str:
         return "is read-only" if name in self._readable else "is not a field"
@@ -229,8 +279,8 @@ class Fields:
 
 
 def _check_names(
-    model: type[t.Any], known: Mapping[str, Field], names: Iterable[str]
+    model: type[t.Any], fields: Mapping[str, Field], names: Iterable[str]
 ) -> None:
     for name in names:
-        if name not in known:
+        if name not in fields:
             raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")

@@ -1,4 +1,4 @@
-"""From a value on the wire to a value of a column's type."""
+"""Conversions of values on the wire to the types of columns."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ Check: t.TypeAlias = Callable[[t.Any], None]
 
 
 def anything(value: t.Any) -> None:
-    """Let every value pass."""
+    """Accept every value."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """How the values of one column are read. Each function raises :class:`ValueError`
-    with a phrase that follows the name of the field, such as ``is not a number``.
+    """Converts the values of one column. Each function raises :class:`ValueError` with
+    a phrase that follows the name of the field, such as ``is not a number``.
     """
 
     cast: Cast
-    """Makes a value of the column's type of a value on the wire."""
+    """Casts a value on the wire to the column's type."""
 
     check: Check = anything
-    """Refuses what the column can't hold, before it is written."""
+    """Refuses a value that the column can't hold."""
 
     is_text: bool = False
-    """Whether the column holds text. Only there is the empty text not null."""
+    """``True`` if the column holds text. Elsewhere, the empty text is null."""
 
     is_ordered: bool = True
-    """Whether values are less or greater than others, and can be sorted."""
+    """``True`` if values have an order."""
 
     from_text: Cast | None = None
-    """Reads text in a query, where that differs from text in a body."""
+    """Casts text in a query, where that differs from text in a body."""
 
     is_foreign: bool = False
-    """Whether the type is not known here, so that only the database can read text."""
+    """``True`` for an unknown type, whose text only the database can read."""
 
 
 def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
-    """Return how values of a column type are read, or ``None`` for a type whose values
-    have no form on the wire.
+    """Return the conversion of a column type, or ``None`` for a type whose values have
+    no form on the wire.
 
     :param type_: The type of the column.
     """
@@ -75,7 +75,7 @@ def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
 
 
 def is_json(type_: TypeEngine[t.Any]) -> bool:
-    """Whether a column type holds JSON documents, plain or decorated.
+    """Return ``True`` if a column type holds JSON documents, plain or decorated.
 
     :param type_: The type of the column.
     """
@@ -86,7 +86,7 @@ def is_json(type_: TypeEngine[t.Any]) -> bool:
 
 
 def is_float(type_: TypeEngine[t.Any]) -> bool:
-    """Return whether a column type holds floats, plain or decorated.
+    """Return ``True`` if a column type holds floats, plain or decorated.
 
     :param type_: The type of the column.
     """
@@ -97,11 +97,11 @@ def is_float(type_: TypeEngine[t.Any]) -> bool:
 
 
 def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
-    """Return the value for a column.
+    """Cast a value to the type of a column.
 
-    :param conversion: How the values of the column are read.
+    :param conversion: The conversion of the column.
     :param value: Text, a JSON value, or a value that has the type already.
-    :param in_query: Whether the value stands in a query rather than in a body.
+    :param in_query: ``True`` for a value of a query, ``False`` for one of a body.
     :raises ValueError: The value does not fit, with a phrase that says why.
     """
     if value is None:
@@ -114,8 +114,32 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
     if value in ("", "null") and (in_query or conversion.from_text is None):
         return None
 
-    read = conversion.from_text if in_query else None
-    return (read or conversion.cast)(value)
+    cast_text = conversion.from_text if in_query else None
+    return (cast_text or conversion.cast)(value)
+
+
+def cast_and_check(conversion: Conversion) -> Cast:
+    """Return a function that casts the values of bodies, and refuses those that the
+    column can't hold.
+
+    :param conversion: The conversion of the column.
+    """
+    cast_value, check = conversion.cast, conversion.check
+    empty = () if conversion.is_text or conversion.from_text else ("", "null")
+    is_checked = check is not anything
+
+    def cast_stored(value: t.Any) -> t.Any:
+        if value is None or (empty and isinstance(value, str) and value in empty):
+            return None
+
+        value = cast_value(value)
+
+        if is_checked and value is not None:
+            check(value)
+
+        return value
+
+    return cast_stored
 
 
 def _integers(bits: int) -> Conversion:
@@ -147,10 +171,9 @@ def _members(type_: sa.Enum) -> dict[str, t.Any]:
     if type_.enum_class is None:
         return dict(zip(type_.enums, type_.enums, strict=True))
 
-    known = type_.enum_class.__members__
-
     if type_.values_callable is None:
-        return {name: known[name] for name in type_.enums}
+        members = type_.enum_class.__members__
+        return {name: members[name] for name in type_.enums}
 
     return dict(zip(type_.enums, type_.enum_class, strict=False))
 
@@ -255,12 +278,12 @@ CONVERSIONS: dict[type[t.Any], Callable[[t.Any], Conversion | None] | None] = {
         as_json, is_ordered=False, from_text=lambda value: as_json(of_json_text(value))
     ),
     sa.ARRAY: _arrays,
-    # What a pickle holds has no form on the wire.
+    # The content of a pickle has no form on the wire.
     sa.PickleType: None,
     TypeDecorator: _decorated,
-    # The type of an expression that tells none.
+    # The type of an expression without a type.
     NullType: lambda type_: Conversion(as_text),
 }
-"""How values are read, by column type. A type that is not here uses its nearest base,
+"""The conversions by column type. A type that is not here has that of its nearest base,
 and text otherwise.
 """

@@ -1,0 +1,196 @@
+"""Bodies of calls, checked and cast."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+from collections.abc import Collection
+from collections.abc import Mapping
+from itertools import islice
+
+import sqlalchemy as sa
+
+from ..errors import BadRequest
+from ..query.bounds import MAX_ERRORS
+from ..query.bounds import MORE_ERRORS
+
+if t.TYPE_CHECKING:
+    from ..query import Field
+    from ..query import Fields
+    from ..typing import Record
+
+MAX_SHOWN: t.Final = 5
+"""The number of problems in the message of an error. Its ``errors`` has more."""
+
+KEEP: t.Final = object()
+"""The default of a field that only the database can tell."""
+
+
+class Bodies:
+    """Checks the bodies of one kind of caller, and casts their values.
+
+    :param fields: The fields that the caller may name.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self._parameters = _required_parameters(fields.model)
+        # The model may itself fill in fields that a body leaves out.
+        self._fills_in = has_constructor(fields) or bool(
+            fields.mapper.dispatch.before_insert
+        )
+
+    def created(self, data: t.Any, client_fields: Collection[str]) -> list[Record]:
+        """Return the values of new records.
+
+        :param data: The body of one, or a list of bodies.
+        :param client_fields: The names in the data that came from a client.
+        :raises BadRequest: Any of the bodies is wrong. The problems are told together,
+            and those after the first :data:`.MAX_ERRORS` are not looked for.
+        """
+        records: list[Record] = []
+        problems: dict[str, str] = {}
+
+        for index, body in enumerate(data if isinstance(data, list) else [data]):
+            values, errors = self._fields.values(
+                _mapping("create", body), sent=client_fields, new=True
+            )
+
+            for name in self._missing(body):
+                errors[name] = "is required"
+
+            for name, problem in errors.items():
+                name = f"{index}.{name}" if isinstance(data, list) else name
+                problems[name] = problem
+
+            if len(problems) > MAX_ERRORS:
+                break
+
+            records.append(values)
+
+        _refuse(problems)
+        return records
+
+    def replaced(self, body: t.Any, client_fields: Collection[str]) -> Record:
+        """Return the values of an update: those of the body, and null or the default
+        for the fields that it leaves out.
+
+        :param body: The body.
+        :param client_fields: The names in it that came from a client.
+        :raises BadRequest: The body is wrong. All problems are told together.
+        """
+        values, errors = self._fields.values(
+            _mapping("update", body),
+            sent=client_fields,
+            skip=self._fields.fixed,
+            new=True,
+        )
+
+        for field in self._fields.replaceable():
+            if field.name in values or field.name in errors:
+                continue
+
+            value = _default_of(field)
+
+            if value is None and not field.is_nullable:
+                errors[field.name] = "is required"
+            elif value is not KEEP:
+                values[field.name] = value
+
+        _refuse(errors)
+        return values
+
+    def merged(self, body: t.Any, client_fields: Collection[str]) -> Record:
+        """Return the values of a patch.
+
+        :param body: The body.
+        :param client_fields: The names in it that came from a client.
+        :raises BadRequest: The body is wrong. All problems are told together.
+        """
+        values, errors = self._fields.values(
+            _mapping("patch", body),
+            sent=client_fields,
+            skip=self._fields.fixed,
+            new=False,
+        )
+        _refuse(errors)
+        return values
+
+    def _missing(self, names: Collection[str]) -> list[str]:
+        """Return the names of the fields that a new record needs and is not given."""
+        if not self._fills_in:
+            return self._fields.missing(names)
+
+        return [name for name in self._parameters if name not in names]
+
+
+def has_constructor(fields: Fields) -> bool:
+    """Return ``True`` if a model has another constructor than that of SQLAlchemy.
+
+    :param fields: The fields of the model.
+    """
+    constructor = fields.mapper.class_manager.original_init
+    return not constructor.__module__.startswith("sqlalchemy.")
+
+
+def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
+    if not isinstance(body, Mapping):
+        raise BadRequest(f"First parameter for '{method}' must be an object")
+
+    return body
+
+
+def _refuse(problems: Mapping[str, str]) -> None:
+    if not problems:
+        return
+
+    errors = dict(islice(problems.items(), MAX_ERRORS))
+    shown = [f"'{name}' {problem}" for name, problem in errors.items()]
+    text, more = ", ".join(shown[:MAX_SHOWN]), len(shown) - MAX_SHOWN
+
+    if len(problems) > MAX_ERRORS:
+        errors[MORE_ERRORS] = "and more"
+        text += " and more"
+    elif more > 0:
+        text += f" and {more} more"
+
+    raise BadRequest(f"The data is not valid: {text}.", errors=errors)
+
+
+def _required_parameters(model: type[t.Any]) -> list[str]:
+    """Return the names of the arguments that a model can't be made without."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(model).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+
+
+def _default_of(field: Field) -> t.Any:
+    """Return the value that an update gives a field that the body leaves out."""
+    column = field.column.property.columns[0]
+
+    if column.onupdate is not None or column.server_onupdate is not None:
+        return KEEP
+
+    default, server_default = column.default, column.server_default
+
+    if default is None and server_default is None:
+        return None
+
+    if default is not None and default.is_scalar:
+        return default.arg
+
+    if default is not None and default.is_callable:
+        # SQLAlchemy wraps a function that takes no context.
+        return default.arg(None) if hasattr(default.arg, "__wrapped__") else KEEP
+
+    expression = getattr(
+        default if default is not None else server_default, "arg", None
+    )
+
+    if isinstance(expression, str):
+        return sa.text("'{}'".format(expression.replace("'", "''").replace(":", r"\:")))
+
+    return KEEP if expression is None else expression

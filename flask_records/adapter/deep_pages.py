@@ -1,0 +1,75 @@
+"""Pages after many other records, on SQLite.
+
+To skip a record, SQLite reads all of it, unless an index has all that the order needs.
+An index ends in the primary key, so that ties in it are broken in the direction of the
+last field; but ties of a page are broken by ascending primary keys. So the keys of the
+page are read in the direction of the index, together with those of its two neighbours.
+As long as neither neighbour ties with the page, both orders make the same page.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+import sqlalchemy as sa
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..query.resolution import ResolvedQuery
+    from .session import Reading
+    from .session import Rows
+    from .view import ResolvedCall
+
+MIN_SKIP: t.Final = 1000
+"""The number of skipped records from which on a page is read by its primary keys."""
+
+MAX_LIMIT: t.Final = 10_000
+"""The largest page that is."""
+
+COMPARABLE: t.Final = (sa.Integer, sa.Numeric, sa.Boolean, sa.DateTime, sa.Date)
+"""The types whose values differ in Python only if they differ in SQLite."""
+
+
+def deep_page(reading: Reading, call: ResolvedCall, limit: int) -> Rows | None:
+    """Return the rows of a query that skips many, or ``None`` if they have to be read
+    the usual way.
+
+    :param reading: The connection.
+    :param call: The call.
+    :param limit: The largest number of rows.
+    """
+    query, selection, plans = call.query, call.selection, call.view.plans
+
+    if reading.dialect.name != "sqlite" or limit > MAX_LIMIT or not _is_simple(query):
+        return None
+
+    if plans.has_composite_key:
+        return None
+
+    if not query.sort or not query.sort[-1][1]:
+        return reading.rows(plans.neighbours(query, selection, limit, query.skip))
+
+    plan = plans.neighbours(query, selection, limit + 2, query.skip - 1)
+    rows, fields = reading.rows(plan), len(query.sort)
+
+    if _is_tie(rows[:2], fields):
+        return None
+
+    if len(rows) == limit + 2 and _is_tie(rows[-2:], fields):
+        return None
+
+    return rows[1 : limit + 1]
+
+
+def _is_simple(query: ResolvedQuery) -> bool:
+    return all(isinstance(field.column.type, COMPARABLE) for field, _ in query.sort)
+
+
+def _is_tie(neighbours: Sequence[sa.Row[t.Any]], fields: int) -> bool:
+    """Return ``True`` if two records are equal in the fields of the sort."""
+    if len(neighbours) < 2:
+        return False
+
+    left, right = neighbours
+    return tuple(left[-fields:]) == tuple(right[-fields:])

@@ -1,0 +1,306 @@
+"""Decides whether a single statement writes what the unit of work of a session would.
+
+A model may have much for the unit of work to honour: events, validators, cascades,
+versions, inheritance. A model that has nothing of it gets the same rows and the same
+answers by one statement that returns the rows that it has written.
+"""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from collections.abc import Mapping
+from functools import cached_property
+
+import sqlalchemy as sa
+from sqlalchemy import ClauseElement
+from sqlalchemy import orm
+
+from ..query.values import is_json
+from .bodies import has_constructor
+from .drivers import listens
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    from ..query import Field
+    from ..query import Fields
+    from ..query.resolution import ResolvedQuery
+    from ..typing import Record
+    from .session import Writing
+
+SESSION_EVENTS: t.Final = (
+    *("do_orm_execute", "before_flush", "after_flush", "after_flush_postexec"),
+    *("before_attach", "after_attach", "transient_to_pending", "pending_to_persistent"),
+    *("loaded_as_persistent", "persistent_to_deleted", "deleted_to_detached"),
+)
+INSTANCE_EVENTS: t.Final = ("load", "refresh", "refresh_flush")
+ATTRIBUTE_EVENTS: t.Final = ("set", "init_scalar", "modified")
+MAPPER_EVENTS: t.Final = {
+    "insert": ("before_insert", "after_insert"),
+    "update": ("before_update", "after_update"),
+    "delete": ("before_delete", "after_delete"),
+}
+"""The events that a unit of work sends, and a single statement does not."""
+
+OWN_LISTENER: t.Final = "_event_on_init"
+"""The name of SQLAlchemy's own listener to new instances."""
+
+
+class Reason(enum.Enum):
+    """A reason for the unit of work."""
+
+    MODEL = "instances of the model are more than rows of one table"
+    LISTENERS = "the application listens to instances, attributes or the mapper"
+    SESSION = "the session has listeners, or its own way to write"
+    INSTANCES = "the session holds instances, which would not know of the change"
+    DATABASE = "the database does not return the rows that it writes"
+    IDENTIFIER = "several records may have the same identifier"
+    DEFAULTS = "columns change with each update"
+    RELATIONSHIPS = "related records change, too"
+    POPULATE = "relationships are loaded"
+    FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
+    MANY = "many records are written by a query"
+    VALUES = "values are expressions, a null of JSON, or not given for the same fields"
+
+
+class Eligibility:
+    """The reasons for or against single statements for a model.
+
+    :param fields: The fields of the model.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self._mapper = fields.mapper
+        self._columns = fields.columns
+
+    def reason(
+        self,
+        verb: str,
+        writing: Writing,
+        query: ResolvedQuery,
+        bodies: Sequence[Record] = (),
+    ) -> Reason | None:
+        """Return the reason for the unit of work, or ``None`` if a single statement
+        does the same.
+
+        :param verb: The kind of the statement: ``insert``, ``update`` or ``delete``.
+        :param writing: The session of the call.
+        :param query: The query of the call.
+        :param bodies: The values that are written.
+        """
+        return (
+            self._reasons[verb]
+            or self._reason_of_session(verb, writing)
+            or self._reason_of_query(query)
+            or self._reason_of_values(verb, bodies)
+        )
+
+    def row(self, values: Record) -> Record | None:
+        """Return values by the keys of columns, as the unit of work inserts them: where
+        there is a default, null stands for it. ``None`` if one is more than a value.
+
+        :param values: The values by the names of their fields.
+        """
+        if not any([_is_special(value) for value in values.values()]):
+            return {self._inserted[name].key: value for name, value in values.items()}
+
+        row: Record = {}
+
+        for name, value in values.items():
+            column = self._inserted[name]
+
+            if value is None and (column.is_null_a_value or column.has_default):
+                if column.is_null_a_value:
+                    return None
+            elif isinstance(value, ClauseElement):
+                return None
+            else:
+                row[column.key] = value
+
+        return row
+
+    @cached_property
+    def _inserted(self) -> Mapping[str, InsertedColumn]:
+        return {
+            name: InsertedColumn.of(column) for name, column in self._columns.items()
+        }
+
+    @cached_property
+    def _reasons(self) -> Mapping[str, Reason | None]:
+        """The reasons of the model, found at the first write, by which time the
+        application has set up its listeners.
+        """
+        reason = None if self._is_one_table else Reason.MODEL
+
+        if reason is None and self._has_listeners:
+            reason = Reason.LISTENERS
+
+        id = None if self._fields.is_unique(self._fields.id.name) else Reason.IDENTIFIER
+        return {
+            "insert": reason,
+            "update": reason or id or self._reason_of_update,
+            "delete": reason or id or self._reason_of_delete,
+        }
+
+    @property
+    def _is_one_table(self) -> bool:
+        mapper = self._mapper
+        table = mapper.local_table
+        return (
+            isinstance(table, sa.Table)
+            # The way to say that triggers change the rows that are written.
+            and table.implicit_returning
+            and len(list(mapper.base_mapper.self_and_descendants)) == 1
+            and mapper.persist_selectable is table
+            and mapper.version_id_col is None
+            and mapper.polymorphic_on is None
+            and not mapper.validators
+            and "__setattr__" not in _members(mapper.class_)
+            and not has_constructor(self._fields)
+        )
+
+    @property
+    def _has_listeners(self) -> bool:
+        manager = t.cast("t.Any", self._mapper.class_manager)
+        return (
+            listens(manager.dispatch, INSTANCE_EVENTS)
+            or any(each.__name__ != OWN_LISTENER for each in manager.dispatch.init)
+            or any(
+                listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
+                for name in self._columns
+            )
+        )
+
+    @property
+    def _reason_of_update(self) -> Reason | None:
+        # The unit of work updates nothing, and so not these, if no value has changed.
+        if any(
+            column.onupdate is not None or column.server_onupdate is not None
+            for column in self._columns.values()
+        ):
+            return Reason.DEFAULTS
+
+        is_passive = all(each.passive_updates for each in self._mapper.relationships)
+        return None if is_passive else Reason.RELATIONSHIPS
+
+    @property
+    def _reason_of_delete(self) -> Reason | None:
+        is_passive = all(
+            each.viewonly
+            or (each.direction is orm.MANYTOONE and not each.cascade.delete)
+            or (each.direction is orm.ONETOMANY and each.passive_deletes)
+            for each in self._mapper.relationships
+        )
+        return None if is_passive else Reason.RELATIONSHIPS
+
+    def _reason_of_session(self, verb: str, writing: Writing) -> Reason | None:
+        session = writing.session
+
+        if not getattr(writing.dialect, f"{verb}_returning"):
+            return Reason.DATABASE
+
+        if verb != "insert" and (session.identity_map or session.new):
+            return Reason.INSTANCES
+
+        if not _is_usual(type(session)) or listens(session.dispatch, SESSION_EVENTS):
+            return Reason.SESSION
+
+        dispatch = t.cast("t.Any", self._mapper).dispatch
+        return Reason.LISTENERS if listens(dispatch, MAPPER_EVENTS[verb]) else None
+
+    def _reason_of_query(self, query: ResolvedQuery) -> Reason | None:
+        if query.populate:
+            return Reason.POPULATE
+
+        if self._are_columns(query.selected) and self._are_columns(query.fields):
+            return None
+
+        return Reason.FIELDS
+
+    def _are_columns(self, fields: Iterable[Field]) -> bool:
+        columns = self._columns
+        return all([field.name in columns and field.is_usual for field in fields])
+
+    def _reason_of_values(self, verb: str, bodies: Sequence[Record]) -> Reason | None:
+        if verb == "delete":
+            return None
+
+        if verb == "insert":
+            is_eligible = _are_alike([self.row(values) for values in bodies])
+        else:
+            is_eligible = bool(bodies[0]) and self._are_values(bodies[0])
+
+        return None if is_eligible else Reason.VALUES
+
+    def _are_values(self, values: Record) -> bool:
+        columns = self._columns
+        return all([_is_value(columns[name], value) for name, value in values.items()])
+
+
+class InsertedColumn(t.NamedTuple):
+    """A column as an insert needs it."""
+
+    key: str
+    """The key of the column in its table."""
+
+    has_default: bool
+    """``True`` if null stands for a default."""
+
+    is_null_a_value: bool
+    """``True`` if null is stored as a value of its own, as in JSON."""
+
+    @classmethod
+    def of(cls, column: sa.Column[t.Any]) -> t.Self:
+        """Return a column as an insert needs it."""
+        has_default = (
+            column.primary_key
+            or column.default is not None
+            or column.server_default is not None
+        )
+        is_null_a_value = _is_null_a_value(column.type) or (
+            has_default and is_json(column.type)
+        )
+        return cls(str(column.key), has_default, is_null_a_value)
+
+
+def _are_alike(rows: Sequence[Record | None]) -> bool:
+    """Return ``True`` if there are rows with values for the same columns."""
+    keys = rows[0].keys() if rows and rows[0] is not None else None
+    return bool(keys) and all([row is not None and row.keys() == keys for row in rows])
+
+
+def _is_value(column: sa.Column[t.Any], value: t.Any) -> bool:
+    """Return ``False`` for an expression and for a null of JSON."""
+    if value is None:
+        return not _is_null_a_value(column.type)
+
+    return not isinstance(value, ClauseElement)
+
+
+def _is_special(value: t.Any) -> bool:
+    """Return ``True`` for null and for an expression."""
+    return value is None or isinstance(value, ClauseElement)
+
+
+def _is_null_a_value(type_: t.Any) -> bool:
+    """Return ``True`` for a type that has a null of its own, as JSON has."""
+    is_decorated = isinstance(type_, sa.types.TypeDecorator)
+    return type_.should_evaluate_none or (is_decorated and is_json(type_))
+
+
+def _is_usual(session: type[orm.Session]) -> bool:
+    """Return ``True`` if sessions of a class write as those of SQLAlchemy do."""
+    usual = orm.Session
+    return (
+        session.add_all is usual.add_all
+        and session.delete is usual.delete
+        and session.flush is usual.flush
+    )
+
+
+def _members(model: type[t.Any]) -> set[str]:
+    """Return the names of all that a model and its bases define."""
+    return {name for base in model.__mro__[:-1] for name in vars(base)}

@@ -1,0 +1,127 @@
+"""Reads of records: one, a page, all, or their number."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..errors import NotFound
+from ..query.field import shown
+from ..query.values import cast
+from .database_errors import not_kept
+from .deep_pages import deep_page
+from .deep_pages import MIN_SKIP
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from ..query import Fields
+    from ..typing import Id
+    from .session import Reading
+    from .session import Rows
+    from .view import ResolvedCall
+
+CHUNK: t.Final = 500
+"""The number of primary keys in one statement."""
+
+
+def read_one(reading: Reading, call: ResolvedCall, id: t.Any) -> Rows:
+    """Return the row of an identifier, or none if it does not meet the query.
+
+    :param reading: The connection.
+    :param call: The call.
+    :param id: The identifier, cast.
+    """
+    return reading.rows(call.view.plans.one(call.query, call.selection, id))
+
+
+def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
+    """Return the rows of a query.
+
+    :param reading: The connection.
+    :param call: The call. The limit of its query does not count.
+    :param limit: The largest number of rows, or ``None`` for all.
+    """
+    if limit == 0:
+        return []
+
+    if call.query.skip >= MIN_SKIP and limit is not None:
+        rows = deep_page(reading, call, limit)
+
+        if rows is not None:
+            return rows
+
+    nulls = has_great_nulls(reading.dialect)
+    plan = call.view.plans.page(call.query, call.selection, limit, nulls=nulls)
+    return reading.rows(plan)
+
+
+def count(reading: Reading, call: ResolvedCall) -> int:
+    """Return the number of records that meet a query.
+
+    :param reading: The connection.
+    :param call: The call.
+    """
+    return t.cast(int, reading.rows(call.view.plans.count(call.query))[0][0])
+
+
+def read_keyed(
+    reading: Reading, call: ResolvedCall, keys: Sequence[tuple[t.Any, ...]]
+) -> Rows:
+    """Return the rows of primary keys, in their order.
+
+    :param reading: The connection.
+    :param call: The call.
+    :param keys: The keys.
+    :raises BadRequest: A record is not found by its primary key any more.
+    """
+    fields, plans = call.view.fields, call.view.plans
+    selection = call.selection.keyed(fields.primary_key)
+    length = len(fields.primary_key)
+    rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
+
+    for start in range(0, len(keys), CHUNK):
+        chunk = keys[start : start + CHUNK]
+        values = chunk if length > 1 else [key[0] for key in chunk]
+        read = reading.rows(plans.keyed(selection, values))
+        rows.update({tuple(row[-length:]): row for row in read})
+
+    try:
+        return [rows[key] for key in keys]
+    except KeyError:
+        raise not_kept(fields) from None
+
+
+def has_great_nulls(dialect: sa.Dialect) -> bool:
+    """Return ``True`` for a database where null is greater than everything else.
+
+    :param dialect: The dialect of the database.
+    """
+    return dialect.name == "postgresql"
+
+
+def identifier(fields: Fields, id: Id) -> t.Any:
+    """Return an identifier as a value of its field.
+
+    :param fields: The fields of the model.
+    :param id: The identifier.
+    :raises NotFound: The field can't have this value, so that there is no such record.
+    """
+    try:
+        value = cast(fields.id.conversion, id, in_query=False)
+    except ValueError:
+        value = None
+
+    if value is None:
+        raise not_found(id)
+
+    return value
+
+
+def not_found(id: Id) -> NotFound:
+    """Return the error for a record that is not there, or that the query leaves out.
+
+    :param id: The identifier of the record.
+    """
+    return NotFound(f"No record found for id {shown(id)}")

@@ -1,0 +1,71 @@
+"""Sources of database sessions."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+from flask import current_app
+from sqlalchemy import orm
+
+SessionSource: t.TypeAlias = Callable[[], orm.Session] | orm.sessionmaker[orm.Session]
+
+LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
+"""The modules whose sessions know their engine without any state of a request."""
+
+NO_EXTENSION = """\
+This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
+'session': a sessionmaker, a scoped_session, or a function that returns a session.\
+"""
+
+_spares: WeakKeyDictionary[
+    orm.sessionmaker[t.Any], tuple[dict[str, t.Any], orm.Session]
+] = WeakKeyDictionary()
+
+
+def session_of_app() -> orm.Session:
+    """Return the session that Flask-SQLAlchemy or Flask-SQLAlchemy-Lite has for the
+    current application.
+
+    :raises RuntimeError: The application has neither.
+    """
+    session = source_of_app()
+    return session if isinstance(session, orm.Session) else session()
+
+
+def source_of_app() -> t.Any:
+    """Return the session of the current application, or a function that returns it.
+
+    :raises RuntimeError: The application has none.
+    """
+    extension = current_app.extensions.get("sqlalchemy")
+
+    if extension is None:
+        raise RuntimeError(NO_EXTENSION)
+
+    return extension.session
+
+
+def spare_session(factory: t.Any) -> orm.Session | None:
+    """Return a session that is never used, but has the same engine and listeners as
+    those that a factory makes. ``None`` if these depend on code of the application.
+
+    :param factory: The factory.
+    """
+    if not isinstance(factory, orm.sessionmaker):
+        return None
+
+    settings, session = _spares.get(factory, ({}, None))
+
+    if session is not None and settings == factory.kw:
+        return session
+
+    methods = (factory.class_.__init__, factory.class_.get_bind)
+
+    if not all(method.__module__ in LIBRARIES for method in methods):
+        return None
+
+    spare: orm.Session = factory()
+    _spares[factory] = dict(factory.kw), spare
+    return spare

@@ -1,0 +1,204 @@
+"""Writes through instances of the model, by the unit of work of a session."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+
+import sqlalchemy as sa
+
+from ..errors import BadRequest
+from ..query.values import is_json
+from .bodies import has_constructor
+from .reads import has_great_nulls
+from .reads import identifier
+from .reads import not_found
+from .reads import read_keyed
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Id
+    from ..typing import Record
+    from .multi import Multi
+    from .session import Writing
+    from .view import ResolvedCall
+    from .view import View
+
+
+class UnitOfWork:
+    """Writes records of a model through its instances, so that its defaults,
+    validators, cascades and events apply.
+
+    :param view: The part of the model that the caller knows.
+    :param multi: The methods that take many records.
+    """
+
+    def __init__(self, view: View, multi: Multi) -> None:
+        self._fields = view.fields
+        self._multi = multi
+        self._plans = view.plans
+        self._model = view.fields.model
+        self._has_constructor = has_constructor(view.fields)
+        self._parameters = _parameters(self._model)
+
+    def create(
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        bodies: Sequence[Record],
+    ) -> list[Record]:
+        """Return new records.
+
+        :param writing: The session of the call.
+        :param call: The call.
+        :param bodies: The values of each record.
+        :raises BadRequest: A validator of the model refuses a value, or the database
+            does not keep a primary key.
+        :raises Conflict: The values contradict a record that is there.
+        """
+        instances = [self._instance(values) for values in bodies]
+        writing.session.add_all(instances)
+        writing.flush(bodies)
+        return self._read_back(writing, call, instances)
+
+    def patch(
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        id: Id,
+        values: Record,
+    ) -> list[Record]:
+        """Return the record with its new values, or all that meet the query if the
+        identifier is ``None``.
+
+        :param writing: The session of the call.
+        :param call: The call.
+        :param id: The identifier of the record, or ``None`` for many.
+        :param values: The values that change.
+        :raises NotFound: There is no such record, or it does not meet the query.
+        :raises BadRequest: A validator of the model refuses a value, or there are more
+            records than a client may write in one call.
+        """
+        instances = self._instances("patch", writing, call, id)
+
+        for instance in instances:
+            self._assign(instance, values)
+
+        writing.flush([values])
+        return self._read_back(writing, call, instances)
+
+    def remove(self, writing: Writing, call: ResolvedCall, id: Id) -> list[Record]:
+        """Return the record that is removed, or all that meet the query if the
+        identifier is ``None``.
+
+        :param writing: The session of the call.
+        :param call: The call.
+        :param id: The identifier of the record, or ``None`` for many.
+        :raises NotFound: There is no such record, or it does not meet the query.
+        :raises BadRequest: There are more records than a client may remove in one call.
+        """
+        instances = self._instances("remove", writing, call, id)
+        records = self._read_back(writing, call, instances)
+
+        for instance in instances:
+            writing.session.delete(instance)
+
+        writing.flush()
+        return records
+
+    def _instances(
+        self,
+        method: str,
+        writing: Writing,
+        call: ResolvedCall,
+        id: Id,
+    ) -> list[t.Any]:
+        """Return the instances to write, which nobody else writes until the commit."""
+        query, nulls = call.query, has_great_nulls(writing.dialect)
+
+        if id is not None:
+            value = identifier(self._fields, id)
+            plan = self._plans.instances(query, 1, id=value, nulls=nulls)
+            instances = writing.instances(plan)
+
+            if not instances:
+                raise not_found(id)
+
+            return instances
+
+        if query.limit == 0:
+            return []
+
+        bound = self._multi.limit(method, call.params)
+        # One more than that tells that there are too many.
+        limits = [query.limit, None if bound is None else bound + 1]
+        limit = min([each for each in limits if each is not None], default=None)
+        instances = writing.instances(self._plans.instances(query, limit, nulls=nulls))
+        self._multi.check(method, call.params, len(instances))
+        return instances
+
+    def _read_back(
+        self, writing: Writing, call: ResolvedCall, instances: Sequence[t.Any]
+    ) -> list[Record]:
+        """Return the records of instances, in their order, as a read returns them."""
+        identify = self._fields.mapper.primary_key_from_instance
+        keys = [tuple(identify(instance)) for instance in instances]
+
+        with writing.reading() as reading:
+            rows = read_keyed(reading, call, keys)
+
+        return call.records(rows)
+
+    def _instance(self, values: Record) -> t.Any:
+        arguments, rest = self._split(values)
+
+        try:
+            instance = self._model(**arguments)
+        except ValueError as error:
+            raise BadRequest(f"The data is not valid: {error}") from error
+
+        self._assign(instance, rest)
+        return instance
+
+    def _split(self, values: Record) -> tuple[Record, Record]:
+        """Return the values that the constructor takes, and the others."""
+        if not self._has_constructor:
+            return {}, values
+
+        if self._parameters is None:
+            return self._with_json_null(values), {}
+
+        arguments = {name: values.get(name) for name in self._parameters}
+        return arguments, {k: v for k, v in values.items() if k not in arguments}
+
+    def _assign(self, instance: t.Any, values: Record) -> None:
+        for name, value in self._with_json_null(values).items():
+            try:
+                setattr(instance, name, value)
+            except ValueError as error:
+                raise BadRequest(
+                    f"'{name}' is not valid: {error}", errors={name: str(error)}
+                ) from error
+
+    def _with_json_null(self, values: Record) -> Record:
+        # SQLAlchemy stores None in a JSON column as the JSON value null.
+        columns = self._fields.mapper.columns
+        nulls = {
+            name: sa.null()
+            for name, value in values.items()
+            if value is None and is_json(columns[name].type)
+        }
+        return {**values, **nulls} if nulls else values
+
+
+def _parameters(model: type[t.Any]) -> list[str] | None:
+    """Return the names of the arguments that a model is made with, or ``None`` if it
+    takes any.
+    """
+    parameters = inspect.signature(model).parameters.values()
+
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+
+    return [parameter.name for parameter in parameters]

@@ -1,0 +1,104 @@
+"""The part of a model that one kind of caller knows, and the calls that it makes."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..query import Fields
+from ..query import Operator
+from ..query.plans import Plans
+from ..query.plans import Selection
+from ..query.resolution import resolve
+from ..query.resolution import ResolvedQuery
+from ..query.syntax import EVERYTHING
+from ..query.syntax import Query
+from .bodies import Bodies
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..context import Params
+    from ..typing import Record
+    from .populate import Link
+    from .session import Database
+    from .session import Rows
+
+
+class View:
+    """The part of a model that clients, or the application itself, may name.
+
+    :param fields: The fields.
+    :param operators: The operators that may stand below a field, by name.
+    """
+
+    def __init__(self, fields: Fields, operators: Mapping[str, Operator]) -> None:
+        self.fields = fields
+        """The fields."""
+        self.plans = Plans(fields)
+        """The plans of reads."""
+        self.bodies = Bodies(fields)
+        """The checks of bodies."""
+        self._operators = operators
+        self._everything = ResolvedQuery(fields.selected(None))
+        self._all_fields = Selection(fields.selected(None))
+
+    def resolve(self, query: Query) -> ResolvedQuery:
+        """Return a query with its fields looked up and its values cast.
+
+        :param query: The query.
+        :raises BadRequest: The query does not fit the fields.
+        """
+        if query is EVERYTHING:
+            return self._everything
+
+        return resolve(query, self.fields, self._operators)
+
+    def selection(self, query: ResolvedQuery, links: Sequence[Link]) -> Selection:
+        """Return the columns of a query.
+
+        :param query: The query.
+        :param links: The relationships that it loads.
+        """
+        if not links and query.selected is self._all_fields.fields:
+            return self._all_fields
+
+        columns = tuple([(link.name, link.column) for link in links])
+        return Selection(query.selected, columns)
+
+
+class ResolvedCall(t.NamedTuple):
+    """A call whose query is resolved."""
+
+    view: View
+    """The part of the model that the caller knows."""
+
+    params: Params
+    """The params of the call."""
+
+    query: ResolvedQuery
+    """The query."""
+
+    links: Sequence[Link]
+    """The relationships to load."""
+
+    selection: Selection
+    """The columns to select."""
+
+    database: Database
+    """The database of the model."""
+
+    def records(self, rows: Rows) -> list[Record]:
+        """Return the records of rows, which begin with the selected columns.
+
+        :param rows: The rows.
+        """
+        names = self.selection.names
+        # Rows may have more. To say so to zip() takes a third longer.
+        records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
+
+        for index, link in enumerate(self.links, len(names)):
+            keys = [row[index] for row in rows]
+            link.fill(self.database, records, keys, self.params)
+
+        return records
