@@ -27,10 +27,7 @@ KEEP: t.Final = object()
 
 
 class Bodies:
-    """Checks the bodies of one kind of caller, and casts their values.
-
-    :param fields: The fields that the caller may name.
-    """
+    """Checks the bodies of one kind of caller, and casts their values."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -75,7 +72,6 @@ class Bodies:
         """Return the values of an update: those of the body, and null or the default
         for the fields that it leaves out.
 
-        :param body: The body.
         :param client_fields: The names in it that came from a client.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
@@ -103,7 +99,6 @@ class Bodies:
     def merged(self, body: t.Any, client_fields: Collection[str]) -> Record:
         """Return the values of a patch.
 
-        :param body: The body.
         :param client_fields: The names in it that came from a client.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
@@ -125,10 +120,7 @@ class Bodies:
 
 
 def has_constructor(fields: Fields) -> bool:
-    """Return ``True`` if a model has another constructor than that of SQLAlchemy.
-
-    :param fields: The fields of the model.
-    """
+    """Return ``True`` if a model has another constructor than that of SQLAlchemy."""
     constructor = fields.mapper.class_manager.original_init
     return not constructor.__module__.startswith("sqlalchemy.")
 

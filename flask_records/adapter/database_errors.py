@@ -104,7 +104,6 @@ def raise_translated(
     """Raise the error that a client can see for an error of the database, if there is
     one.
 
-    :param error: The error.
     :param fields: The fields that an error may name.
     :param bodies: The values that are written.
     :param client_fields: The names in the data that came from a client.

@@ -35,8 +35,6 @@ def deep_page(reading: Reading, call: ResolvedCall, limit: int) -> Rows | None:
     """Return the rows of a query that skips many, or ``None`` if they have to be read
     the usual way.
 
-    :param reading: The connection.
-    :param call: The call.
     :param limit: The largest number of rows.
     """
     query, selection, plans = call.query, call.selection, call.view.plans

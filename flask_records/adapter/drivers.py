@@ -36,8 +36,6 @@ def without_transaction(connection: sa.Connection) -> t.Any:
     """Let a connection to PostgreSQL begin no transaction, which would take a round
     trip to the server. Return the connection of its driver, whose ``autocommit`` has to
     be switched off later, or ``None``.
-
-    :param connection: The connection.
     """
     driver = t.cast("t.Any", connection.connection.dbapi_connection)
     info = getattr(driver, "info", None)
@@ -57,7 +55,6 @@ def without_transaction(connection: sa.Connection) -> t.Any:
 def begin_immediate(connection: sa.Connection) -> None:
     """Take SQLite's write lock, unless the connection has begun a transaction.
 
-    :param connection: The connection.
     :raises Unavailable: Other connections write for too long.
     """
     driver = t.cast("t.Any", connection.connection.dbapi_connection)

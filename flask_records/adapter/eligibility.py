@@ -66,10 +66,7 @@ class Reason(enum.Enum):
 
 
 class Eligibility:
-    """The reasons for or against single statements for a model.
-
-    :param fields: The fields of the model.
-    """
+    """The reasons for or against single statements for a model."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -87,8 +84,6 @@ class Eligibility:
         does the same.
 
         :param verb: The kind of the statement: ``insert``, ``update`` or ``delete``.
-        :param writing: The session of the call.
-        :param query: The query of the call.
         :param bodies: The values that are written.
         """
         return (

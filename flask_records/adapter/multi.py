@@ -59,7 +59,6 @@ class Multi:
         """Refuse a method on many records, unless it takes as many.
 
         :param method: The name of the method.
-        :param params: The params of the call.
         :param number: The number of records.
         :raises MethodNotAllowed: The method takes one record only.
         :raises BadRequest: A client may not name as many.
@@ -80,7 +79,6 @@ class Multi:
         Python, which may name any number.
 
         :param method: The name of the method.
-        :param params: The params of the call.
         """
         if params.provider is None:
             return None

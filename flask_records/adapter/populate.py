@@ -129,7 +129,6 @@ class Link:
         """Set the relationship in every record.
 
         :param database: The database that the records came from.
-        :param records: The records.
         :param keys: The value of :attr:`column` for each record.
         :param params: The params of the call that asks.
         """

@@ -1,4 +1,4 @@
-"""Reads of records: one, a page, all, or their number."""
+"""Reads of many records, and of identifiers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,9 @@ CHUNK: t.Final = 500
 """The number of primary keys in one statement."""
 
 
-def read_one(reading: Reading, call: ResolvedCall, id: t.Any) -> Rows:
-    """Return the row of an identifier, or none if it does not meet the query.
-
-    :param reading: The connection.
-    :param call: The call.
-    :param id: The identifier, cast.
-    """
-    return reading.rows(call.view.plans.one(call.query, call.selection, id))
-
-
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
     """Return the rows of a query.
 
-    :param reading: The connection.
     :param call: The call. The limit of its query does not count.
     :param limit: The largest number of rows, or ``None`` for all.
     """
@@ -57,23 +46,11 @@ def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
     return reading.rows(plan)
 
 
-def count(reading: Reading, call: ResolvedCall) -> int:
-    """Return the number of records that meet a query.
-
-    :param reading: The connection.
-    :param call: The call.
-    """
-    return t.cast(int, reading.rows(call.view.plans.count(call.query))[0][0])
-
-
 def read_keyed(
     reading: Reading, call: ResolvedCall, keys: Sequence[tuple[t.Any, ...]]
 ) -> Rows:
     """Return the rows of primary keys, in their order.
 
-    :param reading: The connection.
-    :param call: The call.
-    :param keys: The keys.
     :raises BadRequest: A record is not found by its primary key any more.
     """
     fields, plans = call.view.fields, call.view.plans
@@ -94,17 +71,13 @@ def read_keyed(
 
 
 def has_great_nulls(dialect: sa.Dialect) -> bool:
-    """Return ``True`` for a database where null is greater than everything else.
-
-    :param dialect: The dialect of the database.
-    """
+    """Return ``True`` for a database where null is greater than everything else."""
     return dialect.name == "postgresql"
 
 
 def identifier(fields: Fields, id: Id) -> t.Any:
     """Return an identifier as a value of its field.
 
-    :param fields: The fields of the model.
     :param id: The identifier.
     :raises NotFound: The field can't have this value, so that there is no such record.
     """
@@ -120,8 +93,5 @@ def identifier(fields: Fields, id: Id) -> t.Any:
 
 
 def not_found(id: Id) -> NotFound:
-    """Return the error for a record that is not there, or that the query leaves out.
-
-    :param id: The identifier of the record.
-    """
+    """Return the error for a record that is not there, or that the query leaves out."""
     return NotFound(f"No record found for id {shown(id)}")

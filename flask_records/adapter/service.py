@@ -18,11 +18,9 @@ from .eligibility import Eligibility
 from .eligibility import Reason
 from .multi import Multi
 from .populate import Populate
-from .reads import count
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
-from .reads import read_one
 from .session import Database
 from .single_statement import SingleStatement
 from .sources import session_of_app
@@ -119,10 +117,7 @@ class SQLAlchemyService:
         return f"<{type(self).__name__} {self.model.__name__}>"
 
     def fields_for(self, params: Params) -> Fields:
-        """Return the fields that a caller may name.
-
-        :param params: The params of the call.
-        """
+        """Return the fields that a caller may name."""
         return self._view(params).fields
 
     def begin(self, method: str) -> None:
@@ -170,7 +165,10 @@ class SQLAlchemyService:
             # A page that is not full tells the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
             is_counted = pagination.is_on and not is_last
-            total = count(reading, call) if is_counted else skip + len(rows)
+            total = skip + len(rows)
+
+            if is_counted:
+                total = reading.rows(call.view.plans.count(call.query))[0][0]
 
         records = call.records(rows)
 
@@ -188,7 +186,8 @@ class SQLAlchemyService:
         value = identifier(call.view.fields, id)
 
         with self._database.reading() as reading:
-            rows = read_one(reading, call, value)
+            plan = call.view.plans.one(call.query, call.selection, value)
+            rows = reading.rows(plan)
 
         return _one(call.records(rows), id)
 
@@ -261,7 +260,6 @@ class SQLAlchemyService:
         """Refuse a method on many records, unless ``multi`` allows as many.
 
         :param method: The name of the method.
-        :param params: The params of the call.
         :param number: The number of records.
         :raises MethodNotAllowed: The method takes one record only.
         :raises BadRequest: A client may not name as many.

@@ -48,7 +48,6 @@ class Database:
     """The database of a model.
 
     :param source: The source of sessions.
-    :param mapper: The mapper of the model, by which a session finds its engine.
     """
 
     def __init__(self, source: SessionSource, mapper: Mapper) -> None:
@@ -174,7 +173,6 @@ class JoinedSession:
     the application unless a service writes.
 
     :param key: The key of the session in the transaction.
-    :param session: The session.
     :param is_own: Close the session at the end.
     """
 
@@ -209,8 +207,6 @@ class JoinedSession:
     def connection(self, mapper: Mapper) -> sa.Connection:
         """Return the connection of the session. A savepoint of the session begins with
         this.
-
-        :param mapper: The mapper of the model, by which the session finds its engine.
         """
         session = self.session
         entry = self._connections.get(mapper)
@@ -259,10 +255,7 @@ class JoinedSession:
 
 
 class EngineReading:
-    """A connection that reads outside of sessions, given back at the end.
-
-    :param engine: The engine of the connection.
-    """
+    """A connection that reads outside of sessions, given back at the end."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self.dialect = engine.dialect
@@ -305,19 +298,12 @@ class EngineReading:
             raise_translated(error)
 
     def rows(self, plan: Plan) -> Rows:
-        """Return the rows of a plan.
-
-        :param plan: The plan.
-        """
+        """Return the rows of a plan."""
         return _rows(self._connection, plan)
 
 
 class SessionReading:
-    """A session that reads in its transaction.
-
-    :param joined: The session.
-    :param mapper: The mapper of the model, by which the session finds its engine.
-    """
+    """A session that reads in its transaction."""
 
     def __init__(self, joined: JoinedSession, mapper: Mapper) -> None:
         self.dialect = joined.session.get_bind(mapper).dialect
@@ -338,10 +324,7 @@ class SessionReading:
             raise_translated(error)
 
     def rows(self, plan: Plan) -> Rows:
-        """Return the rows of a plan.
-
-        :param plan: The plan.
-        """
+        """Return the rows of a plan."""
         session = self._joined.session
 
         if session.autoflush:
@@ -360,8 +343,6 @@ class Writing:
     """Writes in the session of a call. Each method raises the errors of the database as
     errors that a client can see.
 
-    :param joined: The session.
-    :param mapper: The mapper of the model, by which the session finds its engine.
     :param fields: The fields that an error may name.
     :param client_fields: The names in the data that came from a client.
     """
@@ -390,10 +371,7 @@ class Writing:
         return SessionReading(self._joined, self._mapper)
 
     def instances(self, plan: Plan) -> list[t.Any]:
-        """Return the instances that a plan loads.
-
-        :param plan: The plan.
-        """
+        """Return the instances that a plan loads."""
         statement, parameters, options = plan
 
         with self._translated():
@@ -415,7 +393,6 @@ class Writing:
         """Return the rows of a plan that writes, after all that the session has to
         write before.
 
-        :param plan: The plan.
         :param bodies: The values that are written, for errors.
         """
         with self._translated(bodies):
@@ -427,7 +404,6 @@ class Writing:
         """Return the rows of a plan that writes, or undo it alone and return ``None``
         if they are not right.
 
-        :param plan: The plan.
         :param is_right: Returns ``True`` for rows that may stay.
         :param bodies: The values that are written, for errors.
         """
@@ -461,8 +437,6 @@ def first_value(
 
     :param source: The source of sessions.
     :param model: The mapped class, by which the session finds its engine.
-    :param statement: The statement.
-    :param parameters: Its parameters.
     """
     with Transaction(), Database(source, sa.inspect(model)).reading() as reading:
         rows = reading.rows(Plan(statement, parameters))

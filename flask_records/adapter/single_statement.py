@@ -25,7 +25,6 @@ if t.TYPE_CHECKING:
 class SingleStatement:
     """Writes records of a model by single statements, where it is eligible for them.
 
-    :param view: The part of the model that the caller knows.
     :param eligibility: Decides that, and makes rows of bodies.
     """
 
@@ -42,8 +41,6 @@ class SingleStatement:
     ) -> list[Record]:
         """Return new records.
 
-        :param writing: The session of the call.
-        :param call: The call.
         :param bodies: The values of each record.
         :raises BadRequest: The database does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
@@ -62,9 +59,6 @@ class SingleStatement:
     ) -> list[Record]:
         """Return the record with its new values, or none if it does not meet the query.
 
-        :param writing: The session of the call.
-        :param call: The call.
-        :param id: The identifier of the record.
         :param values: The values that change.
         :raises Conflict: The values contradict another record.
         """
@@ -74,9 +68,6 @@ class SingleStatement:
     def remove(self, writing: Writing, call: ResolvedCall, id: Id) -> list[Record]:
         """Return the record that is removed, or none if it does not meet the query.
 
-        :param writing: The session of the call.
-        :param call: The call.
-        :param id: The identifier of the record.
         :raises Conflict: Other records refer to it.
         """
         plan = self._plans.delete(call.query, identifier(self._fields, id))

@@ -50,8 +50,6 @@ def source_of_app() -> t.Any:
 def spare_session(factory: t.Any) -> orm.Session | None:
     """Return a session that is never used, but has the same engine and listeners as
     those that a factory makes. ``None`` if these depend on code of the application.
-
-    :param factory: The factory.
     """
     if not isinstance(factory, orm.sessionmaker):
         return None

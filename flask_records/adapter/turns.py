@@ -105,8 +105,6 @@ class Turns:
 def turns_of(engine: sa.Engine) -> Turns:
     """Return the turns at the connections of an engine. A pool without a bound lets
     all callers pass at once.
-
-    :param engine: The engine.
     """
     pool = engine.pool
     # Two threads may get here at once. All have to use the same turns.

@@ -30,7 +30,6 @@ class UnitOfWork:
     """Writes records of a model through its instances, so that its defaults,
     validators, cascades and events apply.
 
-    :param view: The part of the model that the caller knows.
     :param multi: The methods that take many records.
     """
 
@@ -50,8 +49,6 @@ class UnitOfWork:
     ) -> list[Record]:
         """Return new records.
 
-        :param writing: The session of the call.
-        :param call: The call.
         :param bodies: The values of each record.
         :raises BadRequest: A validator of the model refuses a value, or the database
             does not keep a primary key.
@@ -72,8 +69,6 @@ class UnitOfWork:
         """Return the record with its new values, or all that meet the query if the
         identifier is ``None``.
 
-        :param writing: The session of the call.
-        :param call: The call.
         :param id: The identifier of the record, or ``None`` for many.
         :param values: The values that change.
         :raises NotFound: There is no such record, or it does not meet the query.
@@ -92,8 +87,6 @@ class UnitOfWork:
         """Return the record that is removed, or all that meet the query if the
         identifier is ``None``.
 
-        :param writing: The session of the call.
-        :param call: The call.
         :param id: The identifier of the record, or ``None`` for many.
         :raises NotFound: There is no such record, or it does not meet the query.
         :raises BadRequest: There are more records than a client may remove in one call.

@@ -28,7 +28,6 @@ if t.TYPE_CHECKING:
 class View:
     """The part of a model that clients, or the application itself, may name.
 
-    :param fields: The fields.
     :param operators: The operators that may stand below a field, by name.
     """
 
@@ -46,7 +45,6 @@ class View:
     def resolve(self, query: Query) -> ResolvedQuery:
         """Return a query with its fields looked up and its values cast.
 
-        :param query: The query.
         :raises BadRequest: The query does not fit the fields.
         """
         if query is EVERYTHING:
@@ -57,7 +55,6 @@ class View:
     def selection(self, query: ResolvedQuery, links: Sequence[Link]) -> Selection:
         """Return the columns of a query.
 
-        :param query: The query.
         :param links: The relationships that it loads.
         """
         if not links and query.selected is self._all_fields.fields:
@@ -89,10 +86,7 @@ class ResolvedCall(t.NamedTuple):
     """The database of the model."""
 
     def records(self, rows: Rows) -> list[Record]:
-        """Return the records of rows, which begin with the selected columns.
-
-        :param rows: The rows.
-        """
+        """Return the records of rows, which begin with the selected columns."""
         names = self.selection.names
         # Rows may have more. To say so to zip() takes a third longer.
         records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905

@@ -163,16 +163,10 @@ def current_bounds() -> Bounds:
 
 
 def is_positive(value: t.Any) -> bool:
-    """Return ``True`` if a value of a setting is a positive integer.
-
-    :param value: The value.
-    """
+    """Return ``True`` if a value of a setting is a positive integer."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def shortened(text: str) -> str:
-    """Return the start of a text that a client sent, for an error.
-
-    :param text: The text.
-    """
+    """Return the start of a text that a client sent, for an error."""
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."

@@ -125,10 +125,7 @@ def _contains_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any)
 
 
 class Returned(FunctionElement[t.Any]):
-    """A column of floats in the ``RETURNING`` of a write.
-
-    :param column: The column.
-    """
+    """A column of floats in the ``RETURNING`` of a write."""
 
     inherit_cache = True
 
@@ -154,8 +151,6 @@ def add_functions(connection: sa.Connection) -> None:
     """Add the functions that these expressions call to a connection to SQLite, whose
     own lower() knows the letters of ASCII only, and whose json() keeps the order of
     names. Nothing is done for other databases.
-
-    :param connection: The connection.
     """
     if connection.dialect.name != "sqlite" or HAS_FUNCTIONS in connection.info:
         return

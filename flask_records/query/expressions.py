@@ -31,7 +31,6 @@ def conditions(
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
 
-    :param query: The query.
     :param columns: The column of each field, by its name. The attributes of the model
         by default.
     """

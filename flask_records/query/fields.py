@@ -156,7 +156,6 @@ class Fields:
         """Return the values of a body by field, and the problems of the others by
         field. After :data:`.MAX_ERRORS` problems, the rest is not looked at.
 
-        :param data: The body.
         :param sent: The names in it that came from a client. None by default.
         :param skip: Fields to ignore.
         :param new: ``True`` for the body of a new record, where null asks for the

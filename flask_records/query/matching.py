@@ -139,7 +139,6 @@ class _Shape:
         """Return a test of records with some values.
 
         :param values: The values, not yet cast.
-        :param records: The records.
         """
         test = self._test
         cast_values = [
@@ -212,10 +211,7 @@ class _Split:
 
 
 class CastRecord(dict["Field", t.Any]):
-    """The values of a record by field, each of which is cast on its first use.
-
-    :param record: The record.
-    """
+    """The values of a record by field, each of which is cast on its first use."""
 
     def __init__(self, record: t.Any) -> None:
         super().__init__()

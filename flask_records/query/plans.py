@@ -171,10 +171,7 @@ class StatementCache:
 
 
 class Plans:
-    """Plans of the reads of one kind of caller.
-
-    :param fields: The fields that the caller may name.
-    """
+    """Plans of the reads of one kind of caller."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -188,10 +185,6 @@ class Plans:
     def one(self, query: ResolvedQuery, selection: Selection, id: t.Any) -> Plan:
         """Return the plan that reads the record of an identifier, if the record meets
         the query.
-
-        :param query: The query.
-        :param selection: The columns.
-        :param id: The identifier, cast.
         """
         statement = self._cache.get(
             ("one", selection.key),
@@ -212,7 +205,6 @@ class Plans:
         """Return the plan that reads the records of a query.
 
         :param query: The query. Its limit does not count.
-        :param selection: The columns.
         :param limit: The largest number of records, or ``None`` for all.
         :param nulls: As for :func:`.expressions.order`.
         """
@@ -233,7 +225,6 @@ class Plans:
         order. The sort fields follow the columns of the selection.
 
         :param query: The query. Its limit and skip do not count.
-        :param selection: The columns.
         :param limit: The largest number of records.
         :param skip: The number of records before them.
         """
@@ -246,17 +237,13 @@ class Plans:
         return self._plan(query, statement, {LIMIT: limit, SKIP: skip})
 
     def count(self, query: ResolvedQuery) -> Plan:
-        """Return the plan that counts the records of a query.
-
-        :param query: The query.
-        """
+        """Return the plan that counts the records of a query."""
         statement = self._cache.get(("count",), lambda: self._count(query), query=query)
         return self._plan(query, statement, {})
 
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records by their primary keys.
 
-        :param selection: The columns.
         :param keys: The keys: values, or tuples if the key has several columns.
         """
         key = ("keyed", selection.key)

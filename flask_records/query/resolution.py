@@ -127,8 +127,6 @@ def resolve(
 ) -> ResolvedQuery:
     """Look up the fields of a query, and cast its values.
 
-    :param query: The query.
-    :param fields: The fields that the caller may name.
     :param operators: The operators that may stand below a field, by name.
     :raises BadRequest: A field is unknown or has no order, or a value is not of its
         type.

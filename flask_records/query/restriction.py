@@ -14,7 +14,6 @@ if t.TYPE_CHECKING:
 def restrict(params: Params, condition: Record) -> None:
     """Let a call reach only records that meet a condition, besides its query.
 
-    :param params: The params of the call.
     :param condition: A query of fields, ``$or`` and ``$and``. The fields may be hidden.
     """
     params.query = _both(params.query, _trusted(condition))

@@ -132,7 +132,6 @@ def items_of(value: t.Any) -> list[t.Any] | None:
 def unknown(name: str, place: t.Any) -> BadRequest:
     """Return the error for a name with a dollar sign that is not understood.
 
-    :param name: The name.
     :param place: The object that it stands in.
     """
     return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)

@@ -24,10 +24,7 @@ if t.TYPE_CHECKING:
 
 
 class WritePlans:
-    """Plans of the writes of one kind of caller, for a model that is one table.
-
-    :param fields: The fields that the caller may name.
-    """
+    """Plans of the writes of one kind of caller, for a model that is one table."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -63,8 +60,6 @@ class WritePlans:
         """Return the plan that updates the record of an identifier, if it meets the
         query.
 
-        :param query: The query.
-        :param id: The identifier, cast.
         :param values: The new values by the names of their fields.
         """
         names = tuple(values)
@@ -80,9 +75,6 @@ class WritePlans:
     def delete(self, query: ResolvedQuery, id: t.Any) -> Plan:
         """Return the plan that deletes the record of an identifier, if it meets the
         query.
-
-        :param query: The query.
-        :param id: The identifier, cast.
         """
         statement = self._cache.get(
             ("delete", query.selected),
