@@ -348,7 +348,7 @@ def test_a_session_that_a_call_has_made_is_closed(url):
     records.init_app(app)
 
     app.test_client().post("/notes", json={"text": "a"})
-    app.test_client().get("/notes")
+    app.test_client().post("/notes", json={"text": "b"})
 
     assert len(set(closed)) == 2
     engine.dispose()

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from flask_records.query.statements import MAX_WEIGHT
+from flask_records.query.translator import MAX_TERMS
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.hybrid import hybrid_property
@@ -35,8 +37,6 @@ from flask_records.query import Translator
 from flask_records.query.operators import Bound
 from flask_records.query.operators import operators_of
 from flask_records.query.operators import syntax_of
-from flask_records.query.statements import MAX_WEIGHT
-from flask_records.query.translator import MAX_TERMS
 
 from .conftest import served
 
