@@ -25,8 +25,8 @@ OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 def format_json(context: HookContext) -> Response:
-    """Return what the client is sent as JSON: the default formatter. See sections 1 of
-    the wire format and 4.3.11 of the specification.
+    """Return what the client is sent as JSON: the default formatter. See section
+    4.3.11 of the specification.
 
     Nothing, that is ``None``, ``False``, ``0`` and the empty text, is a 204.
 
