@@ -250,7 +250,7 @@ def test_custom_method_does_not_replace_what_connections_need(records, tmp_path,
 
     records.add("it", service, public=True, methods=[name])
 
-    with pytest.raises(RuntimeError, match=f"'{name}' is no name for a custom method"):
+    with pytest.raises(RuntimeError, match=f"'{name}' can't be a custom method"):
         with live(records, tmp_path):
             pass
 

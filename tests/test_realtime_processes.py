@@ -27,7 +27,7 @@ from .realtime_clients import Socket
 from .test_gunicorn import call
 from .test_gunicorn import connected
 
-AWAY = "Redis is away"
+AWAY = "Redis is not available"
 
 UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
 """The commands of Redis that name nothing at first."""
@@ -299,7 +299,7 @@ def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
     assert warnings == 2
     assert is_back == [True, True]
     assert len(lines_with(own_server, AWAY)) == 2
-    assert len(lines_with(own_server, "Redis is back")) == 2
+    assert len(lines_with(own_server, "Redis is available again")) == 2
     assert lines_with(own_server, "Traceback") == []
 
 

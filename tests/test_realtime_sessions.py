@@ -312,13 +312,13 @@ def test_server_without_websockets_says_so(records, tmp_path, environ, text):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("max_connections_per_address", 0, "is not a whole number from 1"),
-        ("max_connections_per_address", "5", "is not a whole number from 1"),
-        ("max_connections", None, "is not a whole number from 1"),
-        ("transports", [], "is not a list of 'polling' and 'websocket'"),
-        ("transports", "websocket", "is not a list of 'polling' and 'websocket'"),
-        ("transports", ["sse"], "is not a list of 'polling' and 'websocket'"),
-        ("transports", [[]], "is not a list of 'polling' and 'websocket'"),
+        ("max_connections_per_address", 0, "must be a positive integer"),
+        ("max_connections_per_address", "5", "must be a positive integer"),
+        ("max_connections", None, "must be a positive integer"),
+        ("transports", [], "must be a list of 'polling' and 'websocket'"),
+        ("transports", "websocket", "must be a list of 'polling' and 'websocket'"),
+        ("transports", ["sse"], "must be a list of 'polling' and 'websocket'"),
+        ("transports", [[]], "must be a list of 'polling' and 'websocket'"),
     ],
 )
 def test_wrong_setting_is_refused(records, tmp_path, name, value, message):

@@ -1,4 +1,4 @@
-"""Who gets an event."""
+"""The connections that get an event."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 ANONYMOUS: t.Final = "anonymous"
-"""The channel of the connections that nobody has logged in with."""
+"""The channel of connections without a login."""
 
 AUTHENTICATED: t.Final = "authenticated"
-"""The channel of those that somebody has."""
+"""The channel of connections with a login."""
 
 
 class Audience:
-    """Decides who gets an event: whom it is published to, and who may see the record.
+    """Selects the connections that an event is published to and that may see the
+    record.
 
     :param records: The extension with the services.
     :param connections: The connections of this worker.
@@ -44,8 +45,8 @@ class Audience:
         self._connections = connections
 
     def channels(self, event: Event) -> set[str]:
-        """Return the channels that an event is published to: by the function of the
-        service, of all services, or those who have logged in.
+        """Return the channels that an event is published to: those that the publisher
+        of the service names, or of the extension, or else ``authenticated``.
 
         :param event: The event.
         """
@@ -62,21 +63,22 @@ class Audience:
             return {AUTHENTICATED} if is_read or service.public else set()
 
         try:
-            named = publisher(event.name, event.record, event.context)
-            channels = {named} if isinstance(named, str) else set(named or ())
+            names = publisher(event.name, event.record, event.context)
+            channels = {names} if isinstance(names, str) else set(names or ())
+            # This raises if a name is not text.
             ", ".join(channels)
         except Exception:
-            # The call is committed. Who should have it is not known.
+            # The call is committed, so that it cannot fail any more.
             logger.exception("Publishing '%s %s' failed.", service.path, event.name)
             return set()
 
         return channels
 
     def recipients(self, messages: Sequence[Record]) -> list[list[Connection]]:
-        """Return the connections of this worker that get each of some events. A
-        ``readable`` rule is asked once for each user.
+        """Return, for each event, the connections of this worker that get it. A
+        ``readable`` rule is called once for each user.
 
-        :param messages: The events of one transaction, as workers tell them each other.
+        :param messages: The messages of one transaction's events.
         """
         recipients: list[list[Connection]] = [[] for _ in messages]
         indices_of = defaultdict(list)
@@ -89,10 +91,9 @@ class Audience:
             service = self._records.services.get(path)
 
             if service is not None:
-                some = [messages[index] for index in indices]
-                found = self._recipients(service, some)
+                selected = self._recipients(service, [messages[i] for i in indices])
 
-                for index, connections in zip(indices, found, strict=True):
+                for index, connections in zip(indices, selected, strict=True):
                     recipients[index] = connections
 
         return recipients
@@ -100,7 +101,7 @@ class Audience:
     def _recipients(
         self, service: Service, messages: Sequence[Record]
     ) -> list[list[Connection]]:
-        """Return the connections that get each of some events of a service."""
+        """Return, for each event of one service, the connections that get it."""
         published = [frozenset(message["channels"]) for message in messages]
         channels = frozenset().union(*published)
         stored = [message.get("stored", message["record"]) for message in messages]
@@ -127,7 +128,7 @@ class Audience:
         ]
 
     def _may_read(self, service: Service, login: Params | None) -> bool:
-        """Return whether a user could ask the service for records."""
+        """Return whether the service accepts the login of a user."""
         if login is None:
             return False
 

@@ -1,4 +1,4 @@
-"""What carries events from one worker to the others."""
+"""The bus that carries events from one worker to the others."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ Handler: t.TypeAlias = Callable[[Sequence[Record]], None]
 logger = logging.getLogger(__package__)
 
 LOCKS: t.Final = 64
-"""How many locks the records share."""
+"""The number of locks that all records share."""
 
 LOCK_TIMEOUT: t.Final = 2
-"""How many seconds an event waits for the one before it, and for Redis."""
+"""The seconds that an event waits for the previous one, and for Redis."""
 
 LOCK_LIFETIME: t.Final = 5
-"""How many seconds a worker that was killed keeps a lock of Redis."""
+"""The seconds after which Redis frees the lock of a worker that was killed."""
 
 LOCK_PAUSE: t.Final = 0.002
-"""How many seconds pass until a lock of Redis is tried again."""
+"""The seconds between two attempts to take a lock of Redis."""
 
 RETRY_PAUSE: t.Final = 0.5
-"""How many seconds pass until Redis is tried again."""
+"""The seconds between two attempts to reach Redis."""
 
 MAX_HANDLED: t.Final = 1000
-"""How many messages are known to have been handled."""
+"""The number of handled messages that a worker remembers."""
 
 MAX_MESSAGE: t.Final = 1024 * 1024
-"""How many bytes a message of several events has at most. Redis cuts a worker off that
-does not read some megabytes in time.
+"""The maximum size in bytes of a message of several events. Redis disconnects a worker
+that leaves too many megabytes unread.
 """
 
 UNLOCK: t.Final = """\
@@ -57,7 +57,7 @@ if redis.call("get", KEYS[1]) == ARGV[1] then
 end
 return 0
 """
-"""Deletes a lock if it is still ours."""
+"""Deletes a lock if this worker still holds it."""
 
 
 class Bus:
@@ -71,20 +71,20 @@ class Bus:
         self._locks = [threading.RLock() for _ in range(LOCKS)]
 
     def start(self) -> None:
-        """Listen to the other workers from now on."""
+        """Begin to receive messages of other workers."""
 
     def publish(self, messages: Sequence[Record]) -> None:
-        """Hand the messages of a transaction to all workers.
+        """Send the messages of a transaction to all workers.
 
-        :param messages: What JSON can hold.
+        :param messages: The messages, which must be JSON.
         """
         self._handle(messages)
 
     def lock(self, key: str) -> tuple[str, AbstractContextManager[t.Any]]:
-        """Return the lock of a record, and its name. Who holds it until the event of a
-        write has left knows that events of the record leave in the order of the writes.
+        """Return the name and the lock of a record. Held from a write until its event
+        has left, it keeps the events of the record in the order of the writes.
 
-        :param key: What the record is known by.
+        :param key: The key of the record.
         """
         number = zlib.crc32(key.encode()) % LOCKS
         return f"events {number:02}", self._locked(number)
@@ -92,29 +92,30 @@ class Bus:
     @contextmanager
     def _locked(self, number: int) -> Iterator[None]:
         lock = self._locks[number]
-        is_ours = lock.acquire(timeout=LOCK_TIMEOUT)
+        is_acquired = lock.acquire(timeout=LOCK_TIMEOUT)
 
-        if not is_ours:
-            logger.warning("An event has waited too long for the one before it.")
+        if not is_acquired:
+            logger.warning("An event waited too long for the previous one.")
 
         try:
-            with self._locked_elsewhere(number):
+            with self._locked_for_all(number):
                 yield
         finally:
-            if is_ours:
+            if is_acquired:
                 lock.release()
 
-    def _locked_elsewhere(self, number: int) -> AbstractContextManager[t.Any]:
+    def _locked_for_all(self, number: int) -> AbstractContextManager[t.Any]:
+        """Return a lock that other workers respect."""
         return nullcontext()
 
 
 class RedisBus(Bus):
-    """Hands messages to all workers that listen to a channel of Redis. While Redis is
-    away, the connections of this worker get theirs, and no call waits for Redis.
+    """Sends messages to all workers through a channel of Redis. While Redis is not
+    available, messages reach the connections of this worker, and no call waits.
 
     :param handle: Handles the messages of a transaction.
     :param url: The URL of the Redis server.
-    :param channel: The name of the channel. Those of the locks begin with it.
+    :param channel: The name of the channel, and the prefix of the names of locks.
     """
 
     def __init__(self, handle: Handler, url: str, channel: str) -> None:
@@ -126,19 +127,19 @@ class RedisBus(Bus):
         )
         self._error = redis.RedisError
         self._channel = channel
-        self._own = uuid.uuid4().hex
-        self._is_away = False
+        self._id = uuid.uuid4().hex
+        self._is_available = True
         self._is_listening = False
         self._numbers = itertools.count()
         self._handled: OrderedDict[int, None] = OrderedDict()
-        self._lost: dict[str, str] = {}
+        self._uncertain: dict[str, str] = {}
         self._held = threading.local()
         self._state = threading.Lock()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen to the other workers from now on."""
+        """Begin to receive messages of other workers."""
         with self._starting:
             if self._thread is None:
                 ready = threading.Event()
@@ -149,34 +150,34 @@ class RedisBus(Bus):
                 ready.wait(LOCK_TIMEOUT)
 
     def publish(self, messages: Sequence[Record]) -> None:
-        """Hand the messages of a transaction to all workers.
+        """Send the messages of a transaction to all workers.
 
-        :param messages: What JSON can hold.
+        :param messages: The messages, which must be JSON.
         """
         for part in _parts(messages):
             self._publish(part)
 
     def _publish(self, messages: Sequence[bytes]) -> None:
         number = next(self._numbers)
-        head = f'{{"from":"{self._own}","number":{number},"messages":['
+        head = f'{{"from":"{self._id}","number":{number},"messages":['
         text = b"".join([head.encode(), b",".join(messages), b"]}"])
 
-        # What comes back from Redis is in the order of all workers.
-        if self._is_away or not self._is_listening:
-            self._handle_here(number, text)
+        # Messages that come back from Redis are in the same order for all workers.
+        if not self._is_available or not self._is_listening:
+            self._handle_own(number, text)
 
-        if self._is_away:
+        if not self._is_available:
             return
 
         try:
             self._redis.publish(self._channel, text)
         except self._error as error:
-            self._tell_away(error)
-            self._handle_here(number, text)
+            self._set_unavailable(error)
+            self._handle_own(number, text)
 
-    def _handle_here(self, number: int, text: bytes) -> None:
-        """Handle messages of this worker that do not come back from Redis, or are not
-        to count if they do.
+    def _handle_own(self, number: int, text: bytes) -> None:
+        """Handle messages of this worker once, whether they come back from Redis or
+        not.
         """
         with self._state:
             if number in self._handled:
@@ -190,17 +191,17 @@ class RedisBus(Bus):
         self._handle(json.loads(text)["messages"])
 
     @contextmanager
-    def _locked_elsewhere(self, number: int) -> Iterator[None]:
+    def _locked_for_all(self, number: int) -> Iterator[None]:
         held = self._held.__dict__.setdefault("numbers", set())
 
-        # A receiver of an event may cause another one of the same record.
+        # A receiver of an event may write the same record.
         if number in held:
             yield
             return
 
         name = f"{self._channel}:{number}"
         token = uuid.uuid4().hex
-        is_ours = self._lock(name, token)
+        is_acquired = self._acquire(name, token)
         held.add(number)
 
         try:
@@ -208,43 +209,43 @@ class RedisBus(Bus):
         finally:
             held.discard(number)
 
-            if is_ours:
-                self._unlock(name, token)
+            if is_acquired:
+                self._release(name, token)
 
-    def _lock(self, name: str, token: str) -> bool:
-        """Return whether a lock could be taken in time."""
+    def _acquire(self, name: str, token: str) -> bool:
+        """Take a lock, and return whether that succeeded in time."""
         deadline = time.monotonic() + LOCK_TIMEOUT
         lifetime = LOCK_LIFETIME * 1000
 
-        while not self._is_away and time.monotonic() < deadline:
+        while self._is_available and time.monotonic() < deadline:
             try:
                 if self._redis.set(name, token, nx=True, px=lifetime):
                     return True
             except self._error as error:
-                self._lose(name, token, error)
+                self._release_later(name, token, error)
                 return False
 
             time.sleep(LOCK_PAUSE)
 
         return False
 
-    def _unlock(self, name: str, token: str) -> None:
+    def _release(self, name: str, token: str) -> None:
         with self._state:
-            if self._is_away:
-                self._lost[token] = name
+            if not self._is_available:
+                self._uncertain[token] = name
                 return
 
         try:
             self._redis.eval(UNLOCK, 1, name, token)
         except self._error as error:
-            self._lose(name, token, error)
+            self._release_later(name, token, error)
 
-    def _lose(self, name: str, token: str, error: Exception) -> None:
-        """Remember a lock that may be ours. Redis may carry out later what it did not
-        answer in time.
+    def _release_later(self, name: str, token: str, error: Exception) -> None:
+        """Release a lock once Redis is available. This worker may hold it: Redis may
+        run a command after its timeout.
         """
-        self._lost[token] = name
-        self._tell_away(error)
+        self._uncertain[token] = name
+        self._set_unavailable(error)
 
     def _listen(self, ready: threading.Event) -> None:
         while True:
@@ -252,7 +253,7 @@ class RedisBus(Bus):
                 self._receive(ready)
             except (self._error, OSError) as error:
                 self._is_listening = False
-                self._tell_away(error)
+                self._set_unavailable(error)
                 time.sleep(RETRY_PAUSE)
 
     def _receive(self, ready: threading.Event) -> None:
@@ -260,51 +261,50 @@ class RedisBus(Bus):
             subscription.subscribe(self._channel)
 
             while True:
-                received = subscription.get_message(timeout=1)
-
-                if received is None:
-                    continue
+                received = subscription.get_message(timeout=1) or {"type": None}
 
                 if received["type"] == "subscribe":
                     self._is_listening = True
                     ready.set()
                 elif received["type"] == "message":
-                    self._take(received["data"])
+                    self._handle_received(received["data"])
 
-    def _take(self, text: bytes) -> None:
+    def _handle_received(self, text: bytes) -> None:
         try:
-            told = json.loads(text)
+            received = json.loads(text)
 
-            if told["from"] != self._own:
-                self._handle(told["messages"])
+            if received["from"] != self._id:
+                self._handle(received["messages"])
             else:
-                self._handle_here(told["number"], text)
+                self._handle_own(received["number"], text)
         except Exception:
-            # The next message is another one.
-            logger.exception("A message of another worker could not be handled.")
+            # The next message may be valid.
+            logger.exception("A message from Redis could not be handled.")
 
-    def _tell_away(self, error: Exception) -> None:
+    def _set_unavailable(self, error: Exception) -> None:
         with self._state:
-            was_away, self._is_away = self._is_away, True
+            was_available, self._is_available = self._is_available, False
 
-        if not was_away:
-            logger.warning("Events reach this worker alone, Redis is away: %s", error)
+        if was_available:
+            logger.warning(
+                "Redis is not available. Events reach only this worker: %s", error
+            )
             threading.Thread(target=self._wait_for_redis, daemon=True).start()
 
     def _wait_for_redis(self) -> None:
-        while not self._answers():
+        while not self._is_reachable():
             time.sleep(RETRY_PAUSE)
 
         with self._state:
-            self._is_away = False
+            self._is_available = True
 
-        logger.warning("Redis is back: events reach all workers again.")
+        logger.warning("Redis is available again. Events reach all workers.")
 
-        for token, name in list(self._lost.items()):
-            del self._lost[token]
-            self._unlock(name, token)
+        for token, name in list(self._uncertain.items()):
+            del self._uncertain[token]
+            self._release(name, token)
 
-    def _answers(self) -> bool:
+    def _is_reachable(self) -> bool:
         try:
             return bool(self._redis.ping())
         except (self._error, OSError):
@@ -312,7 +312,7 @@ class RedisBus(Bus):
 
 
 def _parts(messages: Sequence[Record]) -> Iterator[list[bytes]]:
-    """Yield the messages as JSON, in lists that are not too large for Redis."""
+    """Yield lists of the messages as JSON, none of them too large for Redis."""
     part: list[bytes] = []
     size = 0
 

@@ -1,4 +1,4 @@
-"""From a message of a client to a call, and from its context to an answer."""
+"""The calls that the messages of clients make."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ARGUMENTS: t.Final = {
     "patch": ("id", "data"),
     "remove": ("id",),
 }
-"""What a message has between the path and the query. A custom method has data."""
+"""The arguments between the path and the query. A custom method has data."""
 
 
 def answer(
@@ -44,10 +44,10 @@ def answer(
     method: str,
     message: Message,
 ) -> Record | tuple[None, t.Any]:
-    """Return the answer to a message: an error, or nothing and the result.
+    """Return the answer to a message: an error, or ``None`` and the result.
 
     :param records: The extension with the services.
-    :param connection: Where the message came from.
+    :param connection: The connection that the message came from.
     :param method: The name of the method.
     :param message: The path, the arguments of the method, and the query.
     """
@@ -65,7 +65,7 @@ def answer(
     except Exception as error:
         return _refusal(error, method, message)
 
-    # Bytes would be sent as something else than text.
+    # Socket.IO would send bytes as binary data.
     return None, json.loads(dumps(context.sent))
 
 
@@ -78,36 +78,36 @@ def _context(
     path, *arguments = message or (None,)
     service, route = _service(records, path)
     names = ARGUMENTS.get(method, ("data",))
-    given = dict(zip(names, arguments, strict=False))
+    values = dict(zip(names, arguments, strict=False))
     query = arguments[len(names)] if len(arguments) > len(names) else None
 
-    # An empty list is what some clients make of an empty query.
+    # Some clients send an empty query as an empty list.
     if query not in (None, []) and not isinstance(query, dict):
         raise BadRequest("The query is not an object.")
 
     current_bounds().check_query(query or {})
 
-    if "id" in names and "id" not in given:
+    if "id" in names and "id" not in values:
         raise BadRequest(f"id for '{method}' can not be undefined")
 
-    if "data" in names and not isinstance(given.get("data"), (dict, list)):
+    if "data" in names and not isinstance(values.get("data"), (dict, list)):
         raise BadRequest(f"First parameter for '{method}' must be an object")
 
     params = connection.params(query or {})
     params.route = route
-    return HookContext(service, method, params, given.get("id"), given.get("data"))
+    return HookContext(service, method, params, values.get("id"), values.get("data"))
 
 
 def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:
     if not isinstance(path, str):
         raise NotFound("Invalid service path")
 
-    found, route = service_at(path)
+    service_path, route = service_at(path)
 
-    if found not in records.services:
+    if service_path not in records.services:
         raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
 
-    return records.services[found], route
+    return records.services[service_path], route
 
 
 def _refusal(error: Exception, method: str, message: Message) -> Record:

@@ -21,28 +21,28 @@ PROVIDER: t.Final = "socketio"
 
 @dataclass(eq=False)
 class Connection:
-    """A client that stays connected, and who has logged in with it."""
+    """A client that stays connected, with its login and its channels."""
 
     id: str
-    """What Socket.IO knows it by."""
+    """The id of the session of Socket.IO."""
 
     headers: Headers
-    """The headers of the request that it began with."""
+    """The headers of the first request."""
 
     calls_per_second: int
-    """How many calls it can make in a second."""
+    """The maximum number of calls in a second. Twice as many at once."""
 
     channels: set[str] = field(default_factory=set)
-    """The names of the channels that it is in."""
+    """The names of the channels that it has joined."""
 
     authentication: Record | None = None
-    """What it logs in with at each call."""
+    """The credentials of each of its calls."""
 
     login: Params = field(default_factory=Params)
-    """What was found out about who has logged in."""
+    """The params of the last check of the credentials, with the user."""
 
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
-    """What is held while the login changes."""
+    """Held while the login changes."""
 
     _allowance: float = 0
     _counted: float = field(default_factory=time.monotonic)
@@ -52,34 +52,34 @@ class Connection:
 
     @property
     def user(self) -> t.Any:
-        """The user that has logged in, or ``None``."""
+        """The user who has logged in, or ``None``."""
         return self.login.user
 
     @property
     def is_logged_in(self) -> bool:
-        """Whether a login is valid."""
+        """``True`` if there is a login that is valid."""
         return self.login.authenticated and not self.is_expired
 
     @property
     def is_expired(self) -> bool:
-        """Whether the token of the login has expired."""
+        """``True`` if the token of the login has expired."""
         return bool(time.time() >= self.payload.get("exp", float("inf")))
 
     @property
     def payload(self) -> Record:
-        """What the token of the login says, if there is one."""
+        """The payload of the login's token, or an empty one."""
         return (self.login.authentication or {}).get("payload") or {}
 
     def join(self, *channels: str) -> None:
-        """Get the events that are published to channels from now on.
+        """Join channels, to get the events that are published to them.
 
         :param channels: Their names.
         """
-        # A new set, since another thread may look at the old one.
+        # A new set, because another thread may read the old one.
         self.channels = self.channels | set(channels)
 
     def leave(self, *channels: str) -> None:
-        """Get no more events of channels.
+        """Leave channels.
 
         :param channels: Their names.
         """
@@ -90,19 +90,19 @@ class Connection:
 
         :param query: The query.
         """
-        known = None if self.authentication is None else dict(self.authentication)
+        credentials = self.authentication
         return Params(
             query,
             provider=PROVIDER,
             headers=self.headers,
-            authentication=known,
+            authentication=None if credentials is None else dict(credentials),
             connection=self,
         )
 
     def count_call(self) -> None:
         """Count a call.
 
-        :raises TooManyRequests: There were too many.
+        :raises TooManyRequests: There were too many calls.
         """
         now = time.monotonic()
         gained = (now - self._counted) * self.calls_per_second

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import typing as t
 
@@ -12,9 +11,10 @@ from engineio import packet
 
 from ..authentication.limits import network_of
 from .gate import Gate
+from .gate import Place
 from .hosting import socket_of
 from .session import Session
-from .session import TOO_MANY
+from .watcher import Watcher
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,6 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse
     from _typeshed.wsgi import WSGIEnvironment
 
-    from .gate import Place
     from .session import Answer
     from .settings import Settings
 
@@ -32,17 +31,23 @@ logger = logging.getLogger(__package__)
 NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
 """The header that stops browsers from guessing another ``Content-Type``."""
 
-LOOK_INTERVAL: t.Final = 1
-"""How many seconds pass until sessions are looked at again."""
+TOO_MANY: t.Final = {
+    "status": "503 SERVICE UNAVAILABLE",
+    "headers": [("Content-Type", "text/plain"), ("Retry-After", "10")],
+    "response": b"Too many connections. Try again later.",
+}
+
+CHECK_INTERVAL: t.Final = 1
+"""The seconds between two checks of the sessions."""
 
 
 class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
-    """Holds the sessions of clients that poll or have a WebSocket, and ends those of
-    clients that do not answer.
+    """Holds the sessions of clients that poll or have a WebSocket, and ends sessions
+    whose clients do not answer.
 
     :param settings: The settings of the application.
     :param has_joined: Returns whether a session is connected to Socket.IO.
-    :param options: What Engine.IO takes.
+    :param options: The options of Engine.IO.
     """
 
     def __init__(
@@ -56,13 +61,13 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
             async_handlers=False,
             **options,
         )
-        self.gate = Gate(settings.max_connections, settings.max_connections_per_address)
-        """Counts the connections."""
+        self._gate = Gate(
+            settings.max_connections, settings.max_connections_per_address
+        )
         self.has_joined = has_joined
         """Returns whether a session is connected to Socket.IO."""
         self._settings = settings
-        self._watching = threading.Lock()
-        self._is_watching = False
+        self._watcher = Watcher(lambda: self.sockets, self._check, CHECK_INTERVAL)
         self._has_warned = False
 
     def handle_request(
@@ -79,46 +84,53 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
         return t.cast("Iterable[bytes]", super().handle_request(environ, start))
 
-    def refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
-        """Return why a client cannot connect by a transport, or ``None`` if it can.
+    def enter(
+        self, environ: WSGIEnvironment, transport: str
+    ) -> Place | dict[str, t.Any]:
+        """Return a place for a connection, or an answer that refuses it.
 
-        :param environ: The request.
-        :param transport: The name of the transport.
+        :param environ: The first request of the connection.
+        :param transport: The name of its transport.
         """
+        refusal = self._refusal(environ, transport)
+
+        if refusal is not None:
+            return t.cast("dict[str, t.Any]", self._bad_request(refusal))
+
+        address = network_of(environ.get("REMOTE_ADDR") or "unknown")
+        return self._gate.enter(address) or TOO_MANY
+
+    def _refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
+        """Return the reason to refuse a transport, or ``None`` to accept it."""
         if not environ.get("wsgi.multithread") and self.async_mode == "threading":
             return "This server answers one request at a time. It holds no connections."
+
+        allowed = self._settings.transports
 
         if transport == "websocket":
             if socket_of(environ) is None:
                 return "This server has no WebSockets for WSGI applications."
-
-            return self._refusal_of(transport)
-
-        has_others = environ.get("wsgi.multiprocess") or self._settings.message_queue
-
-        if self._settings.transports is None and has_others:
-            self._warn_of_polling()
+        elif allowed is None and self._has_other_workers(environ):
+            self._warn_about_polling()
             return "Polling is not available. Connect with transports: ['websocket']."
 
-        return self._refusal_of(transport)
+        if allowed is not None and transport not in allowed:
+            return f"Connect with transports: {list(allowed)}."
 
-    def _warn_of_polling(self) -> None:
+        return None
+
+    def _has_other_workers(self, environ: WSGIEnvironment) -> bool:
+        return bool(environ.get("wsgi.multiprocess") or self._settings.message_queue)
+
+    def _warn_about_polling(self) -> None:
         if not self._has_warned:
             self._has_warned = True
             logger.warning(
                 "A client that polls was refused: its requests may reach several"
                 " workers. Clients must connect with transports: ['websocket'], or set"
                 " RECORDS_REALTIME['transports'] to ['polling', 'websocket'] if each"
-                " of them stays with one worker."
+                " client stays with one worker."
             )
-
-    def _refusal_of(self, transport: str) -> str | None:
-        allowed = self._settings.transports
-
-        if allowed is None or transport in allowed:
-            return None
-
-        return f"Connect with transports: {list(allowed)}."
 
     def _handle_connect(
         self,
@@ -127,21 +139,16 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         transport: str,
         jsonp_index: int | None = None,
     ) -> Answer:
-        refusal = self.refusal(environ, transport)
+        place = self.enter(environ, transport)
 
-        if refusal is not None:
-            return self._bad_request(refusal)  # type: ignore[no-any-return]  # it has no hints
-
-        place = self.enter(environ)
-
-        if place is None:
-            return TOO_MANY
+        if not isinstance(place, Place):
+            return place
 
         session = Session(self, self.generate_id(), place)
         self.sockets[session.sid] = session
         session.send(packet.Packet(packet.OPEN, self._welcome(session, transport)))
         self._trigger_event("connect", session.sid, environ, run_async=False)
-        self._watch()
+        self._watcher.start(self.start_background_task, self.sleep)
 
         if transport == "websocket":
             try:
@@ -153,13 +160,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         session.connected = True
         return self._ok(session.poll(), jsonp_index=jsonp_index)  # type: ignore[no-any-return]  # it has no hints
 
-    def enter(self, environ: WSGIEnvironment) -> Place | None:
-        """Return a place for a connection, or ``None`` if there are too many.
-
-        :param environ: The request that it begins with.
-        """
-        return self.gate.enter(network_of(environ.get("REMOTE_ADDR") or "unknown"))
-
     def _welcome(self, session: Session, transport: str) -> dict[str, t.Any]:
         return {
             "sid": session.sid,
@@ -169,30 +169,14 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
             "maxPayload": self.max_http_buffer_size,
         }
 
-    def _watch(self) -> None:
-        """Look at sessions again and again, as long as there are some."""
-        with self._watching:
-            if not self._is_watching:
-                self._is_watching = True
-                self.start_background_task(self._look)
+    def _check(self) -> None:
+        """Let each session do what is due."""
+        now = time.monotonic()
 
-    def _look(self) -> None:
-        while self._is_needed():
-            self.sleep(LOOK_INTERVAL)
-            now = time.monotonic()
-
-            for session in list(self.sockets.values()):
-                if session.deadline <= now:
-                    self._look_at(session)
-
-    def _look_at(self, session: Session) -> None:
-        try:
-            session.look()
-        except Exception:
-            # The other sessions are looked at.
-            logger.exception("A session could not be looked at.")
-
-    def _is_needed(self) -> bool:
-        with self._watching:
-            self._is_watching = bool(self.sockets)
-            return self._is_watching
+        for session in list(self.sockets.values()):
+            if session.deadline <= now:
+                try:
+                    session.next_step()
+                except Exception:
+                    # The other sessions must not wait.
+                    logger.exception("The check of a session failed.")

@@ -1,4 +1,4 @@
-"""Calls and events over Socket.IO, switched on."""
+"""The extension for calls and events over Socket.IO."""
 
 from __future__ import annotations
 
@@ -34,22 +34,20 @@ class Realtime:
     """Lets clients call services over Socket.IO, and sends them the events of records
     that they may see. See section 6 of the specification.
 
-    Connections join and leave channels when something happens to them: receivers
-    connect to :attr:`connections` by ``connect``, ``login``, ``logout`` and
-    ``disconnect``. Those that somebody has logged in with are in ``authenticated``,
-    all others in ``anonymous``.
+    Connections with a login are in the channel ``authenticated``, all others in
+    ``anonymous``. Receivers of :attr:`connections` let them join and leave channels at
+    ``connect``, ``login``, ``logout`` and ``disconnect``.
 
     :param records: The extension with the services.
-    :param app: The application to set up. Call :meth:`init_app` later if it is not made
-        yet.
+    :param app: The application to set up. Call :meth:`init_app` if there is none yet.
     """
 
     def __init__(self, records: FlaskRecords, app: Flask | None = None) -> None:
         self.connections = OrderedSignal(
-            "Runs when something happens to a connection.",
+            "Runs at each event of a connection.",
             ("connect", "login", "logout", "disconnect"),
         )
-        """Runs receivers with the name of what happens and the connection."""
+        """Runs receivers with the name of an event and the connection."""
         self._records = records
         records.carry(self)
         self.connections("connect", "logout")(_as_anonymous)
@@ -60,7 +58,8 @@ class Realtime:
             self.init_app(app)
 
     def init_app(self, app: Flask) -> None:
-        """Set up an application, after the extension and all its services.
+        """Set up an application. Call it after :meth:`.FlaskRecords.init_app`, once all
+        services are added.
 
         :param app: The application.
         :raises RuntimeError: A setting is wrong.
@@ -69,35 +68,35 @@ class Realtime:
         app.extensions[EXTENSION] = Server(app, self._records, self, Settings.of(app))
 
     def socketio(self, app: Flask) -> SocketIO:
-        """Return what serves the connections of an application.
+        """Return the Socket.IO server of an application.
 
         :param app: The application.
         """
         return t.cast("Server", app.extensions[EXTENSION]).socketio
 
     def is_listened_to(self) -> bool:
-        """Whether there are connections, or may be some at other workers."""
+        """Return whether there are connections, or other workers may have some."""
         server = _server()
         return server is not None and server.is_listened_to
 
     def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
-        """Keep the events of records in order."""
+        """Let the events of records leave in the order of their writes."""
         server = _server()
 
         if server is not None:
             id = getattr(service.target, "id", "id")
-            some = [record for record in records if isinstance(record, dict)]
-            server.hold(f"{service.path}:{record.get(id)}" for record in some)
+            dicts = (record for record in records if isinstance(record, dict))
+            server.hold(f"{service.path}:{record.get(id)}" for record in dicts)
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send events to those who may have them."""
+        """Send events to the connections that get them."""
         server = _server()
 
         if server is not None:
             server.deliver(events)
 
     def _follow_login(self, method: str, context: HookContext) -> None:
-        """Log a connection in or out when it has called an authentication service."""
+        """Log a connection in or out after its call of an authentication service."""
         connection: Connection | None = context.params.connection
         target = context.service.target
         server = _server()

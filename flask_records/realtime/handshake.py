@@ -16,15 +16,15 @@ if t.TYPE_CHECKING:
 
 
 class HandshakeError(Exception):
-    """A request that cannot become a WebSocket."""
+    """The request is not a handshake."""
 
 
 def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
-    """Answer the handshake of a client, without any extension.
+    """Answer the handshake of a client, without extensions.
 
     :param environ: The request.
-    :param connection: The socket that it came from.
-    :raises HandshakeError: The request is no handshake.
+    :param connection: The socket of the request.
+    :raises HandshakeError: The request is not a handshake.
     """
     key = environ.get("HTTP_SEC_WEBSOCKET_KEY", "")
 

@@ -1,4 +1,4 @@
-"""The WSGI server that holds the connections."""
+"""The WSGI servers that can hold connections."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 SOCKETS: t.Final = ("gunicorn.socket", "werkzeug.socket", "gunicorn.sock")
-"""The keys of a request that servers keep its socket under."""
+"""The keys of a request under which servers keep its socket."""
 
 WITHOUT_WEBSOCKETS: t.Final = {
     "granian.wsgi": "granian",
     "uvicorn.middleware.wsgi": "uvicorn",
     "waitress.server": "waitress",
 }
-"""The modules of servers that give no socket to WSGI applications, and their names."""
+"""The servers that give WSGI applications no sockets: their modules and names."""
 
 
 def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
-    """Return the socket that a request came from, if the server tells it.
+    """Return the socket of a request, or ``None`` if the server does not provide it.
 
     :param environ: The request.
     """
@@ -34,7 +34,7 @@ def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
             return t.cast(socket.socket, environ[name])
 
     if environ.get("SERVER_SOFTWARE", "").startswith("gevent/"):
-        # Its own server has it behind the body, which may be wrapped.
+        # The server of gevent keeps it in the body, which may be wrapped.
         body = environ["wsgi.input"]
         reader = getattr(body, "rfile", body)
         return getattr(getattr(reader, "raw", None), "_sock", None)

@@ -1,18 +1,17 @@
-"""Who has logged in with a connection, as long as that is valid."""
+"""The logins of connections, and when they end."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import typing as t
 
 from ..authentication.access import admit
 from ..context import Params
 from ..errors import RecordsError
 from ..globals import current_records
+from .watcher import Watcher
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Mapping
 
     from flask import Flask
@@ -24,21 +23,21 @@ if t.TYPE_CHECKING:
 
 logger = logging.getLogger(__package__)
 
-PAUSE: t.Final = 0.5
-"""How many seconds pass until logins are looked at again."""
+CHECK_INTERVAL: t.Final = 0.5
+"""The seconds between two checks of logins."""
 
 CHECKS: t.Final = 25
-"""How many logins are looked at then, beside those that have expired."""
+"""The number of logins in each check, besides those that have expired."""
 
 
 class Logins:
-    """Finds out who has logged in with the connections of this worker, and when a login
-    has ended.
+    """Checks the logins of this worker's connections, and ends those that are no longer
+    valid.
 
     :param app: The application.
     :param authentications: The authentication services, by path.
-    :param connections: The connections, by their ids.
-    :param signal: What is told of logins.
+    :param connections: The connections, by id.
+    :param signal: The signal that runs when a login begins or ends.
     """
 
     def __init__(
@@ -52,12 +51,12 @@ class Logins:
         self._authentications = authentications
         self._connections = connections
         self._signal = signal
-        self._watching = threading.Lock()
-        self._is_watching = False
         self._to_check: list[Connection] = []
+        self.watcher = Watcher(lambda: connections, self._check_some, CHECK_INTERVAL)
+        """Checks the logins again at intervals."""
 
     def begin(self, connection: Connection) -> None:
-        """Look whether a connection has begun with a login.
+        """Log a new connection in if its headers have credentials.
 
         :param connection: The connection.
         """
@@ -70,11 +69,11 @@ class Logins:
     def log_in(
         self, connection: Connection, service: AuthenticationService, result: Record
     ) -> None:
-        """Let a connection make its calls as a user.
+        """Log a connection in.
 
         :param connection: The connection.
-        :param service: Who has issued the token.
-        :param result: What it has answered.
+        :param service: The service that issued the token.
+        :param result: The result of its ``create``.
         """
         with connection.lock:
             connection.authentication = {
@@ -85,7 +84,7 @@ class Logins:
         self._check(connection, service)
 
     def log_out(self, connection: Connection) -> None:
-        """Let a connection make its calls as nobody.
+        """Log a connection out.
 
         :param connection: The connection.
         """
@@ -94,22 +93,22 @@ class Logins:
             self._set(connection, Params())
 
     def tell(self, event: str, connection: Connection) -> None:
-        """Tell the application what has happened to a connection.
+        """Run the receivers of an event of a connection.
 
-        :param event: What has happened.
+        :param event: The name of the event.
         :param connection: The connection.
         """
         try:
             self._signal.run(event, connection)
         except Exception:
-            # Who can't be told his channels is in none.
+            # Its channels are unknown, so that it is in none.
             connection.channels = set()
             logger.exception("A receiver of '%s' failed.", event)
 
-    def look_again(self, message: Record) -> None:
+    def check_after(self, message: Record) -> None:
         """Check the logins that an event may have ended.
 
-        :param message: The event, as workers tell it each other.
+        :param message: The message of the event.
         """
         sender = current_records.services.get(message["service"])
 
@@ -128,96 +127,61 @@ class Logins:
                 ):
                     self._check(connection)
 
-    def watch(
-        self,
-        start: Callable[[Callable[[], None]], t.Any],
-        sleep: Callable[[float], t.Any],
-    ) -> None:
-        """Look at logins again and again, as long as there are connections.
-
-        :param start: Starts a function in the background.
-        :param sleep: Waits there.
-        """
-
-        def look() -> None:
-            while self._is_needed():
-                sleep(PAUSE)
-                self._look_at_some()
-
-        with self._watching:
-            if not self._is_watching:
-                self._is_watching = True
-                start(look)
-
-    def _is_needed(self) -> bool:
-        with self._watching:
-            self._is_watching = bool(self._connections)
-            return self._is_watching
-
-    def _look_at_some(self) -> None:
-        try:
-            with self._app.app_context():
-                self._check_some()
-        except Exception:
-            logger.exception("Logins could not be looked at.")
-
     def _check_some(self) -> None:
-        known = [c for c in list(self._connections.values()) if c.authentication]
+        """Check the logins that have expired, and the next few of all others."""
+        candidates = [c for c in list(self._connections.values()) if c.authentication]
+        expired = [c for c in candidates if c.login.authenticated and c.is_expired]
+        remaining = self._to_check or candidates
+        self._to_check = remaining[CHECKS:]
 
-        for connection in known:
-            if connection.login.authenticated and connection.is_expired:
+        with self._app.app_context():
+            for connection in [*expired, *remaining[:CHECKS]]:
                 self._check(connection)
-
-        if not self._to_check:
-            self._to_check = known
-
-        some, self._to_check = self._to_check[:CHECKS], self._to_check[CHECKS:]
-
-        for connection in some:
-            self._check(connection)
 
     def _check(
         self, connection: Connection, service: AuthenticationService | None = None
     ) -> None:
-        """Find out whether the login of a connection is valid, and for whom."""
-        known = connection.authentication
+        """Check the credentials of a connection, and set its login."""
+        credentials = connection.authentication
         service = service or connection.login.authenticator or self._default()
 
-        if service is None or known is None:
+        if service is None or credentials is None:
             return
 
-        params = Params(authentication=known)
+        params = Params(authentication=credentials)
 
         try:
             admit(service, params, service.strategies)
         except RecordsError:
             params = Params(authenticator=service)
         except Exception:
-            # Nobody can say who this is, until it is looked at again.
-            logger.exception("A login could not be looked at.")
+            # The connection has no login until the next check.
+            logger.exception("The check of a login failed.")
             params = Params(authenticator=service)
 
         with connection.lock:
-            # There may have been another login meanwhile, or none any more.
-            if connection.authentication is known:
+            # It may have logged in again, or out, while the check was running.
+            if connection.authentication is credentials:
                 self._set(connection, params)
 
     def _set(self, connection: Connection, params: Params) -> None:
-        before = connection.login
+        previous = connection.login
         connection.login = params
-        is_same = _who(before) == _who(params)
 
-        if before.authenticated and not is_same:
+        if _identity(previous) == _identity(params):
+            return
+
+        if previous.authenticated:
             self.tell("logout", connection)
 
-        if params.authenticated and not is_same:
+        if params.authenticated:
             self.tell("login", connection)
 
     def _default(self) -> AuthenticationService | None:
         return next(iter(self._authentications.values()), None)
 
 
-def _who(login: Params) -> t.Any:
+def _identity(login: Params) -> t.Any:
     return login.authenticated, id(login.authenticator), str(login.user_id)
 
 
@@ -230,6 +194,6 @@ def _is_of(
 
 
 def _has_token(connection: Connection, message: Record) -> bool:
-    known = message["record"].get("authentication", {})
-    token = known.get("payload", {}).get("jti")
-    return token is not None and connection.payload.get("jti") == token
+    login = message["record"].get("authentication", {})
+    token_id = login.get("payload", {}).get("jti")
+    return token_id is not None and connection.payload.get("jti") == token_id

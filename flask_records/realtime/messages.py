@@ -1,4 +1,4 @@
-"""Events in the form in which workers hand them to each other."""
+"""Events in the form that workers exchange."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..pagination import without
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..authentication import AuthenticationService
     from ..extension import FlaskRecords
     from ..signals import Event
     from ..typing import Record
 
 
 class Messages:
-    """Makes messages of events, which hold nothing but JSON.
+    """Makes messages of events.
 
-    A message has ``service``, ``event``, ``record`` and ``channels``, and ``stored`` if
-    there is more to decide by than what is sent. No message has a user's password. One
-    that leaves the process has those hidden fields only that a ``readable`` rule names.
+    A message is JSON with ``service``, ``event``, ``record`` and ``channels``, and with
+    ``stored`` if a ``readable`` rule needs more than the record that is sent. It never
+    has a user's password. If it leaves the process, it has only those hidden fields
+    that a ``readable`` rule names.
 
     :param records: The extension with the services.
-    :param is_shared: Whether messages leave the process.
+    :param is_shared: Messages leave the process.
     """
 
     def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
@@ -33,20 +33,21 @@ class Messages:
         self._is_shared = is_shared
 
     def of(self, event: Event, channels: Collection[str]) -> Record | None:
-        """Return the message of an event, or ``None`` if it concerns nobody.
+        """Return the message of an event, or ``None`` if nothing depends on it.
 
         :param event: The event.
         :param channels: The channels that it is published to.
-        :raises TypeError: The record has no form in JSON.
+        :raises TypeError: The record cannot be JSON.
         """
         service = event.service
-        users = [one for one in self._authentications if one.lookup.has(service)]
-        is_login = service.target in self._authentications
+        authentications = self._records.authentications.values()
+        asking = [auth for auth in authentications if auth.lookup.has(service)]
+        is_login = service.target in authentications
 
-        if not channels and not users and not is_login:
+        if not channels and not asking and not is_login:
             return None
 
-        passwords = {one.password for one in users}
+        passwords = {auth.password for auth in asking}
         record = without(event.record, passwords)
 
         if is_login and not channels:
@@ -68,12 +69,8 @@ class Messages:
 
         return message
 
-    @property
-    def _authentications(self) -> Collection[AuthenticationService]:
-        return self._records.authentications.values()
-
     def _stored(self, event: Event, passwords: Collection[str]) -> t.Any:
-        """Return what tells who may see a record."""
+        """Return the record for a ``readable`` rule."""
         stored, record, service = event.stored, event.record, event.service
 
         if not self._is_shared:
@@ -82,12 +79,12 @@ class Messages:
         if not isinstance(stored, dict):
             return without(record, passwords)
 
-        # A hook may have left out more than what is hidden.
+        # A hook may have removed other fields than the hidden ones.
         shown = {getattr(service.target, "id", "id")}.union(_names(record))
         visible = service.visible(stored)
         hidden = {name: stored[name] for name in service.hidden_in_rule & stored.keys()}
-        known = {name: visible[name] for name in visible if name in shown}
-        return without({**known, **hidden}, passwords)
+        sent = {name: visible[name] for name in visible if name in shown}
+        return without({**sent, **hidden}, passwords)
 
 
 def _names(record: t.Any) -> Collection[str]:
@@ -95,7 +92,7 @@ def _names(record: t.Any) -> Collection[str]:
 
 
 def _token_of(record: t.Any) -> Record:
-    """Return the part of the event of a login that tells which one it is."""
+    """Return the part of a login's event that identifies its token."""
     login = record.get("authentication") if isinstance(record, dict) else None
     payload = (login or {}).get("payload") or {}
     return {"authentication": {"payload": {"jti": payload.get("jti")}}}

@@ -1,4 +1,4 @@
-"""The packets of Socket.IO that clients may send: JSON, and no binary data."""
+"""The packets of Socket.IO that clients may send: JSON, no binary data."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from engineio.exceptions import EngineIOError
 from socketio import packet
 
 RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
-"""The names of events that Socket.IO itself sends."""
+"""The names of the events of Socket.IO itself."""
 
-TYPES: t.Final = tuple(
+CLIENT_TYPES: t.Final = tuple(
     str(type) for type in (packet.CONNECT, packet.DISCONNECT, packet.EVENT, packet.ACK)
 )
-"""The types of packets that clients send. Those with attachments, which would be kept
-until all of them are there, are not among them.
+"""The types of packets that clients may send. Packets with attachments are excluded:
+they would stay in memory until all attachments arrive.
 """
 
 
 class InvalidPacket(EngineIOError):  # type: ignore[misc]  # it has no hints
-    """A packet that ends the connection, as it does with Socket.IO's own server."""
+    """A packet that ends the connection."""
 
 
 class TextPacket(packet.Packet):  # type: ignore[misc]  # it has no hints
     """A packet whose data is JSON."""
 
-    # Data would be searched for bytes before it is sent.
+    # This saves a search for bytes in all data that is sent.
     uses_binary_events = False
 
     def decode(self, encoded_packet: t.Any) -> int:
         """Read a packet.
 
-        :param encoded_packet: What the client sent.
-        :raises InvalidPacket: It is no packet, or one that clients do not send.
+        :param encoded_packet: The packet as the client sent it.
+        :raises InvalidPacket: It is not a packet that clients may send.
         """
         if not isinstance(encoded_packet, str):
             raise InvalidPacket("A packet must be text.")
 
-        if not encoded_packet.startswith(TYPES):
+        if not encoded_packet.startswith(CLIENT_TYPES):
             raise InvalidPacket("Its type is not supported, as those of binary data.")
 
         try:
@@ -52,7 +52,7 @@ class TextPacket(packet.Packet):  # type: ignore[misc]  # it has no hints
 
 
 def _is_event(data: t.Any) -> bool:
-    """Return whether data begins with a name that clients may use."""
+    """Return whether data begins with the name of an event that clients may send."""
     if not isinstance(data, list) or not data:
         return False
 

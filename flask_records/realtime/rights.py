@@ -1,4 +1,4 @@
-"""Which records of events a user may see."""
+"""The records of events that a user may see."""
 
 from __future__ import annotations
 
@@ -18,40 +18,39 @@ if t.TYPE_CHECKING:
     from ..typing import Record
 
     MaySee: t.TypeAlias = Callable[[int], bool]
-    """Tells whether a user may see the record of an index."""
+    """Returns whether a user may see the record at an index."""
 
     Test: t.TypeAlias = Callable[[int], bool | None]
-    """Tells whether the record of an index meets a condition, or ``None``."""
+    """Returns whether the record at an index meets a condition. ``None`` if unknown."""
 
 logger = logging.getLogger(__package__)
 
 
 class Rights:
-    """Decides by the ``readable`` rule of a service who may see some records. The rule
-    is asked once for each user. What can't be told may not be seen.
+    """Applies the ``readable`` rule of a service to records. The rule is called once
+    for each user. A record that cannot be checked is not shown.
 
     :param service: The service.
-    :param records: The records as they are stored, as far as that is known.
+    :param records: The records, as stored where that is available.
     """
 
     def __init__(self, service: Service, records: Sequence[t.Any]) -> None:
         self._service = service
         self._records = records
         self._users: dict[t.Any, MaySee] = {}
-        self._stored: dict[tuple[Test, int], bool] = {}
+        self._found: dict[tuple[Test, int], bool] = {}
         matching = getattr(service.target, "matching", None)
         self._test: Callable[[Record], Test] = (
             matching(records).test if matching else _unknown
         )
 
     def of(self, login: Params | None) -> MaySee:
-        """Return a function of the index of a record that tells whether a user may see
-        it.
+        """Return the check of the records for a user.
 
-        :param login: The login of the user, or ``None`` for nobody.
+        :param login: The login of the user, or ``None`` for anonymous clients.
         """
         if self._service.readable is None:
-            return _everything
+            return _show
 
         key = (id(login.authenticator), login.user_id) if login else None
         may_see = self._users.get(key)
@@ -66,37 +65,37 @@ class Rights:
             condition = self._service.readable_by(user)
 
             if condition is None:
-                return _everything
+                return _show
 
             return partial(self._meets, condition, self._test(condition))
         except RecordsError:
-            return _nothing
+            return _hide
         except Exception:
-            logger.exception("Nobody gets an event of '%s'.", self._service.path)
-            return _nothing
+            logger.exception("The 'readable' rule of '%s' failed.", self._service.path)
+            return _hide
 
     def _meets(self, condition: Record, test: Test, index: int) -> bool:
         try:
-            found = test(index)
-            return self._is_found(condition, test, index) if found is None else found
+            result = test(index)
+            return self._look_up(condition, test, index) if result is None else result
         except RecordsError:
             return False
         except Exception:
-            logger.exception("Nobody gets an event of '%s'.", self._service.path)
+            logger.exception("The 'readable' rule of '%s' failed.", self._service.path)
             return False
 
-    def _is_found(self, condition: Record, test: Test, index: int) -> bool:
-        """Ask the service itself whether a record meets a condition."""
+    def _look_up(self, condition: Record, test: Test, index: int) -> bool:
+        """Return whether the service finds a record with a condition."""
         key = (test, index)
 
-        if key not in self._stored:
-            # It is not asked again if it raises.
-            self._stored[key] = False
-            self._stored[key] = self._find(condition, self._records[index])
+        if key not in self._found:
+            # If the look-up raises, it is not repeated.
+            self._found[key] = False
+            self._found[key] = self._is_found(condition, self._records[index])
 
-        return self._stored[key]
+        return self._found[key]
 
-    def _find(self, condition: Record, record: t.Any) -> bool:
+    def _is_found(self, condition: Record, record: t.Any) -> bool:
         name = getattr(self._service.target, "id", "id")
 
         if not isinstance(record, dict) or name not in record:
@@ -110,11 +109,11 @@ class Rights:
         return True
 
 
-def _everything(index: int) -> bool:
+def _show(index: int) -> bool:
     return True
 
 
-def _nothing(index: int) -> bool:
+def _hide(index: int) -> bool:
     return False
 
 

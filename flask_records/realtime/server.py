@@ -42,11 +42,11 @@ if t.TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 MAX_DIGITS: t.Final = 4000
-"""The number of digits of an integer in a message. Python reads no more than 4,300."""
+"""The maximum length of an integer in a message. Python reads up to 4,300 digits."""
 
 
 class JSON:
-    """Writes messages as answers over HTTP are written."""
+    """The JSON of messages, which is that of answers over HTTP."""
 
     @staticmethod
     def dumps(value: t.Any, **options: t.Any) -> str:
@@ -55,7 +55,7 @@ class JSON:
 
     @staticmethod
     def loads(text: str, **options: t.Any) -> t.Any:
-        """Return the value of a JSON text. What is no number in JSON is null."""
+        """Return the value of a JSON text. ``NaN`` and ``Infinity`` become null."""
         return json.loads(text, parse_int=_integer, parse_constant=lambda name: None)
 
 
@@ -64,7 +64,7 @@ class Server:
 
     :param app: The application.
     :param records: The extension with the services.
-    :param realtime: What the application wants to do with connections.
+    :param realtime: The extension with the receivers of connections.
     :param settings: The settings of the application.
     """
 
@@ -72,23 +72,23 @@ class Server:
         self, app: Flask, records: FlaskRecords, realtime: Realtime, settings: Settings
     ) -> None:
         self.connections: dict[str, Connection] = {}
-        """The connections by the ids that Socket.IO knows them by."""
+        """The connections, by id."""
         self._app = app
         self._records = records
         self._settings = settings
         self.logins = Logins(
             app, records.authentications, self.connections, realtime.connections
         )
-        """Who has logged in with the connections."""
+        """The logins of the connections."""
         self._audience = Audience(records, self.connections)
         self._messages = Messages(records, is_shared=settings.message_queue is not None)
         self.bus = _bus(self._handle, settings)
-        """What carries events to other workers."""
+        """Carries events to other workers."""
         self.socketio = SocketIO(
             app,
             async_mode=settings.async_mode or _async_mode(),
             manage_session=False,
-            # A connection's calls run one after the other, in its own thread.
+            # The calls of a connection run one after the other, in its thread.
             async_handlers=False,
             serve_client=False,
             serializer=TextPacket,
@@ -102,7 +102,7 @@ class Server:
             self.socketio.on_event(method, self._answering(method))
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction to all who may have them.
+        """Send the events of one transaction to the connections that get them.
 
         :param events: The events, in their order.
         """
@@ -112,7 +112,7 @@ class Server:
             try:
                 message = self._messages.of(event, self._audience.channels(event))
             except Exception:
-                # The others can be sent.
+                # The other events can be sent.
                 path = event.service.path
                 logger.exception("'%s %s' could not be sent.", path, event.name)
             else:
@@ -122,9 +122,10 @@ class Server:
             self.bus.publish(messages)
 
     def hold(self, keys: Iterable[str]) -> None:
-        """Let the events of some records leave in the order of their writes.
+        """Send the events of records in the order of their writes: lock the records
+        until the transaction has sent its events.
 
-        :param keys: What the records are known by.
+        :param keys: The keys of the records.
         """
         transaction = Transaction.current_or_none()
 
@@ -134,7 +135,7 @@ class Server:
 
     @property
     def is_listened_to(self) -> bool:
-        """Whether there are connections, or may be some at other workers."""
+        """``True`` if there are connections, or other workers may have some."""
         return bool(self.connections or self._settings.message_queue)
 
     def _methods(self) -> list[str]:
@@ -148,13 +149,13 @@ class Server:
         for name in RESERVED:
             if name in names:
                 raise RuntimeError(
-                    f"'{name}' is no name for a custom method: Socket.IO has it."
+                    f"'{name}' can't be a custom method: Socket.IO reserves the name."
                 )
 
         return list(names)
 
     def _replace_engine(self, server: socketio.Server) -> None:
-        # Flask-SocketIO makes one of its own, and has no argument for another.
+        # Flask-SocketIO has no argument for an engine.
         manager = server.manager
         engine = Engine(
             self._settings,
@@ -167,25 +168,25 @@ class Server:
 
     def _connect(self, authentication: t.Any = None) -> None:
         connection = Connection(
-            request.sid,  # type: ignore[attr-defined]  # Flask-SocketIO sets it
-            request.headers,
-            self._settings.calls_per_second,
+            _session_id(), request.headers, self._settings.calls_per_second
         )
         self.bus.start()
         self.logins.tell("connect", connection)
         self.connections[connection.id] = connection
-        self.logins.watch(self.socketio.start_background_task, self.socketio.sleep)
+        self.logins.watcher.start(
+            self.socketio.start_background_task, self.socketio.sleep
+        )
         self.logins.begin(connection)
 
     def _disconnect(self, reason: t.Any = None) -> None:
-        connection = self.connections.pop(request.sid, None)  # type: ignore[attr-defined]  # as above
+        connection = self.connections.pop(_session_id(), None)
 
         if connection is not None:
             self.logins.tell("disconnect", connection)
 
     def _answering(self, method: str) -> t.Callable[..., t.Any]:
         def handler(*message: t.Any) -> t.Any:
-            connection = self.connections.get(request.sid)  # type: ignore[attr-defined]  # as above
+            connection = self.connections.get(_session_id())
 
             if connection is None:
                 return None
@@ -198,7 +199,7 @@ class Server:
         """Send events of any worker to the connections of this one."""
         with self._app.app_context():
             for message in messages:
-                self.logins.look_again(message)
+                self.logins.check_after(message)
 
             recipients = self._audience.recipients(messages)
 
@@ -209,10 +210,12 @@ class Server:
                     self.socketio.server.emit(name, message["record"], to=ids)
 
 
+def _session_id() -> str:
+    return t.cast(str, request.sid)  # type: ignore[attr-defined]  # Flask-SocketIO's
+
+
 def _integer(text: str) -> float:
-    """Return a whole number. One of too many digits for Python is infinite, which no
-    field takes.
-    """
+    """Return an integer, or infinity, which no field accepts, if it is too long."""
     return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
@@ -224,12 +227,12 @@ def _bus(handle: Handler, settings: Settings) -> Bus:
 
 
 def _origins(settings: Settings) -> t.Any:
-    """Return what says whether pages of an origin may connect."""
+    """Return the check of a page's origin, or ``"*"`` to accept all."""
     if settings.origins == "*":
         return "*"
 
-    said = settings.origins or []
-    origins = [said] if isinstance(said, str) else list(said)
+    setting = settings.origins or []
+    origins = [setting] if isinstance(setting, str) else list(setting)
 
     def is_allowed(origin: str, environ: t.Any) -> bool:
         own = f"{environ['wsgi.url_scheme']}://{get_host(environ)}"

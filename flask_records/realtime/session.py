@@ -1,4 +1,4 @@
-"""A session of Engine.IO: one client that polls, or has a WebSocket."""
+"""A session of Engine.IO: one client that polls or has a WebSocket."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from engineio.socket import Socket
 from wsproto.frame_protocol import CloseReason
 from wsproto.frame_protocol import Opcode
 
+from .gate import Place
 from .handshake import accept
 from .handshake import HandshakeError
 from .hosting import socket_of
@@ -31,83 +32,75 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from .engine import Engine
-    from .gate import Place
 
 logger = logging.getLogger(__package__)
 
 JOIN_TIMEOUT: t.Final = 5
-"""How many seconds a client has to connect to Socket.IO, or to upgrade."""
+"""The seconds that a client has to connect to Socket.IO, or to upgrade."""
 
-TYPES: t.Final = {str(number): number for number in range(len(packet.packet_names))}
-"""The types of packets, by the text that a packet begins with."""
+PACKET_TYPES: t.Final = {
+    str(number): number for number in range(len(packet.packet_names))
+}
+"""The types of packets, by the first character of a packet."""
 
 PROBE: t.Final = f"{packet.PING}probe"
 """The first packet of a WebSocket that replaces polling."""
 
-TOO_MANY: t.Final = {
-    "status": "503 SERVICE UNAVAILABLE",
-    "headers": [("Content-Type", "text/plain"), ("Retry-After", "10")],
-    "response": b"Too many connections. Try again later.",
-}
-
 Answer: t.TypeAlias = "dict[str, t.Any] | Iterable[bytes]"
-"""An answer of Engine.IO to a client, or a body."""
+"""An answer of Engine.IO, or the body of a response."""
 
 
 class Session(Socket):  # type: ignore[misc]  # it has no hints
-    """A client that polls, or has a WebSocket from the beginning or later on.
+    """A client that polls or has a WebSocket. It may upgrade to a WebSocket later.
 
     :param server: The engine.
-    :param sid: The id that the client knows it by.
-    :param place: The place that it takes.
+    :param sid: The id of the session.
+    :param place: The place of the connection.
     """
 
     def __init__(self, server: Engine, sid: str, place: Place) -> None:
         super().__init__(server, sid)
         self.deadline = time.monotonic() + JOIN_TIMEOUT
-        """When it is to be looked at."""
-        self._next_step = self._check_joined
+        """The time of the next step."""
+        self.next_step = self._check_joined
+        """Does what is due at the deadline."""
         self._place = place
-        self._reason = server.reason.TRANSPORT_CLOSE
+        self._close_reason = server.reason.TRANSPORT_CLOSE
         self._websocket: WebSocket | None = None
-        self._queued = 0
+        self._queued_size = 0
         self._sending = threading.Lock()
         self._polling = threading.Lock()
         self._posting = threading.Lock()
         self._upgrading = threading.Lock()
 
-    def look(self) -> None:
-        """Do what is due: ping the client, or end the session if it does not answer."""
-        self._next_step()
-
     def schedule_ping(self) -> None:
-        """Ping the client in a while. It has just answered."""
+        """Ping the client after an interval. It has just answered."""
         self.deadline = time.monotonic() + self.server.ping_interval
-        self._next_step = self._ping
+        self.next_step = self._ping
 
     def _check_joined(self) -> None:
         if self.server.has_joined(self.sid):
             self.schedule_ping()
-            # It expects the first one as early as the others.
+            # The client counts the interval from the start of the session.
             self.deadline -= JOIN_TIMEOUT
         else:
             self._end(self.server.reason.TRANSPORT_ERROR)
 
     def _ping(self) -> None:
         self.deadline = time.monotonic() + self.server.ping_timeout
-        self._next_step = self._time_out
+        self.next_step = self._time_out
         self.send(packet.Packet(packet.PING))
 
     def _time_out(self) -> None:
         self._end(self.server.reason.PING_TIMEOUT)
 
     def _end(self, reason: str) -> None:
-        """Close the session without waiting for receivers of the event."""
+        """Close the session without waiting for the receivers of the event."""
         self.deadline = math.inf
-        self._reason = reason
+        self._close_reason = reason
 
         if self._websocket is not None:
-            # Its own thread does the rest.
+            # The thread that serves the WebSocket does the rest.
             self._websocket.hang_up()
         else:
             self.server.start_background_task(self.close, abort=True, reason=reason)
@@ -122,17 +115,17 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
                 self._websocket.send(_frame_of(pkt))
                 return
 
-            self._queued += len(pkt.encode())
+            self._queued_size += len(pkt.encode())
             self.queue.put(pkt)
 
-        if self._queued > UNSENT * self.server.max_http_buffer_size:
+        if self._queued_size > UNSENT * self.server.max_http_buffer_size:
             self._end(self.server.reason.TRANSPORT_ERROR)
 
     def receive(self, pkt: packet.Packet) -> None:
         """Handle a packet.
 
         :param pkt: The packet.
-        :raises EngineIOError: It ends the session.
+        :raises EngineIOError: The packet ends the session.
         """
         if pkt.packet_type != packet.MESSAGE:
             super().receive(pkt)
@@ -151,13 +144,13 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def close(
         self, wait: bool = True, abort: bool = False, reason: str | None = None
     ) -> None:
-        """Close the session. Nobody waits for the client: it may have gone.
+        """Close the session without waiting for the client, which may be gone.
 
         :param wait: Has no effect.
-        :param abort: Whether the client is not told.
-        :param reason: Why it is closed.
+        :param abort: Send no packet that tells the client.
+        :param reason: The reason for receivers of ``disconnect``.
         """
-        # Of several threads, one does it.
+        # Only one of several threads closes it.
         if self.server.sockets.pop(self.sid, None) is not None:
             super().close(wait=False, abort=abort, reason=reason)
 
@@ -167,22 +160,22 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             self._place.leave()
 
     def poll(self) -> list[packet.Packet]:
-        """Return the packets for a client that polls, as soon as there are some.
+        """Wait for packets and return them.
 
         :raises EngineIOError: Another request of the session is waiting for them.
         """
-        with _only_one(self._polling):
+        with _exclusive(self._polling):
             packets = super().poll()
-            self._queued = 0
+            self._queued_size = 0
             return packets  # type: ignore[no-any-return]  # it has no hints
 
     def handle_post_request(self, environ: WSGIEnvironment) -> None:
         """Handle the packets that a client posts.
 
         :param environ: The request.
-        :raises EngineIOError: They end the session.
+        :raises EngineIOError: The packets end the session.
         """
-        with _only_one(self._posting):
+        with _exclusive(self._posting):
             try:
                 super().handle_post_request(environ)
             except (KeyError, RecursionError, ValueError) as error:
@@ -191,19 +184,14 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def _upgrade_websocket(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Answer:
-        """Go on with a WebSocket instead of polling."""
-        refusal = self.server.refusal(environ, "websocket")
+        """Replace polling by a WebSocket."""
+        place = self.server.enter(environ, "websocket")
 
-        if refusal is not None:
-            return self.server._bad_request(refusal)  # type: ignore[no-any-return]  # it has no hints
-
-        place = self.server.enter(environ)
-
-        if place is None:
-            return TOO_MANY
+        if not isinstance(place, Place):
+            return t.cast("Answer", place)
 
         try:
-            with _only_one(self._upgrading):
+            with _exclusive(self._upgrading):
                 return self.open_websocket(environ, start_response, place)
         finally:
             place.leave()
@@ -215,7 +203,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
         :param environ: The request of the handshake.
         :param start_response: Begins the response.
-        :param place: The place that it takes.
+        :param place: The place of the WebSocket.
         """
         connection = socket_of(environ)
         assert connection is not None
@@ -232,7 +220,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         )
 
         try:
-            if not self.connected or self._is_confirmed(websocket):
+            if not self.connected or self._confirm_upgrade(websocket):
                 self._attach(websocket, place)
                 self._serve(websocket)
         finally:
@@ -242,8 +230,8 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         start_response("101 Switching Protocols", [])
         return ()
 
-    def _is_confirmed(self, websocket: WebSocket) -> bool:
-        """Return whether a client that polls goes on with a WebSocket."""
+    def _confirm_upgrade(self, websocket: WebSocket) -> bool:
+        """Return whether the client confirms that a WebSocket replaces polling."""
         self.upgrading = True
 
         try:
@@ -251,14 +239,14 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
                 return False
 
             websocket.send(_frame_of(packet.Packet(packet.PONG, "probe")))
-            # It ends the request that polls.
+            # This ends the request that polls.
             self.queue.put(packet.Packet(packet.NOOP))
             return websocket.receive(JOIN_TIMEOUT) == str(packet.UPGRADE)
         finally:
             self.upgrading = False
 
     def _attach(self, websocket: WebSocket, place: Place) -> None:
-        """Send by a WebSocket from now on, beginning with what was kept."""
+        """Send the queued packets, and later ones, over a WebSocket."""
         with self._sending:
             while not self.queue.empty():
                 pkt = self.queue.get()
@@ -273,7 +261,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             self._place.leave()
 
     def _serve(self, websocket: WebSocket) -> None:
-        """Handle what the client sends, one message after the other."""
+        """Handle the messages of the client, one after the other."""
         try:
             while not self.closed:
                 text = websocket.receive()
@@ -281,21 +269,21 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
                 if text is None:
                     break
 
-                pkt = _parsed(text)
+                pkt = _parse(text)
                 self.receive(pkt)
 
                 if pkt.packet_type == packet.MESSAGE:
-                    # A client that does not take its answers calls no more.
+                    # A client that does not read its answers can make no calls.
                     websocket.flush()
         except EngineIOError as error:
             websocket.close(CloseReason.POLICY_VIOLATION, str(error))
         finally:
-            self.close(abort=True, reason=self._reason)
+            self.close(abort=True, reason=self._close_reason)
 
 
 @contextmanager
-def _only_one(lock: threading.Lock) -> Iterator[None]:
-    """Refuse another request of the same kind meanwhile."""
+def _exclusive(lock: threading.Lock) -> Iterator[None]:
+    """Refuse other requests of the same kind while the block runs."""
     if not lock.acquire(blocking=False):
         raise EngineIOError("Another request of the session is under way.")
 
@@ -305,15 +293,15 @@ def _only_one(lock: threading.Lock) -> Iterator[None]:
         lock.release()
 
 
-def _parsed(text: str) -> packet.Packet:
-    if text[:1] not in TYPES:
+def _parse(text: str) -> packet.Packet:
+    if text[:1] not in PACKET_TYPES:
         raise InvalidPacket("A packet must begin with its type.")
 
-    return packet.Packet(TYPES[text[:1]], text[1:])
+    return packet.Packet(PACKET_TYPES[text[:1]], text[1:])
 
 
 def _frame_of(pkt: packet.Packet) -> bytes:
-    """Return the frame of a packet, which is made once for all connections."""
+    """Return the frame of a packet. All connections share it."""
     frame: bytes | None = getattr(pkt, "frame", None)
 
     if frame is None:

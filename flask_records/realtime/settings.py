@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import fields
 
 if t.TYPE_CHECKING:
     from flask import Flask
 
 SETTING: t.Final = "RECORDS_REALTIME"
 
-COUNTS: t.Final = (
-    "max_payload",
-    "calls_per_second",
-    "max_connections",
-    "max_connections_per_address",
-)
-
-OPTIONAL: t.Final = ("max_connections_per_address", "transports")
-
 TRANSPORTS: t.Final = ("polling", "websocket")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What one application says of its connections."""
+    """The settings of one application."""
 
     message_queue: str | None = None
     """The URL of a Redis server that carries events between workers and machines."""
 
     channel: str = "flask-records"
-    """What the messages of the application are known by there."""
+    """The prefix of all names in Redis."""
 
     origins: list[str] | str | None = None
     """The origins of pages that may connect. That of the application by default, all
@@ -40,64 +31,77 @@ class Settings:
     """
 
     max_payload: int = 1024 * 1024
-    """How many bytes a message has at most."""
+    """The maximum size of a message in bytes."""
 
     calls_per_second: int = 50
-    """How many calls a connection can make in a second. Twice as many at once."""
+    """The maximum number of a connection's calls in a second. Twice as many at once."""
 
     max_connections: int = 1000
-    """How many connections a worker has at most."""
+    """The maximum number of connections of a worker."""
 
     max_connections_per_address: int | None = None
-    """How many of them come from one address at most. No limit by default."""
+    """The maximum number of connections from one address. No limit by default."""
 
     transports: list[str] | None = None
-    """How clients may connect: by ``polling``, by ``websocket``. Both by default, but
-    not by polling where the requests of a client may reach several workers.
+    """The transports that clients may use: ``polling``, ``websocket``. Both by default,
+    without polling if the requests of a client may reach several workers.
     """
 
     async_mode: str | None = None
-    """How Socket.IO runs: ``threading`` or ``gevent``. Found out by default."""
+    """The mode of Socket.IO: ``threading`` or ``gevent``. Detected by default."""
 
     @classmethod
     def of(cls, app: Flask) -> Settings:
         """Return the settings of an application.
 
         :param app: The application.
-        :raises RuntimeError: A setting is wrong. The message names it.
+        :raises RuntimeError: A setting is invalid. The message names it.
         """
-        said = app.config.get(SETTING) or {}
+        settings = app.config.get(SETTING) or {}
 
-        if not isinstance(said, Mapping):
-            raise RuntimeError(f"{SETTING} is not a mapping.")
+        if not isinstance(settings, Mapping):
+            raise RuntimeError(f"{SETTING} must be a mapping.")
 
-        known = {field.name for field in fields(cls)}
+        for name, value in settings.items():
+            if name not in CHECKS:
+                raise RuntimeError(f"{SETTING} has no key '{name}'.")
 
-        for name, value in said.items():
-            if name not in known:
-                raise RuntimeError(f"{SETTING} has '{name}', which is not a setting.")
+            is_valid, requirement = CHECKS[name]
 
-            _check(name, value)
+            if not is_valid(value):
+                raise RuntimeError(f"{SETTING}[{name!r}] must be {requirement}.")
 
-        return cls(**said)
+        return cls(**settings)
 
 
-def _check(name: str, value: t.Any) -> None:
-    place = f"{SETTING}[{name!r}]"
+def _are_transports(value: t.Any) -> bool:
+    if not isinstance(value, (list, tuple)):
+        return value is None
 
-    if name in OPTIONAL and value is None:
-        return
+    return bool(value) and all(name in TRANSPORTS for name in value)
 
-    if name in COUNTS:
-        if type(value) is not int or value < 1:
-            raise RuntimeError(f"{place} is not a whole number from 1.")
-    elif name == "transports":
-        is_list = isinstance(value, (list, tuple)) and value
 
-        if not is_list or any(one not in TRANSPORTS for one in value):
-            raise RuntimeError(f"{place} is not a list of 'polling' and 'websocket'.")
-    elif name == "origins":
-        if not isinstance(value, (str, list, tuple, type(None))):
-            raise RuntimeError(f"{place} is not a list of origins.")
-    elif not isinstance(value, (str, type(None))):
-        raise RuntimeError(f"{place} is not text.")
+Check: t.TypeAlias = tuple[Callable[[t.Any], bool], str]
+
+COUNT: Check = (lambda value: type(value) is int and value > 0, "a positive integer")
+
+TEXT: Check = (lambda value: isinstance(value, (str, type(None))), "text")
+
+CHECKS: dict[str, Check] = {
+    "message_queue": TEXT,
+    "channel": TEXT,
+    "origins": (
+        lambda value: isinstance(value, (str, list, tuple, type(None))),
+        "a list of origins",
+    ),
+    "max_payload": COUNT,
+    "calls_per_second": COUNT,
+    "max_connections": COUNT,
+    "max_connections_per_address": (
+        lambda value: value is None or COUNT[0](value),
+        "a positive integer",
+    ),
+    "transports": (_are_transports, "a list of 'polling' and 'websocket'"),
+    "async_mode": TEXT,
+}
+"""The check of each setting, and its requirement."""

@@ -29,13 +29,13 @@ if t.TYPE_CHECKING:
     from wsproto.events import Event
 
 CHUNK: t.Final = 64 * 1024
-"""How many bytes are read at once."""
+"""The maximum number of bytes of one read."""
 
 UNSENT: t.Final = 32
-"""How many times the largest payload a client may leave unread."""
+"""The bytes that a client may leave unread, as a multiple of the largest payload."""
 
 LINGER: t.Final = 1
-"""How many seconds a client has to read why its connection is closed."""
+"""The seconds that a client has to read the reason for closing."""
 
 WOULD_BLOCK: t.Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
@@ -43,12 +43,12 @@ WOULD_BLOCK: t.Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteE
 class WebSocket:
     """Sends and receives the messages of one client.
 
-    Text is received in the thread of the request, so that a client that sends more
-    than is handled waits. Any thread may send. What the client does not take at once
-    is sent in the background.
+    Text is received in the thread of the request, so that a client that sends too fast
+    has to wait. Any thread may send. Bytes that the client does not accept at once are
+    sent in the background.
 
     :param connection: The socket, after the handshake.
-    :param max_payload: The largest message in bytes, however many fragments it has.
+    :param max_payload: The size of the largest message in bytes, over all fragments.
     :param start: Runs a function in the background.
     """
 
@@ -58,7 +58,7 @@ class WebSocket:
         max_payload: int,
         start: Callable[[Callable[[], None]], t.Any],
     ) -> None:
-        # Threads share it: TLS forbids that one waits inside of it for another.
+        # Threads share it, and with TLS, none of them may block in a read or write.
         connection.setblocking(False)
         self._socket = connection
         self._max_payload = max_payload
@@ -66,7 +66,7 @@ class WebSocket:
         self._protocol = Connection(ConnectionType.SERVER)
         self._text = StringIO()
         self._text_size = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._flushing = threading.Lock()
         self._unsent: deque[bytes] = deque()
         self._unsent_size = 0
@@ -74,16 +74,16 @@ class WebSocket:
         self._is_open = True
 
     def send(self, frame: bytes) -> None:
-        """Send a frame. A connection that is closed sends nothing.
+        """Send a frame. Nothing is sent if the connection is closed.
 
-        :param frame: The frame, of :func:`encode_frame`.
+        :param frame: A frame of :func:`encode_frame`.
         """
         with self._lock:
             if not self._is_open:
                 return
 
             if self._unsent_size > UNSENT * self._max_payload:
-                self._hang_up()
+                self.hang_up()
                 return
 
             is_first = not self._unsent
@@ -99,7 +99,7 @@ class WebSocket:
             self._flush_in_background()
 
     def flush(self) -> None:
-        """Wait until the client has taken all that was sent, or has gone."""
+        """Wait until all bytes are sent, or the client is gone."""
         with self._flushing:
             while True:
                 with self._lock:
@@ -108,14 +108,14 @@ class WebSocket:
                     if not self._unsent:
                         return
 
-                # Its own thread may close it meanwhile.
+                # Another thread may close the socket.
                 with suppress(OSError, ValueError):
                     wait_for(self._socket, for_writing=True)
 
     def receive(self, timeout: float | None = None) -> str | None:
         """Return the next message, or ``None`` if the connection has ended.
 
-        :param timeout: How many seconds to wait for bytes. For ever by default.
+        :param timeout: The seconds to wait for bytes. No limit by default.
         """
         while self._is_open:
             for event in self._protocol.events():
@@ -134,14 +134,14 @@ class WebSocket:
         return None
 
     def close(self, code: int, reason: str = "") -> None:
-        """Tell the client why the connection is closed, and hang up.
+        """Send the client the reason for closing the connection, and hang up.
 
         :param code: The code of the protocol.
-        :param reason: The text, 123 bytes at most.
+        :param reason: The reason, 123 bytes at most.
         """
         self.send(encode_frame(Opcode.CLOSE, struct.pack("!H", code) + reason.encode()))
 
-        # The client would not read it if there were bytes that nobody has read.
+        # Unread bytes would reset the connection before the client reads the reason.
         with self._lock, suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
@@ -156,24 +156,19 @@ class WebSocket:
         try:
             self._start(self.flush)
         except RuntimeError:
-            # There are too many threads. The other connections get their frame.
+            # There are too many threads. Other connections get their frames.
             self.hang_up()
 
     def hang_up(self) -> None:
-        """Close the connection in both directions, whatever its client does."""
-        with self._lock:
-            self._hang_up()
-
-    def _hang_up(self) -> None:
-        self._is_open = False
-        self._unsent.clear()
-
-        # Who waits for the socket is woken by it.
-        with suppress(OSError):
+        """Close the connection in both directions at once."""
+        with self._lock, suppress(OSError):
+            self._is_open = False
+            self._unsent.clear()
+            # This wakes the threads that wait for the socket.
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def _take(self, event: Event) -> str | None:
-        """Return the message that an event completes, if it does."""
+        """Handle an event, and return the message that it completes, if any."""
         if isinstance(event, TextMessage):
             return self._add(event)
 
@@ -189,7 +184,7 @@ class WebSocket:
         return None
 
     def _add(self, event: TextMessage) -> str | None:
-        """Add a fragment, and return the message if it is complete."""
+        """Add a fragment, and return the message once it is complete."""
         text = event.data
         self._text_size += len(text) if text.isascii() else len(text.encode())
 
@@ -209,7 +204,7 @@ class WebSocket:
         return message
 
     def _read(self, timeout: float | None) -> bytes:
-        """Return the next bytes, or none if the connection has ended."""
+        """Return the next bytes, or no bytes if the connection has ended."""
         while True:
             with self._lock:
                 try:
@@ -223,7 +218,7 @@ class WebSocket:
                 return b""
 
     def _write(self) -> None:
-        """Write what the client takes now."""
+        """Write as many bytes as the client accepts now."""
         try:
             while self._unsent:
                 frame = self._unsent[0]
@@ -236,13 +231,13 @@ class WebSocket:
         except WOULD_BLOCK:
             pass
         except OSError:
-            self._hang_up()
+            self.hang_up()
 
 
 def encode_frame(opcode: Opcode, payload: bytes) -> bytes:
-    """Return a frame that is a whole message.
+    """Return a whole message as one frame.
 
-    :param opcode: The kind of the message.
+    :param opcode: The type of the message.
     :param payload: The message.
     """
     first, size = 0x80 | opcode, len(payload)
@@ -262,10 +257,10 @@ def wait_for(
     """Wait until a socket can be read or written, and return whether it can.
 
     :param connection: The socket.
-    :param timeout: How many seconds to wait. For ever by default.
-    :param for_writing: Whether it is to be written.
+    :param timeout: The seconds to wait. No limit by default.
+    :param for_writing: Wait until it can be written, not read.
     """
-    # Both are looked up now, since gevent replaces them. Windows has the second only.
+    # Looked up at each call, because gevent replaces them. Windows has no poll.
     if hasattr(select, "poll"):
         poll = select.poll()
         poll.register(connection, select.POLLOUT if for_writing else select.POLLIN)

@@ -1,0 +1,61 @@
+"""A background task that runs while there is something to watch."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import typing as t
+from dataclasses import dataclass
+from dataclasses import field
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__package__)
+
+
+@dataclass
+class Watcher:
+    """Runs a check at intervals, in one background task."""
+
+    is_needed: Callable[[], object]
+    """Tells whether there is something to watch. If not, the task ends."""
+
+    check: Callable[[], None]
+    """The check. Its errors are logged."""
+
+    interval: float
+    """The seconds before each check."""
+
+    _is_running: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(
+        self,
+        start: Callable[[Callable[[], None]], t.Any],
+        sleep: Callable[[float], t.Any],
+    ) -> None:
+        """Start the task if it is not running.
+
+        :param start: Starts a function in the background.
+        :param sleep: Waits there for a number of seconds.
+        """
+
+        def run() -> None:
+            while self._goes_on():
+                sleep(self.interval)
+
+                try:
+                    self.check()
+                except Exception:
+                    logger.exception("A check of connections failed.")
+
+        with self._lock:
+            if not self._is_running:
+                self._is_running = True
+                start(run)
+
+    def _goes_on(self) -> bool:
+        with self._lock:
+            self._is_running = bool(self.is_needed())
+            return self._is_running
