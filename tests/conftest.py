@@ -205,6 +205,16 @@ def client(app):
 
 
 @pytest.fixture
+def site(records, tmp_path):
+    """A running application with real-time connections, whose only user is Ann."""
+    # That module imports this one.
+    from .realtime import live
+
+    with live(records, tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
 def app_context(app):
     with app.app_context():
         yield

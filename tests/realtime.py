@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from contextlib import contextmanager
 from contextlib import ExitStack
 
@@ -26,6 +25,7 @@ from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
+from .waiting import wait_until as wait_until
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 
@@ -114,7 +114,7 @@ class Client:
         self.welcome = self._packet()
 
     def send(self, packet):
-        """Send what may be nonsense."""
+        """Send a packet of any text."""
         self.socket.send(packet)
 
     def call(self, *message):
@@ -149,14 +149,14 @@ class Client:
         return self.result("create", "authentication", {"strategy": "local", **user})
 
     def events(self):
-        """The events that have come since the last time."""
-        # All that was sent to this client before is in front of the answer.
+        """The events since the last time."""
+        # Events that were sent before arrive before the answer.
         self.call("find", "nothing")
-        found, self._events = self._events, []
-        return found
+        events, self._events = self._events, []
+        return events
 
     def names(self):
-        """The names of the events that have come since the last time."""
+        """The names of the events since the last time."""
         return [name for name, *rest in self.events()]
 
     def _packet(self):
@@ -180,14 +180,14 @@ def connected(url, **headers):
         header=lines,
         timeout=5,
         suppress_origin="Origin" in headers or None,
-        # It takes longer than all the rest.
+        # The validation takes longer than all the rest.
         skip_utf8_validation=True,
     )
 
     try:
         yield Client(socket)
     finally:
-        # It closes what the server has closed before, too.
+        # The socket must be closed even if the server has closed the connection.
         socket.shutdown()
 
 
@@ -205,14 +205,3 @@ def live(records, tmp_path, settings=None, *, realtime=None, login=None, **confi
         address = stack.enter_context(running(http.application))
         clients = stack.enter_context(ExitStack())
         yield Site(http, address, realtime, clients)
-
-
-def wait_until(condition, seconds=3):
-    """Wait for what another thread does, and tell how long it took."""
-    start = time.monotonic()
-
-    while not condition():
-        assert time.monotonic() - start < seconds
-        time.sleep(0.02)
-
-    return time.monotonic() - start

@@ -7,6 +7,7 @@ to the team. Who is in the team ``all`` gets everything.
 from __future__ import annotations
 
 import os
+import threading
 import time
 
 import click
@@ -81,12 +82,19 @@ class Pads:
         return data
 
 
-class Naps:
-    """Takes its time."""
+class Waits:
+    """Answers a ``find`` after a ``create``."""
 
-    def get(self, id, params):
-        time.sleep(id)
-        return {"id": id}
+    def __init__(self):
+        self._created = threading.Event()
+
+    def find(self, params):
+        self._created.wait(10)
+        return []
+
+    def create(self, data, params):
+        self._created.set()
+        return data
 
 
 def create_app():
@@ -147,7 +155,7 @@ def add_services(db, records):
     )
     records.add("processes", Processes(), public=True)
     records.add("pads", Pads())
-    records.add("naps", Naps(), public=True)
+    records.add("waits", Waits(), public=True)
 
 
 def readable(user):

@@ -17,7 +17,7 @@ from flask_records.adapter.turns import turns_of
 
 from .conftest import served
 from .models import Message
-from .realtime import wait_until
+from .waiting import wait_until
 
 
 def started(function, *args):

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import types
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +30,8 @@ import flask_records
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
+
+from .waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -206,19 +207,18 @@ def serving_the_example(folder):
 def wait_for(address, process):
     """Return when a server accepts connections."""
     host, port = address.split(":")
-    end = time.monotonic() + 15
 
-    while time.monotonic() < end:
+    def can_connect():
         assert process.poll() is None, "gunicorn did not start"
 
         try:
             socket.create_connection((host, int(port)), timeout=1).close()
         except OSError:
-            time.sleep(0.05)
-        else:
-            return
+            return False
 
-    raise TimeoutError(address)
+        return True
+
+    wait_until(can_connect, 15)
 
 
 @pytest.fixture

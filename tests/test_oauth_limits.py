@@ -34,10 +34,10 @@ from .oauth_providers import OpenIDProvider
 from .oauth_providers import Provider
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
-from .realtime import wait_until
 from .test_gunicorn import environment
 from .test_gunicorn import remember
 from .test_gunicorn import ROOT
+from .waiting import wait_until
 
 BUSY = "Too many logins wait for Fake at the moment. Try again later."
 LOST = "The login took too long, or began in another browser. Try again."

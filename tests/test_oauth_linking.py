@@ -35,7 +35,7 @@ from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_providers import StrictMember
 from .oauth_providers import token_of
-from .realtime import wait_until
+from .waiting import wait_until
 
 EMAIL_TAKEN = (
     "There is a user with this email already. Log in as this user, then connect Fake."

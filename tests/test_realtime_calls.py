@@ -20,18 +20,12 @@ from .models import Everything
 from .realtime import BOB
 from .realtime import live
 from .realtime import make_live_records
-from .realtime import wait_until
+from .waiting import wait_until
 
 
 @pytest.fixture
 def records():
     return make_live_records(public=True)
-
-
-@pytest.fixture
-def site(records, tmp_path):
-    with live(records, tmp_path) as site:
-        yield site
 
 
 @pytest.fixture

@@ -50,12 +50,6 @@ def messages(records):
 
 
 @pytest.fixture
-def site(records, tmp_path):
-    with live(records, tmp_path) as site:
-        yield site
-
-
-@pytest.fixture
 def ann(site):
     return site.connect(ANN)
 

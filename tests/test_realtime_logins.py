@@ -1,4 +1,4 @@
-"""How long a connection is logged in, and what it sees of rows meanwhile."""
+"""Logins of connections, and when they end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .authentication import SECRET
 from .realtime import BOB
 from .realtime import live
 from .realtime import make_live_records
-from .realtime import wait_until
+from .waiting import wait_until
 
 
 @pytest.fixture
@@ -27,18 +27,12 @@ def records():
 
 
 @pytest.fixture
-def site(records, tmp_path):
-    with live(records, tmp_path) as site:
-        yield site
-
-
-@pytest.fixture
 def ann(site):
     return site.connect(**bearer(site.token()))
 
 
 def write(site):
-    """Send an event to all who are logged in."""
+    """Send an event to all connections with a login."""
     with site.app.app_context():
         site.app.extensions["records"]["messages"].create({"text": "Hi"})
 
@@ -237,7 +231,7 @@ def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
 
 
 @pytest.mark.parametrize("error", [Forbidden, NotAuthenticated, RuntimeError])
-def test_user_whom_a_hook_keeps_out_gets_no_event(records, site, ann, error, caplog):
+def test_user_whom_a_hook_refuses_gets_no_event(records, site, ann, error, caplog):
     @records["users"].after("get")
     def keep_out(method, context):
         if context.result["age"] == 13:
@@ -246,7 +240,7 @@ def test_user_whom_a_hook_keeps_out_gets_no_event(records, site, ann, error, cap
     with site.app.app_context():
         records["users"]._patch(1, {"age": 13})
 
-    time.sleep(1)
+    wait_until(lambda: site.connections[0].channels == {"anonymous"})
     write(site)
 
     assert ann.names() == []
@@ -254,7 +248,7 @@ def test_user_whom_a_hook_keeps_out_gets_no_event(records, site, ann, error, cap
 
 
 @pytest.mark.parametrize("error", [Forbidden, RuntimeError])
-def test_user_who_is_kept_out_does_not_fail_the_call_that_blocks_him(
+def test_refused_user_does_not_fail_the_call_that_caused_it(
     records, site, ann, error, caplog
 ):
     @records["users"].after("get")
@@ -271,7 +265,7 @@ def test_user_who_is_kept_out_does_not_fail_the_call_that_blocks_him(
     assert ann.names() == []
 
 
-def test_user_who_is_kept_out_can_connect_as_nobody(records, site, caplog):
+def test_user_whom_a_hook_refuses_can_connect_without_a_login(records, site, caplog):
     token = site.token()
     records["users"].after("get")(lambda method, context: 1 / 0)
 
@@ -288,14 +282,15 @@ def test_login_counts_again_after_it_could_not_be_checked(records, site, ann):
         if is_down:
             raise Unavailable("Try again.")
 
-    time.sleep(0.7)
+    [connection] = site.connections
+    wait_until(lambda: not connection.is_logged_in)
     write(site)
-    meanwhile = ann.names()
+    while_down = ann.names()
     is_down = False
-    time.sleep(0.7)
+    wait_until(lambda: connection.is_logged_in)
     write(site)
 
-    assert meanwhile == []
+    assert while_down == []
     assert ann.names() == ["messages created"]
 
 
@@ -304,6 +299,7 @@ def test_login_that_can_not_be_checked_does_not_keep_that_of_others(
 ):
     bob = site.register(BOB)
     other = site.connect(**bearer(site.token(BOB)))
+    connection = site.connections[1]
 
     @records["users"].after("get")
     def fail(method, context):
@@ -313,7 +309,7 @@ def test_login_that_can_not_be_checked_does_not_keep_that_of_others(
     with site.app.app_context():
         records["users"]._remove(bob["id"])
 
-    time.sleep(1.2)
+    wait_until(lambda: not connection.is_logged_in)
     write(site)
 
     assert other.names() == []
@@ -323,21 +319,24 @@ def test_login_that_can_not_be_checked_does_not_keep_that_of_others(
 def test_check_that_began_before_does_not_undo_what_the_client_did(
     records, site, end, caplog
 ):
-    """The login is looked at while the client logs out, or in as somebody else."""
+    """A check is running while the client logs out, or in as another user."""
     site.register(BOB)
     client = site.connect(ANN)
     [connection] = site.connections
-    is_armed, entered, go = threading.Event(), threading.Event(), threading.Event()
-    checked = threading.Event()
-    is_armed.set()
+    site.connect(BOB)
+    entered, go, has_checked_others = (threading.Event() for _ in range(3))
+    threads = []
 
     @records["users"].after("get")
     def wait(method, context):
-        if is_armed.is_set() and context.id in (1, "1"):
-            is_armed.clear()
+        thread = threading.get_ident()
+
+        if not threads and str(context.id) == "1":
+            threads.append(thread)
             entered.set()
             go.wait(5)
-            checked.set()
+        elif threads == [thread]:
+            has_checked_others.set()
 
     assert entered.wait(3)
 
@@ -347,21 +346,20 @@ def test_check_that_began_before_does_not_undo_what_the_client_did(
         client.log_in(BOB)
 
     go.set()
-    checked.wait(5)
-    time.sleep(0.2)
-    known = connection.user and connection.user["email"]
+    assert has_checked_others.wait(5)
+    email = connection.user and connection.user["email"]
 
-    assert known == (None if end == "logout" else BOB["email"])
+    assert email == (None if end == "logout" else BOB["email"])
 
 
-def test_user_is_looked_at_again_when_he_changes(records, site, ann):
+def test_user_is_loaded_again_after_a_change(records, site, ann):
     with site.app.app_context():
         records["users"].patch(1, {"age": 18})
 
     assert site.connections[0].user["age"] == 18
 
 
-def test_user_that_changes_without_events_is_known_within_a_second(records, site, ann):
+def test_change_of_a_user_without_events_is_noticed_within_a_second(records, site, ann):
     with site.app.app_context():
         records["users"]._patch(1, {"age": 18})
 

@@ -22,8 +22,8 @@ from .models import User
 from .realtime import BOB
 from .realtime import live
 from .realtime import make_live_records
-from .realtime import wait_until
 from .realtime_clients import redis_url
+from .waiting import wait_until
 
 
 class Told:

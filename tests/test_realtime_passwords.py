@@ -13,7 +13,7 @@ from .authentication import make_records
 from .models import Message
 from .models import User
 from .realtime import live
-from .realtime import wait_until
+from .waiting import wait_until
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What several processes tell each other through Redis, and what happens without it."""
+"""Events of several processes with Redis, and while Redis is not available."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import redis
 
 from flask_records.realtime.bus import RedisBus
 
-from .realtime import wait_until
 from .realtime_clients import login_of
 from .realtime_clients import redis_url
 from .realtime_clients import run_command
@@ -26,6 +25,7 @@ from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .test_gunicorn import call
 from .test_gunicorn import connected
+from .waiting import wait_until
 
 AWAY = "Redis is not available"
 
@@ -53,7 +53,7 @@ class Place:
 
     def __init__(self, server, pid):
         self._server = server
-        self._pid = int(pid)
+        self.pid = int(pid)
         self._sockets = []
         self._http = self._until_mine(lambda: connected(server.host), self._pid_of)
         self._token = None
@@ -88,7 +88,7 @@ class Place:
         while True:
             made = connect()
 
-            if pid_of(made) == self._pid:
+            if pid_of(made) == self.pid:
                 return made
 
             made.close()
@@ -121,9 +121,9 @@ def test_event_reaches_connections_of_both_workers(places):
     sockets = [place.socket(token) for place in places]
 
     for place in places:
-        place.create(f"of {place._pid}", token)
+        place.create(f"of {place.pid}", token)
 
-    texts = {f"of {place._pid}" for place in places}
+    texts = {f"of {place.pid}" for place in places}
     arrived = [[socket.gets(text) for text in texts] for socket in sockets]
     assert arrived == [[True, True]] * 2
 
@@ -187,12 +187,18 @@ def test_end_of_a_login_holds_at_the_other_worker(places, number, end, by_header
     assert leaving.gets("before")
 
     end(one, user, own)
-    time.sleep(1)
     one.create("after", token)
 
     assert staying.gets("after")
     assert not leaving.gets("after", 0.3)
     assert leaving.call("find", "items")[0]["code"] == 401
+
+
+def answers(client):
+    try:
+        return client.ping()
+    except redis.RedisError:
+        return False
 
 
 class OwnRedis:
@@ -216,15 +222,7 @@ class OwnRedis:
 
     def wait(self):
         with redis.Redis.from_url(self.url) as client:
-            deadline = time.monotonic() + 10
-
-            while True:
-                try:
-                    client.ping()
-                    return
-                except redis.RedisError:
-                    assert time.monotonic() < deadline
-                    time.sleep(0.02)
+            wait_until(lambda: answers(client), 10)
 
     def stop(self):
         self.process.terminate()
@@ -280,11 +278,11 @@ def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
         sockets = [place.socket(token) for place in places]
         own_redis.stop()
         seconds = [
-            timed(place.create, f"{place._pid} {number}", token)
+            timed(place.create, f"{place.pid} {number}", token)
             for number in range(5)
             for place in places
         ]
-        alone = [f"{place._pid} 4" for place in places]
+        alone = [f"{place.pid} 4" for place in places]
         arrived = [[socket.gets(text, 1) for text in alone] for socket in sockets]
         warnings = len(lines_with(own_server, AWAY))
         own_redis.start()

@@ -1,8 +1,8 @@
 """Events of several processes, which Redis carries from one to the others.
 
 Fifty subscribers of three groups are connected to two workers, while writers change the
-same records over HTTP and sockets. At half time one of the workers is killed. So one
-run tells what holds, and each test looks at another side of it.
+same records over HTTP and sockets. At half time one of the workers is killed. Each test
+checks another property of this one run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections import Counter
 from concurrent import futures
 from dataclasses import dataclass
 from dataclasses import field
+from functools import partial
 
 import pytest
 
@@ -28,6 +29,7 @@ from .realtime_clients import Socket
 from .realtime_clients import spread
 from .test_gunicorn import call
 from .test_gunicorn import connected
+from .waiting import wait_until
 
 GROUPS = {"red": 20, "blue": 20, "all": 10}
 WRITES = 2000
@@ -40,7 +42,7 @@ METHODS = {"POST": "create", "PATCH": "patch", "DELETE": "remove"}
 
 
 def seen(name, record):
-    """What an event, or the answer of a write, is known by."""
+    """The identity of an event, or of the answer to a write."""
     return name, record["team"], record["id"], record["version"]
 
 
@@ -84,7 +86,7 @@ class Live(Socket):
 
 @dataclass
 class Writer:
-    """Somebody who writes, and remembers what was acknowledged."""
+    """A client that writes and remembers the acknowledged writes."""
 
     kind: type
     host: str
@@ -149,7 +151,7 @@ class Writer:
 
 @dataclass
 class Run:
-    """What writers and subscribers saw while a worker was killed."""
+    """The writes and events of a run in which a worker is killed."""
 
     groups: dict[Socket, str]
     """The group of each connection there has been."""
@@ -195,15 +197,13 @@ class Run:
         return wrong
 
     def wait(self):
-        """Wait for the events that are still on their way, and for wrong ones."""
+        """Wait for the last events: those with the text ``end``, one of each team."""
         self.stayed = [socket for socket in self.groups if socket.is_open]
-        deadline = time.monotonic() + 5
 
         for socket in self.stayed:
-            while self.lost(socket) and time.monotonic() < deadline:
-                time.sleep(0.1)
-
-        time.sleep(0.5)
+            count = len(TEAMS) if self.groups[socket] == "all" else 1
+            has_all = partial(has_last, socket, count)
+            assert socket.wait_for(has_all, 10)
 
     def figures(self):
         arrived = sum(len(socket.events) for socket in self.groups)
@@ -266,10 +266,7 @@ def load(server, teams):
     with futures.ThreadPoolExecutor(WRITERS) as pool:
         running = [pool.submit(writer.run, left) for writer in writers]
 
-        while sum(len(writer.known) for writer in writers) < WRITES / 2:
-            assert not any(each.done() for each in running)
-            time.sleep(0.01)
-
+        wait_until(lambda: is_half_done(writers, running), 60)
         killed = int(server.workers[0])
         os.kill(killed, signal.SIGKILL)
 
@@ -281,12 +278,31 @@ def load(server, teams):
             each.result()
 
     run = Run({socket: team_of[socket.token] for socket in sockets}, writers)
+    write_last(host, writer_token)
     run.wait()
 
     for socket in sockets:
         socket.close()
 
     return run
+
+
+def is_half_done(writers, running):
+    assert not any(each.done() for each in running)
+    return sum(len(writer.known) for writer in writers) >= WRITES / 2
+
+
+def has_last(socket, count, events):
+    return socket.texts().count("end") == count
+
+
+def write_last(host, token):
+    http = Http(host, token)
+
+    for team in TEAMS:
+        http.write("POST", "items", None, {"team": team, "text": "end"})
+
+    http.close()
 
 
 def shared_records(host, token):

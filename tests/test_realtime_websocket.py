@@ -18,7 +18,7 @@ from .conftest import QuietHandler
 from .realtime import Client
 from .realtime import live
 from .realtime import make_live_records
-from .realtime import wait_until
+from .waiting import wait_until
 
 CONTINUATION, TEXT, BINARY = ABNF.OPCODE_CONT, ABNF.OPCODE_TEXT, ABNF.OPCODE_BINARY
 PAYLOAD = 10_000

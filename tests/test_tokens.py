@@ -33,7 +33,7 @@ from .authentication import make_records
 from .authentication import SECRET
 from .authentication import serving
 from .authentication import signed
-from .realtime import wait_until
+from .waiting import wait_until
 
 OLDER = "o" * 32
 OLDEST = "p" * 32

@@ -1,0 +1,19 @@
+"""Waiting for other threads and processes."""
+
+from __future__ import annotations
+
+import time
+
+
+def wait_until(condition, seconds=3):
+    """Return the seconds after which a condition is met.
+
+    :raises AssertionError: It is not met in time.
+    """
+    start = time.monotonic()
+
+    while not condition():
+        assert time.monotonic() - start < seconds, "The condition is not met in time."
+        time.sleep(0.02)
+
+    return time.monotonic() - start
