@@ -1,6 +1,6 @@
 """The example application: users who log in and write messages in rooms.
 
-Run it with ``gunicorn -c instance/gunicorn.conf.py``, and fill it with
+Run it with ``gunicorn -c instance/gunicorn.conf.py``, and add data with
 ``flask example-data``.
 """
 
@@ -67,15 +67,15 @@ LOCKS: t.Final = {
     "mysql": "SELECT GET_LOCK('example_tables', 60)",
     "mariadb": "SELECT GET_LOCK('example_tables', 60)",
 }
-"""What lets one worker at a time make the tables."""
+"""The statements after which only one worker creates the tables."""
 
 OPTIONS: t.Final = {
     "sqlite_autoincrement": True,
     "mysql_collate": "utf8mb4_bin",
     "mariadb_collate": "utf8mb4_bin",
 }
-"""Keeps SQLite from giving the id of a removed record again, and MariaDB from comparing
-text without regard to case.
+"""Prevents SQLite from reusing ids of removed records, and MariaDB from ignoring the
+case of text.
 """
 
 
@@ -89,22 +89,22 @@ records = FlaskRecords(app_errors=True, limiter=limiter)
 realtime = Realtime(records)
 
 
-# MariaDB keeps fractions of a second only if it is told to.
+# MariaDB keeps fractions of a second only in columns that define them.
 Moment = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
 
 
 def now() -> dt.datetime:
-    """Return the time in UTC, without its zone, as the columns hold it."""
+    """Return the time in UTC, without a zone, as the columns store it."""
     return dt.datetime.now(dt.UTC).replace(tzinfo=None)
 
 
 class User(Base):
-    """Somebody who writes."""
+    """A person who writes messages."""
 
     __tablename__ = "user_account"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    # Who logs in elsewhere may have none here.
+    # Users of an OAuth provider may have no email.
     email: Mapped[str | None] = mapped_column(sa.String(254), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(255))
     name: Mapped[str | None] = mapped_column(sa.String(100))
@@ -123,7 +123,7 @@ class User(Base):
 
 
 class Room(Base):
-    """Where messages are written."""
+    """A place for messages."""
 
     __tablename__ = "room"
 
@@ -147,7 +147,7 @@ class Room(Base):
 
 
 class Member(Base):
-    """A user who is in a room: its owner, and those whom the owner has added."""
+    """A user in a room: the owner, or a user whom the owner has added."""
 
     __tablename__ = "room_member"
 
@@ -170,7 +170,7 @@ class Member(Base):
 
 
 class Message(Base):
-    """What somebody wrote in a room."""
+    """A text that a user has written in a room."""
 
     __tablename__ = "message"
 
@@ -209,21 +209,21 @@ class Message(Base):
 
 
 class RevokedToken(RevokedTokenMixin, Base):
-    """A login that has ended before its token expires."""
+    """A token that is revoked."""
 
     __tablename__ = "revoked_token"
 
 
 def normalized_email(text: str) -> str:
-    """Return an email in the one form that is kept of it, whatever the case and the
-    Unicode form it was typed in.
+    """Return an email in its stored form, which does not depend on case or Unicode
+    form.
     """
     folded = unicodedata.normalize("NFKC", text.strip()).casefold()
     return unicodedata.normalize("NFKC", folded)
 
 
 MAX_ROOMS: t.Final = 1_000
-"""How many rooms a user can be in: the rules below name each of them."""
+"""The maximum number of rooms of a user. The rules below list all of them."""
 
 ROOMS_OF_USER = (
     sa.select(Member.roomId)
@@ -234,7 +234,7 @@ ROOMS_OF_USER = (
 
 
 def rooms_of(user: Record | None) -> list[int]:
-    """Return the identifiers of the rooms that a user is in."""
+    """Return the identifiers of the rooms of a user."""
     if user is None:
         return []
 
@@ -305,8 +305,8 @@ messages = records.add(
     readable=lambda user: readable_by(user, "roomId"),
 )
 
-# Everybody who is logged in sees users, and the rooms that are not private or that they
-# are in, with their messages. They change what is their own.
+# Users who are logged in see all users, public rooms, and the rooms that they are in,
+# with their messages. They can change their own records.
 users.before("update", "patch", "remove")(limit_to_user("id"))
 
 for service in (rooms, messages):
@@ -316,31 +316,31 @@ for service in (rooms, messages):
 
 @messages.before("create", "update", "patch")
 def set_private(method: str, context: HookContext) -> None:
-    """Make messages as private as their rooms. A caller has to see the rooms."""
+    """Make messages as private as their rooms, which the caller must see."""
     bodies = [body for body in context.bodies if method != "patch" or "roomId" in body]
-    every = rooms_named(context.params, bodies)
+    named_rooms = rooms_named(context.params, bodies)
 
-    for body, room in zip(bodies, every, strict=True):
+    for body, room in zip(bodies, named_rooms, strict=True):
         body["private"] = room is not None and room["private"]
 
 
 def rooms_named(params: Params, bodies: list[Record]) -> list[Record | None]:
-    """Return the room of each body, or ``None`` for a body without one. All rooms are
-    read by one query.
+    """Return the room of each body, or ``None`` for a body without one. One query reads
+    all rooms.
 
-    :raises Conflict: A room is not there, or the caller can't see it.
+    :raises Conflict: A room does not exist, or the caller can't see it.
     """
     ids = [room_id_of(body) for body in bodies]
-    named = {id for id in ids if id is not None}
-    seen = {} if params.provider is None else readable_by(params.user, "id")
-    query = {**seen, "id": {"$in": list(named)}}
-    found = rooms._find(Params(query=query, paginate=False)) if named else []
-    known = {room["id"]: room for room in t.cast("list[Record]", found)}
+    unique_ids = {id for id in ids if id is not None}
+    visible = {} if params.provider is None else readable_by(params.user, "id")
+    query = {**visible, "id": {"$in": list(unique_ids)}}
+    found = rooms._find(Params(query=query, paginate=False)) if unique_ids else []
+    room_by_id = {room["id"]: room for room in t.cast("list[Record]", found)}
 
-    if len(known) < len(named):
+    if len(room_by_id) < len(unique_ids):
         raise no_such_room()
 
-    return [known.get(id) for id in ids]
+    return [room_by_id.get(id) for id in ids]
 
 
 def room_id_of(body: Record) -> int | None:
@@ -357,7 +357,7 @@ def room_id_of(body: Record) -> int | None:
 
 
 def no_such_room() -> Conflict:
-    """Return the error for a room that does not exist, or that the caller can't see."""
+    """Return the error for a room that does not exist or that the caller can't see."""
     return Conflict("There is no such room.", errors={"roomId": "is not there"})
 
 
@@ -372,7 +372,7 @@ def add_owner(method: str, context: HookContext) -> None:
 
 @members.before("create")
 def check_owner(method: str, context: HookContext) -> None:
-    """Let only the owner of a room add members."""
+    """Allow only the owner of a room to add members."""
     if context.params.provider is None:
         return
 
@@ -386,7 +386,7 @@ def check_owner(method: str, context: HookContext) -> None:
 
 @members.after("create")
 def check_number_of_rooms(method: str, context: HookContext) -> None:
-    """Refuse a user more rooms than the rules name."""
+    """Refuse a user more rooms than the rules can list."""
     member = members._get(context.result["id"])
     own = Params(query={"userId": member["userId"], "$limit": 0})
 
@@ -399,7 +399,7 @@ def check_number_of_rooms(method: str, context: HookContext) -> None:
 
 @members.before("remove")
 def limit_to_owner(method: str, context: HookContext) -> None:
-    """Let owners remove the members of their rooms, and members leave."""
+    """Allow owners to remove the members of their rooms, and members to leave."""
     if context.params.provider is None:
         return
 
@@ -419,7 +419,7 @@ def limit_to_owner(method: str, context: HookContext) -> None:
 
 @users.before("create", "update", "patch")
 def check_user(method: str, context: HookContext) -> None:
-    """Keep one form of each email, and make up an avatar."""
+    """Normalize the email, and set a default avatar."""
     for user in context.bodies:
         if "email" in user or (context.params.provider and method == "create"):
             user["email"] = checked_email(user.get("email"))
@@ -437,10 +437,13 @@ users.before("create", "update", "patch")(hash_password("password"))
 
 
 def checked_email(email: t.Any) -> str:
-    """Return an email as it is kept."""
+    """Return an email in its stored form.
+
+    :raises BadRequest: It is not an email address.
+    """
     require_text("email", email)
     normalized = normalized_email(email[: LONGEST_EMAIL + 1])
-    is_visible = not any(unicodedata.category(one)[0] in "CZ" for one in normalized)
+    is_visible = not any(unicodedata.category(c)[0] in "CZ" for c in normalized)
 
     if (
         len(email) > LONGEST_EMAIL
@@ -455,7 +458,7 @@ def checked_email(email: t.Any) -> str:
 
 
 def check_avatar(avatar: t.Any) -> None:
-    """Refuse what is not the address of an image."""
+    """Refuse an avatar that is not the address of an image."""
     require_text("avatar", avatar)
 
     if avatar != local_avatar() and not AVATAR.fullmatch(avatar):
@@ -466,7 +469,7 @@ def check_avatar(avatar: t.Any) -> None:
 
 
 def require_text(name: str, value: t.Any) -> None:
-    """Refuse what is not text, or empty."""
+    """Refuse a value that is not text, or empty."""
     if value is None or value == "":
         raise BadRequest(f"'{name}' is required.", errors={name: "is required"})
 
@@ -475,13 +478,13 @@ def require_text(name: str, value: t.Any) -> None:
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether a text has no halves of characters, which JSON can hold."""
-    return not any(unicodedata.category(one) == "Cs" for one in text)
+    """Return whether a text has no surrogates, which JSON can contain."""
+    return not any(unicodedata.category(c) == "Cs" for c in text)
 
 
 def default_avatar(email: str | None) -> str:
-    """Return the address of the image of a user who has not chosen one. Gravatar, which
-    learns a hash of the email, has to be switched on.
+    """Return the address of the default image of a user. Gravatar, which gets a hash of
+    the email, must be enabled.
     """
     if email is None or not current_app.config["GRAVATAR"]:
         return local_avatar()
@@ -496,7 +499,7 @@ def local_avatar() -> str:
 
 
 def create_app() -> Flask:
-    """Return the application, its tables made."""
+    """Return the application, and create its tables."""
     app = Flask(
         __name__,
         instance_path=str(Path(__file__).parent / "instance"),
@@ -509,7 +512,7 @@ def create_app() -> Flask:
     app.config.from_prefixed_env()
 
     if not app.config.get("SECRET_KEY"):
-        app.config["SECRET_KEY"] = kept_secret(Path(app.instance_path, "secret.key"))
+        app.config["SECRET_KEY"] = stored_secret(Path(app.instance_path, "secret.key"))
 
     db.init_app(app)
     limiter.init_app(app)
@@ -538,22 +541,22 @@ def show_page() -> Response:
     """Return a page to log in and write messages, with the official client."""
     providers = records.authentication().settings.oauth.providers.values()
     response = make_response(render_template("index.html", providers=providers))
-    has_images_elsewhere = providers or current_app.config["GRAVATAR"]
-    images = " https:" if has_images_elsewhere else ""
+    has_remote_images = providers or current_app.config["GRAVATAR"]
+    images = " https:" if has_remote_images else ""
     response.headers["Content-Security-Policy"] = PAGE_POLICY + images
     return response
 
 
 def add_security_headers(response: Response) -> Response:
-    """Stop browsers from guessing types, and from telling other sites our addresses."""
+    """Prevent browsers from guessing types and from sending our URLs elsewhere."""
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     return response
 
 
-def kept_secret(path: Path) -> str:
-    """Return the secret in a file that only its owner can read. It is made on the first
-    start, by one of the workers that start at once.
+def stored_secret(path: Path) -> str:
+    """Return the secret in a file that only its owner can read. The first worker to
+    start creates it.
     """
     if not path.exists():
         # A temporary file has mode 0600.
@@ -576,7 +579,7 @@ def kept_secret(path: Path) -> str:
 
 
 def restrict_files(url: sa.URL) -> None:
-    """Let only their owner read and write the files of a SQLite database."""
+    """Make the files of a SQLite database accessible to their owner only."""
     name = url.database
 
     if (
@@ -595,21 +598,19 @@ def restrict_files(url: sa.URL) -> None:
 
 
 def prepare_sqlite(connection: t.Any, record: t.Any) -> None:
-    """Let SQLite check foreign keys, readers not wait for a writer, and writers wait
-    for each other.
-    """
+    """Make SQLite check foreign keys, and writers wait for each other."""
     if type(connection).__module__.startswith("sqlite3"):
         connection.execute("PRAGMA busy_timeout = 20000")
         connection.execute("PRAGMA foreign_keys = ON")
 
 
 def create_tables(engine: sa.Engine) -> None:
-    """Make the tables that are not there, one worker at a time."""
+    """Create missing tables, in one worker at a time."""
     with engine.begin() as connection:
         connection.exec_driver_sql(LOCKS[engine.dialect.name])
         Base.metadata.create_all(connection)
 
-    # MariaDB holds the lock as long as the connection is open.
+    # MariaDB holds the lock while the connection is open.
     engine.dispose()
 
 
@@ -624,8 +625,8 @@ def example_data(count: int, seed: int) -> None:
     user_ids = insert_missing(User.email, emails)
     names = {name: {"name": name} for name in TOPICS}
     # Rooms of users can have the same names.
-    is_ours = sa.and_(Room.userId.is_(None), Room.private.is_(False))
-    room_ids = insert_missing(Room.name, names, is_ours)
+    is_example = sa.and_(Room.userId.is_(None), Room.private.is_(False))
+    room_ids = insert_missing(Room.name, names, is_example)
     batches = -(-count // BATCH)
 
     with click.progressbar(
@@ -641,22 +642,22 @@ def example_data(count: int, seed: int) -> None:
 def insert_missing(
     key: t.Any, rows: dict[str, dict[str, t.Any]], *conditions: t.Any
 ) -> list[int]:
-    """Insert rows whose key is not there yet, and return the ids of all of them.
+    """Insert rows whose key does not exist, and return the ids of all rows.
 
     :param key: The attribute of the model.
-    :param rows: The rows, by their keys.
-    :param conditions: What rows that are there have to meet.
+    :param rows: The rows, by key.
+    :param conditions: Conditions for existing rows.
     """
     model = key.class_
-    there = sa.select(key, model.id).where(key.in_(rows), *conditions)
-    known = {row[0] for row in db.session.execute(there)}
-    new = [row for name, row in rows.items() if name not in known]
+    statement = sa.select(key, model.id).where(key.in_(rows), *conditions)
+    existing = {row[0] for row in db.session.execute(statement)}
+    new = [row for name, row in rows.items() if name not in existing]
 
     if new:
         db.session.execute(sa.insert(model), new)
         db.session.commit()
 
-    return [row.id for row in db.session.execute(there)]
+    return [row.id for row in db.session.execute(statement)]
 
 
 def user_of(number: int) -> dict[str, t.Any]:
@@ -669,7 +670,7 @@ def user_of(number: int) -> dict[str, t.Any]:
 def messages_of(
     chance: random.Random, count: int, user_ids: list[int], room_ids: list[int]
 ) -> Iterator[list[dict[str, t.Any]]]:
-    """Yield batches of messages, the oldest first, some a minute."""
+    """Yield batches of messages, the oldest first."""
     created = now() - dt.timedelta(minutes=count)
 
     for start in range(0, count, BATCH):

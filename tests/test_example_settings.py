@@ -33,7 +33,7 @@ import flask_limiter, flask_records, flask_sqlalchemy
 
 def start(number):
     barrier.wait()
-    from wsgi import app, authentication, kept_secret
+    from wsgi import app, authentication, stored_secret
 
     with app.app_context():
         own = authentication.target.settings.tokens
@@ -45,7 +45,7 @@ def start(number):
 
     for attempt in range(40):
         barrier.wait()
-        secrets[attempt, number] = kept_secret(Path(f"{attempt}.key"))
+        secrets[attempt, number] = stored_secret(Path(f"{attempt}.key"))
 
 processes = multiprocessing.get_context("fork")
 manager = processes.Manager()
