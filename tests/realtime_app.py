@@ -83,12 +83,13 @@ class Pads:
 
 
 class Waits:
-    """Answers a ``find`` after a ``create``."""
+    """Answers a ``find`` after the next ``create``."""
 
     def __init__(self):
         self._created = threading.Event()
 
     def find(self, params):
+        self._created.clear()
         self._created.wait(10)
         return []
 

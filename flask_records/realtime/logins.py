@@ -114,16 +114,15 @@ class Logins:
 
         for path, service in self._authentications.items():
             is_user = sender is not None and service.lookup.has(sender)
+            is_login = message["service"] == path
 
-            if not is_user and message["service"] != path:
+            if not is_user and not is_login:
                 continue
 
             for connection in list(self._connections.values()):
-                if connection.login.authenticator is not service:
-                    continue
-
-                if (is_user and _is_of(connection, message, service)) or (
-                    path == message["service"] and _has_token(connection, message)
+                if connection.login.authenticator is service and (
+                    (is_user and _is_of(connection, message, service))
+                    or (is_login and _has_token(connection, message))
                 ):
                     self._check(connection)
 

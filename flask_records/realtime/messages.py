@@ -80,15 +80,12 @@ class Messages:
             return without(record, passwords)
 
         # A hook may have removed other fields than the hidden ones.
-        shown = {getattr(service.target, "id", "id")}.union(_names(record))
+        names = record if isinstance(record, dict) else ()
+        shown = {getattr(service.target, "id", "id"), *names}
         visible = service.visible(stored)
         hidden = {name: stored[name] for name in service.hidden_in_rule & stored.keys()}
         sent = {name: visible[name] for name in visible if name in shown}
         return without({**sent, **hidden}, passwords)
-
-
-def _names(record: t.Any) -> Collection[str]:
-    return record.keys() if isinstance(record, dict) else ()
 
 
 def _token_of(record: t.Any) -> Record:

@@ -82,8 +82,7 @@ class Server:
         """The logins of the connections."""
         self._audience = Audience(records, self.connections)
         self._messages = Messages(records, is_shared=settings.message_queue is not None)
-        self.bus = _bus(self._handle, settings)
-        """Carries events to other workers."""
+        self._bus = _bus(self._handle, settings)
         self.socketio = SocketIO(
             app,
             async_mode=settings.async_mode or _async_mode(),
@@ -119,7 +118,7 @@ class Server:
                 messages += [message] if message else []
 
         if messages:
-            self.bus.publish(messages)
+            self._bus.publish(messages)
 
     def hold(self, keys: Iterable[str]) -> None:
         """Send the events of records in the order of their writes: lock the records
@@ -131,28 +130,23 @@ class Server:
 
         if transaction is not None:
             for key in keys:
-                transaction.hold(*self.bus.lock(key))
+                transaction.hold(*self._bus.lock(key))
 
     @property
     def is_listened_to(self) -> bool:
         """``True`` if there are connections, or other workers may have some."""
         return bool(self.connections or self._settings.message_queue)
 
-    def _methods(self) -> list[str]:
-        custom = (
-            name
-            for service in self._records.services.values()
-            for name in service.custom_methods
-        )
-        names = dict.fromkeys((*ARGUMENTS, *custom))
+    def _methods(self) -> set[str]:
+        services = self._records.services.values()
+        names = set(ARGUMENTS).union(*(service.custom_methods for service in services))
 
-        for name in RESERVED:
-            if name in names:
-                raise RuntimeError(
-                    f"'{name}' can't be a custom method: Socket.IO reserves the name."
-                )
+        for name in names.intersection(RESERVED):
+            raise RuntimeError(
+                f"'{name}' can't be a custom method: Socket.IO reserves the name."
+            )
 
-        return list(names)
+        return names
 
     def _replace_engine(self, server: socketio.Server) -> None:
         # Flask-SocketIO has no argument for an engine.
@@ -170,7 +164,7 @@ class Server:
         connection = Connection(
             _session_id(), request.headers, self._settings.calls_per_second
         )
-        self.bus.start()
+        self._bus.start()
         self.logins.tell("connect", connection)
         self.connections[connection.id] = connection
         self.logins.watcher.start(

@@ -96,7 +96,11 @@ class WebSocket:
             has_rest = is_first and bool(self._unsent)
 
         if has_rest:
-            self._flush_in_background()
+            try:
+                self._start(self.flush)
+            except RuntimeError:
+                # There are too many threads. Other connections get their frames.
+                self.hang_up()
 
     def flush(self) -> None:
         """Wait until all bytes are sent, or the client is gone."""
@@ -151,13 +155,6 @@ class WebSocket:
             pass
 
         self.hang_up()
-
-    def _flush_in_background(self) -> None:
-        try:
-            self._start(self.flush)
-        except RuntimeError:
-            # There are too many threads. Other connections get their frames.
-            self.hang_up()
 
     def hang_up(self) -> None:
         """Close the connection in both directions at once."""
