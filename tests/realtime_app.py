@@ -1,7 +1,7 @@
-"""An application whose events not everybody gets, for several processes at once.
+"""An application for several processes at once, with events for teams.
 
-Members are of a team. Of items they may see those of their team, notes are published
-to the team. Who is in the team ``all`` gets everything.
+Users may see the items of their team, and notes are published to the team. Users in the
+team ``all`` get all events.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class User(Base):
 
 
 class Versioned:
-    """What has a number that each write raises."""
+    """A record whose version increases with each write."""
 
     id: Mapped[int] = mapped_column(primary_key=True)
     team: Mapped[str] = mapped_column(sa.String(10))
@@ -66,14 +66,14 @@ class RevokedToken(RevokedTokenMixin, Base):
 
 
 class Processes:
-    """Tells which process answers."""
+    """The id of the process that answers."""
 
     def find(self, params):
         return [{"id": os.getpid()}]
 
 
 class Pads:
-    """Sends what it gets, and has 6 MB."""
+    """Returns the data of a create, and finds 6 MB."""
 
     def find(self, params):
         return ["x" * 1_000_000] * 6
@@ -118,7 +118,7 @@ def create_app():
     @items.events("created")
     def tell_time(event, record, context):
         if record["text"] == "now":
-            # It has just been committed.
+            # The commit has just happened.
             record["text"] = f"at {time.time()}"
 
     @realtime.connections("login")

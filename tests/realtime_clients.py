@@ -1,4 +1,4 @@
-"""The application of several processes as a server, and clients that stay connected."""
+"""A server with several processes, and clients that stay connected."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def login_of(number):
 
 
 class Socket:
-    """A client that is connected to one worker, and keeps the events that it gets."""
+    """A client that is connected to one worker and stores its events."""
 
     def __init__(self, host, token=None):
         self.events = []
-        """When each event arrived, its name and its record."""
+        """The time of arrival, the name and the record of each event."""
         self.is_open = True
         self.token = token
         headers = [] if token is None else [f"Authorization: Bearer {token}"]
@@ -111,7 +111,7 @@ class Socket:
         answer = self._socket.recv()
         assert answer.startswith("40"), answer
         self.since = time.monotonic()
-        """When the server knew of it."""
+        """The time after which the server knows the connection."""
         threading.Thread(target=self._read, daemon=True).start()
 
     def call(self, *message, timeout=30):
@@ -195,17 +195,17 @@ class Socket:
 
 
 def spread(host, tokens, workers):
-    """Sockets with logins, as many connected to each of the workers."""
+    """Sockets with logins, distributed evenly over the workers."""
     most = -(-len(tokens) // len(workers))
     places = {int(worker): [] for worker in workers}
 
     for token in tokens:
         while True:
             socket = Socket(host, token)
-            found = places[socket.worker()]
+            sockets = places[socket.worker()]
 
-            if len(found) < most:
-                found.append(socket)
+            if len(sockets) < most:
+                sockets.append(socket)
                 break
 
             socket.close()

@@ -1,4 +1,4 @@
-"""Who may see a record gets its events, and nobody else."""
+"""The ``readable`` rule, in calls and in events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVENTS = ["created", "patched", "updated", "typing", "removed"]
 
 
 def own_or_read(user):
-    """Messages of the user himself, and those that are read."""
+    """The messages of the user, and all that are read."""
     return {"$or": [{"user_id": user["id"] if user else None}, {"read": True}]}
 
 
@@ -150,7 +150,7 @@ def test_event_of_every_kind_reaches_those_who_may_see_the_record(site):
     assert nobody.events() == []
 
 
-def test_everybody_of_many_sees_his_own(open_site):
+def test_many_users_see_only_their_own(open_site):
     site = open_site(own)
     clients = {}
 
@@ -230,7 +230,7 @@ def test_rule_is_about_what_is_stored_not_about_what_a_hook_shows(site):
     ],
     ids=str,
 )
-def test_rule_that_only_the_database_can_tell_holds(open_site, rule):
+def test_rule_that_only_the_database_can_decide_applies(open_site, rule):
     ann_or_nothing = {1: rule, 2: {"id": None}}
     site = open_site(lambda user: ann_or_nothing[user["id"]])
     ann, bob = site.connect(ANN), site.connect(BOB)
@@ -359,7 +359,7 @@ def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(
     assert [name for name in ann.names() if name.startswith("messages")] == []
 
 
-def test_populated_record_that_another_may_not_see_is_not_in_his_event(tmp_path):
+def test_populated_record_that_another_may_not_see_is_not_in_the_event(tmp_path):
     records = make_live_records()
     private = {1: None, 2: {"id": None}}
     records["rooms"].readable = lambda user: private[user["id"]]

@@ -1,4 +1,4 @@
-"""Connections behind the WSGI servers that hold them, and those that do not."""
+"""Connections with WSGI servers that can hold them, and with others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MB = 1 << 20
 @pytest.fixture(scope="module", params=["gthread", "gevent"])
 def server(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("servers")
-    # Engine.IO itself would use it.
+    # Engine.IO itself would import it.
     folder.joinpath("geventwebsocket.py").write_text(ANOTHER)
     settings = settings_of(folder, WEB_CONCURRENCY="1", PYTHONPATH=str(folder))
 
@@ -40,7 +40,7 @@ def server(request, tmp_path_factory):
 
 
 def connect(server, **options):
-    """A socket that has joined, and reads when it is told to."""
+    """A connected socket that reads only on request."""
     socket = websocket.create_connection(
         f"ws://{server.host}/socket.io/?EIO=4&transport=websocket",
         timeout=20,

@@ -1,4 +1,4 @@
-"""How many sessions there are, how they connect, and how long they stay."""
+"""Sessions: their number, their transports and their lifetime."""
 
 from __future__ import annotations
 

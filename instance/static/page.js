@@ -1,15 +1,15 @@
 const find = selector => document.querySelector(selector)
 const { root } = document.currentScript.dataset
 const client = feathers()
-// Several workers serve one connection only if it begins as a WebSocket.
+// With several workers, polling requests would reach different ones.
 client.configure(feathers.socketio(io({ path: `${root}/socket.io`, transports: ['websocket'] })))
 client.configure(feathers.authentication({ storage: window.localStorage }))
 
-// What somebody wrote is text, never a part of the page.
+// Messages are inserted as text, never as HTML.
 const line = ({ text, user }) => {
   const item = document.createElement('li')
   const author = document.createElement('b')
-  author.textContent = user ? user.name || user.email : 'Somebody'
+  author.textContent = user ? user.name || user.email : 'Unknown user'
   item.append(author, text)
   return item
 }
@@ -31,27 +31,26 @@ const show = async user => {
   await showMessages()
 }
 
-// Messages of others arrive by themselves. Those that come while the page asks for them are
-// asked for once.
+// Events reload the messages. All events during a reload cause one more reload.
 let isStale = false
-let isAsking = false
+let isLoading = false
 
 const showNews = async () => {
   isStale = true
-  if (isAsking) return
-  isAsking = true
+  if (isLoading) return
+  isLoading = true
   while (isStale) {
     isStale = false
     await showMessages().catch(() => {})
   }
-  isAsking = false
+  isLoading = false
 }
 
 for (const event of ['created', 'updated', 'patched', 'removed']) {
   client.service('messages').on(event, showNews)
 }
 
-// The page may not load images from everywhere.
+// The content security policy may block the image.
 find('#user img').addEventListener('error', event => { event.target.hidden = true })
 
 const attempt = async action => {
@@ -87,9 +86,9 @@ find('#logout').addEventListener('click', () => attempt(async () => {
   await show()
 }))
 
-// A login elsewhere comes back here with #access_token= or #error=, which the client reads.
+// An OAuth login returns here with #access_token= or #error=, which the client reads.
 attempt(async () => {
-  const isBack = Boolean(location.hash)
+  const isOAuthReturn = Boolean(location.hash)
   try {
     const { user } = await client.reAuthenticate()
     history.replaceState(null, '', location.pathname)
@@ -97,7 +96,7 @@ attempt(async () => {
   } catch (error) {
     history.replaceState(null, '', location.pathname)
     await show()
-    // Without a token, or with an old one, there is nothing to tell.
-    if (isBack || error.code !== 401) throw error
+    // A missing or expired token is not an error to show.
+    if (isOAuthReturn || error.code !== 401) throw error
   }
 })
