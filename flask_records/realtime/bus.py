@@ -76,7 +76,7 @@ class Bus:
     def publish(self, messages: Sequence[Record]) -> None:
         """Send the messages of a transaction to all workers.
 
-        :param messages: The messages, which must be JSON.
+        :param messages: The messages, as JSON values.
         """
         self._handle(messages)
 
@@ -152,7 +152,7 @@ class RedisBus(Bus):
     def publish(self, messages: Sequence[Record]) -> None:
         """Send the messages of a transaction to all workers.
 
-        :param messages: The messages, which must be JSON.
+        :param messages: The messages, as JSON values.
         """
         for part in _parts(messages):
             self._publish(part)
