@@ -202,7 +202,6 @@ class FlaskRecords:
             public = public or [name for name in METHODS if name != "remove"]
             after_request = [*after_request, _forbid_storing]
 
-        custom_events = getattr(service, "events", ()) if events is None else events
         find = partial(self._authentication_or_none, authentication)
         access = Access(path, find, strategies, authentication)
         added = Service(
@@ -211,7 +210,7 @@ class FlaskRecords:
             self._signals,
             public=public,
             methods=methods,
-            events=custom_events,
+            events=events,
             readable=readable,
             guards=[self._check_late, *filter(None, [self._limits]), access],
         )

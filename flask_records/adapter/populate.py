@@ -94,7 +94,7 @@ class Populate:
         model = relationship.mapper.class_
 
         for service in services.values():
-            if getattr(service.target, "model", None) is model:
+            if service.capabilities.model is model:
                 return service
 
         return None

@@ -86,7 +86,7 @@ class UserChanges:
     def _is_password_changed(self, context: HookContext) -> bool:
         name = self._authentication.password
         # An update makes null of what it does not name, unless that is hidden.
-        hidden = getattr(context.service.target, "hidden", ())
+        hidden = context.service.capabilities.hidden
         is_lost = context.method == "update" and name not in hidden
         return is_lost or any(name in body for body in context.bodies)
 
@@ -115,7 +115,7 @@ class UserChanges:
     def _tells_user_ids(self, context: HookContext) -> bool:
         """Return whether the result has the identifiers that tokens tell."""
         name = self._authentication.id
-        hidden = getattr(context.service.target, "hidden", ())
+        hidden = context.service.capabilities.hidden
         return _id_name(context) == name and name not in hidden
 
     def _user_ids(self, context: HookContext) -> dict[t.Any, Id]:
@@ -162,5 +162,5 @@ class UserChanges:
         )
 
 
-def _id_name(context: HookContext) -> t.Any:
-    return getattr(context.service.target, "id", "id")
+def _id_name(context: HookContext) -> str:
+    return context.service.capabilities.id

@@ -74,7 +74,7 @@ class Users:
     @property
     def id(self) -> str:
         """The name of the identifier field of users."""
-        return getattr(self.service.target, "id", "id")
+        return self.service.capabilities.id
 
     def has(self, service: Service) -> bool:
         """Return whether the records of a service are the users: it is the service that
@@ -193,7 +193,7 @@ def fields_of(service: Service) -> Fields | None:
 
     :param service: The service.
     """
-    fields_for = getattr(service.target, "fields_for", None)
+    fields_for = service.capabilities.fields_for
     return fields_for(Params()) if fields_for else None
 
 

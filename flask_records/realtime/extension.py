@@ -84,7 +84,7 @@ class Realtime:
         server = _server()
 
         if server is not None:
-            id = getattr(service.target, "id", "id")
+            id = service.capabilities.id
             dicts = (record for record in records if isinstance(record, dict))
             server.hold(f"{service.path}:{record.get(id)}" for record in dicts)
 

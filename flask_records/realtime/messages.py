@@ -81,7 +81,7 @@ class Messages:
 
         # A hook may have removed other fields than the hidden ones.
         names = record if isinstance(record, dict) else ()
-        shown = {getattr(service.target, "id", "id"), *names}
+        shown = {service.capabilities.id, *names}
         visible = service.visible(stored)
         hidden = {name: stored[name] for name in service.hidden_in_rule & stored.keys()}
         sent = {name: visible[name] for name in visible if name in shown}

@@ -39,7 +39,7 @@ class Rights:
         self._records = records
         self._users: dict[t.Any, MaySee] = {}
         self._found: dict[tuple[Test, int], bool] = {}
-        matching = getattr(service.target, "matching", None)
+        matching = service.capabilities.matching
         self._test: Callable[[Record], Test] = (
             matching(records).test if matching else _unknown
         )
@@ -96,7 +96,7 @@ class Rights:
         return self._found[key]
 
     def _is_found(self, condition: Record, record: t.Any) -> bool:
-        name = getattr(self._service.target, "id", "id")
+        name = self._service.capabilities.id
 
         if not isinstance(record, dict) or name not in record:
             return False

@@ -5,37 +5,38 @@ from __future__ import annotations
 import logging
 import typing as t
 
-from .context import HookContext
-from .context import NO_RESULT
-from .context import Params
-from .errors import BadRequest
-from .errors import is_answer
-from .errors import MethodNotAllowed
-from .errors import NotAuthenticated
-from .errors import without_parameters
-from .globals import call_stack
-from .pagination import Page
-from .pagination import without
-from .query import names_in
-from .query import restrict
-from .signals import add_publisher
-from .signals import call
-from .signals import CallSignals
-from .signals import Event
-from .signals import EVENTS
-from .signals import METHODS
-from .transaction import after_commit
-from .transaction import gather
-from .transaction import Transaction
+from ..context import HookContext
+from ..context import NO_RESULT
+from ..context import Params
+from ..errors import BadRequest
+from ..errors import is_answer
+from ..errors import MethodNotAllowed
+from ..errors import NotAuthenticated
+from ..errors import without_parameters
+from ..globals import call_stack
+from ..pagination import Page
+from ..pagination import without
+from ..query import names_in
+from ..query import restrict
+from ..signals import add_publisher
+from ..signals import call
+from ..signals import CallSignals
+from ..signals import Event
+from ..signals import EVENTS
+from ..signals import METHODS
+from ..transaction import after_commit
+from ..transaction import gather
+from ..transaction import Transaction
+from .target import Capabilities
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
 
-    from .typing import Id
-    from .typing import Publisher
-    from .typing import Readable
-    from .typing import Record
+    from ..typing import Id
+    from ..typing import Publisher
+    from ..typing import Readable
+    from ..typing import Record
 
 logger = logging.getLogger(__package__)
 
@@ -61,14 +62,14 @@ class Service:
     specification.
 
     :param path: Where the service is found, without slashes around it.
-    :param target: The object that has the methods. If it has ``begin``, as an adapter
-        has, that is called with the name of the method before any hook, so that what
-        hooks write is part of the same transaction.
+    :param target: The object that has the methods, and what else :class:`.Target`
+        describes.
     :param records: The signals of all services.
     :param public: The methods that need no token: all, none, or those named.
     :param methods: The methods that can be called, custom ones of the object included.
         Those of the six that it has by default.
-    :param events: The names of the custom events of the service.
+    :param events: The names of the custom events of the service. Those of the object by
+        default.
     :param guards: What a transport asks before a call: functions of its context, which
         find out who calls or refuse.
     :param readable: Which records a user may see: a function of the user, or of
@@ -86,7 +87,7 @@ class Service:
         *,
         public: bool | Collection[str] = False,
         methods: Collection[str] = METHODS,
-        events: Collection[str] = (),
+        events: Collection[str] | None = None,
         guards: Collection[Callable[[HookContext], None]] = (),
         readable: Readable | None = None,
     ) -> None:
@@ -102,7 +103,11 @@ class Service:
             *self.custom_methods,
         )
         """The names of the methods that the service has."""
-        self.custom_events = tuple(events)
+        self.capabilities = Capabilities.of(target)
+        """The optional parts of the object."""
+        self.custom_events = tuple(
+            self.capabilities.events if events is None else events
+        )
         """The names of the custom events."""
 
         if not self.methods:
@@ -121,17 +126,11 @@ class Service:
         """The hidden fields that the query has named in this process."""
         self.publishers: dict[str | None, Publisher] = {}
         """What decides who gets an event, by its name, or ``None`` for all others."""
-        self.sends_events: bool = getattr(target, "sends_events", True)
+        self.sends_events = self.capabilities.sends_events
         """Whether clients get its events, unless they are published on purpose."""
-        hidden = getattr(target, "hidden", ())
-        # It may be a method of the object's own, too.
-        self._hidden = frozenset(() if callable(hidden) else hidden)
+        self._hidden = self.capabilities.hidden
         # Another user may not see the records that the caller has seen with one.
-        self._unsent = self._hidden.union(getattr(target, "relationships", ()))
-        self._check_multi: Callable[[str, Params, int], None] = getattr(
-            target, "check_multi", _nothing
-        )
-        self._begin: Callable[[str], None] = getattr(target, "begin", _nothing)
+        self._unsent = self._hidden | self.capabilities.relationships
         self._all = records
         own = CallSignals(
             (*METHODS, *self.custom_methods), (*EVENTS.values(), *self.custom_events)
@@ -331,7 +330,7 @@ class Service:
 
     def _run(self, context: HookContext) -> None:
         self._check(context)
-        self._begin(context.method)
+        self.capabilities.begin(context.method)
 
         if context.params.provider is not None:
             context.params.client_fields = _names_in(context.data)
@@ -392,7 +391,7 @@ class Service:
 
         # Before hooks do for each what is then refused for all.
         if context.method == "create" and isinstance(context.data, list):
-            self._check_multi("create", context.params, len(context.data))
+            self.capabilities.check_multi("create", context.params, len(context.data))
 
     def _call_method(self, context: HookContext) -> t.Any:
         method = getattr(self.target, context.method)
@@ -412,7 +411,7 @@ class Service:
         self._check(context)
 
         with Transaction():
-            self._begin(method)
+            self.capabilities.begin(method)
             return self._call_method(context)
 
     def _hide(self, context: HookContext) -> None:
@@ -505,10 +504,6 @@ def _copied(result: t.Any) -> t.Any:
         return [_copied(record) for record in result]
 
     return dict(result) if isinstance(result, dict) else result
-
-
-def _nothing(*arguments: t.Any) -> None:
-    """Stand in for what the object of a service does not do before a call."""
 
 
 def _has(target: t.Any, name: str) -> bool:
