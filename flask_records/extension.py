@@ -26,7 +26,8 @@ from .query.bounds import Bounds
 from .query.bounds import EXTENSION
 from .query.bounds import SETTING
 from .service import Service
-from .signals import add_publisher
+from .service.events import Publishers
+from .service.events import Transports
 from .signals import CallSignals
 from .signals import METHODS
 
@@ -42,7 +43,7 @@ if t.TYPE_CHECKING:
     from .context import HookContext
     from .context import Params
     from .http.error_handler import Logger
-    from .signals import EventTransport
+    from .service.events import EventTransport
     from .typing import BodyParser
     from .typing import ErrorPages
     from .typing import Formatter
@@ -106,8 +107,8 @@ class FlaskRecords:
     ) -> None:
         self.services: dict[str, Service] = {}
         """The services by path."""
-        self.publishers: dict[str | None, Publisher] = {}
-        """What decides who gets an event, by its name, or ``None`` for all others."""
+        self.publishers = Publishers()
+        """The functions that decide who gets an event of any service."""
         signals = CallSignals()
         self.before = signals.before
         """Runs hooks before the method of every service."""
@@ -118,6 +119,7 @@ class FlaskRecords:
         self.events = signals.events
         """Runs receivers of the events of all services."""
         self._signals = signals
+        self._transports = Transports()
         self._errors = ErrorHandler(html, logger, verbose)
         self._app_errors = app_errors
         self._formatter = formatter
@@ -208,6 +210,7 @@ class FlaskRecords:
             path,
             service,
             self._signals,
+            self._transports,
             public=public,
             methods=methods,
             events=events,
@@ -260,14 +263,14 @@ class FlaskRecords:
 
         :param events: The events. All that have no function of their own by default.
         """
-        return add_publisher(self.publishers, events)
+        return self.publishers.connect(*events)
 
     def carry(self, transport: EventTransport) -> None:
         """Send the events of all services through a transport too.
 
         :param transport: What carries them to clients.
         """
-        self._signals.transports.append(transport)
+        self._transports.add(transport)
 
     def accepts(self, service: Service, params: Params) -> bool:
         """Return whether a service accepts a login that was found valid.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -17,15 +16,9 @@ if t.TYPE_CHECKING:
     from collections.abc import Awaitable
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Sequence
 
-    from .context import HookContext
-    from .service import Service
-    from .typing import Publisher
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
-
-logger = logging.getLogger(__package__)
 
 METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
 """The six methods of a service."""
@@ -165,46 +158,6 @@ class OrderedSignal(Signal):
             )
 
 
-class Event(t.NamedTuple):
-    """An event of one record, as transports get it."""
-
-    service: Service
-    """The service that sends it."""
-
-    name: str
-    """Its name, such as ``created``."""
-
-    record: t.Any
-    """The record as it is sent."""
-
-    stored: t.Any
-    """The record as it is stored, which tells who may see it. No client is sent it."""
-
-    context: HookContext | None
-    """The call that caused it, if there was one."""
-
-
-class EventTransport(t.Protocol):
-    """Carries events to clients."""
-
-    def is_listened_to(self) -> bool:
-        """Return whether an event may reach anybody. If not, there is nothing to do."""
-
-    def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
-        """Get ready for events of the transaction in progress.
-
-        :param service: The service that will send them.
-        :param records: What is sent.
-        """
-
-    def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction to those who may have them, after the
-        commit.
-
-        :param events: The events, in their order.
-        """
-
-
 class CallSignals:
     """The four signals of a service, or of all services of an extension.
 
@@ -219,51 +172,6 @@ class CallSignals:
         self.after = OrderedSignal("Runs after the method.", methods)
         self.error = OrderedSignal("Runs when something went wrong.", methods)
         self.events = OrderedSignal("Runs after the commit, once a record.", events)
-        self.transports: list[EventTransport] = []
-        """What carries events to clients."""
-
-    def listening(self) -> list[EventTransport]:
-        """Return the transports that may reach somebody."""
-        return [one for one in self.transports if one.is_listened_to()]
-
-    def deliver(self, events: list[Event]) -> None:
-        """Hand the events of one transaction to the transports.
-
-        :param events: The events, in their order.
-        """
-        for transport in self.listening():
-            try:
-                transport.deliver(events)
-            except Exception:
-                # The calls are committed.
-                logger.exception("%d events could not be sent.", len(events))
-
-
-def add_publisher(
-    publishers: dict[str | None, Publisher],
-    events: Collection[str],
-    known: Collection[str] | None = None,
-) -> Callable[[Publisher], Publisher]:
-    """Return a decorator that keeps a function that decides who gets an event.
-
-    :param publishers: Where it is kept.
-    :param events: The names of the events, or none for all others.
-    :param known: The events that there are. Any by default.
-    :raises ValueError: There is no such event.
-    """
-    for event in events:
-        if known is not None and event not in known:
-            raise ValueError(
-                f"There is no event '{event}'. There is: {', '.join(known)}."
-            )
-
-    def decorator(publisher: Publisher) -> Publisher:
-        for event in events or (None,):
-            publishers[event] = publisher
-
-        return publisher
-
-    return decorator
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:

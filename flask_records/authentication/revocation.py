@@ -16,6 +16,7 @@ from ..adapter.sources import session_of_app
 from ..context import Params
 from ..errors import Unavailable
 from ..service import Service
+from ..service.events import Transports
 from ..signals import CallSignals
 
 if t.TYPE_CHECKING:
@@ -117,7 +118,7 @@ class TableRevocations:
     ) -> None:
         records = SQLAlchemyService(model, session=session, multi=["remove"])
         # It has no path in any application: only this class calls it.
-        self._records = Service("revoked tokens", records, CallSignals())
+        self._records = Service("revoked tokens", records, CallSignals(), Transports())
         self._model = model
         self._session = session
         self._latest = sa.select(sa.func.max(model.issued_before)).where(

@@ -17,8 +17,7 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..extension import FlaskRecords
     from ..service import Service
-    from ..signals import Event
-    from ..typing import Publisher
+    from ..service.events import Event
     from ..typing import Record
 
 logger = logging.getLogger(__package__)
@@ -51,12 +50,12 @@ class Audience:
         :param event: The event.
         """
         service = event.service
-        publisher = _publisher(service.publishers, event.name)
+        publisher = service.publishers.of(event.name)
 
         if publisher is None and not service.sends_events:
             return set()
 
-        publisher = publisher or _publisher(self._records.publishers, event.name)
+        publisher = publisher or self._records.publishers.of(event.name)
 
         if publisher is None:
             is_read = any(name in service.methods for name in READS)
@@ -133,9 +132,3 @@ class Audience:
             return False
 
         return not service.sends_events or self._records.accepts(service, login)
-
-
-def _publisher(
-    publishers: Mapping[str | None, Publisher], event: str
-) -> Publisher | None:
-    return publishers.get(event) or publishers.get(None)

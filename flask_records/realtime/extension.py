@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..extension import FlaskRecords
     from ..service import Service
-    from ..signals import Event
+    from ..service.events import Event
     from .connection import Connection
 
 EXTENSION: t.Final = "records_realtime"

@@ -12,7 +12,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..extension import FlaskRecords
-    from ..signals import Event
+    from ..service.events import Event
     from ..typing import Record
 
 

@@ -33,7 +33,7 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..extension import FlaskRecords
-    from ..signals import Event
+    from ..service.events import Event
     from ..typing import Record
     from .bus import Handler
     from .extension import Realtime

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 
 from ..context import HookContext
@@ -12,21 +11,19 @@ from ..errors import BadRequest
 from ..errors import is_answer
 from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
-from ..errors import without_parameters
 from ..globals import call_stack
 from ..pagination import Page
 from ..pagination import without
 from ..query import names_in
 from ..query import restrict
-from ..signals import add_publisher
 from ..signals import call
 from ..signals import CallSignals
-from ..signals import Event
 from ..signals import EVENTS
 from ..signals import METHODS
-from ..transaction import after_commit
-from ..transaction import gather
 from ..transaction import Transaction
+from .events import EventSender
+from .events import Publishers
+from .events import Transports
 from .target import Capabilities
 
 if t.TYPE_CHECKING:
@@ -37,8 +34,6 @@ if t.TYPE_CHECKING:
     from ..typing import Publisher
     from ..typing import Readable
     from ..typing import Record
-
-logger = logging.getLogger(__package__)
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
@@ -64,7 +59,8 @@ class Service:
     :param path: Where the service is found, without slashes around it.
     :param target: The object that has the methods, and what else :class:`.Target`
         describes.
-    :param records: The signals of all services.
+    :param signals: The signals of all services.
+    :param transports: The transports of the events of all services.
     :param public: The methods that need no token: all, none, or those named.
     :param methods: The methods that can be called, custom ones of the object included.
         Those of the six that it has by default.
@@ -83,7 +79,8 @@ class Service:
         self,
         path: str,
         target: t.Any,
-        records: CallSignals,
+        signals: CallSignals,
+        transports: Transports,
         *,
         public: bool | Collection[str] = False,
         methods: Collection[str] = METHODS,
@@ -124,17 +121,12 @@ class Service:
         """The query of the records that a user may see, as a function of the user."""
         self.hidden_in_rule: frozenset[str] = frozenset()
         """The hidden fields that the query has named in this process."""
-        self.publishers: dict[str | None, Publisher] = {}
-        """What decides who gets an event, by its name, or ``None`` for all others."""
         self.sends_events = self.capabilities.sends_events
         """Whether clients get its events, unless they are published on purpose."""
         self._hidden = self.capabilities.hidden
-        # Another user may not see the records that the caller has seen with one.
-        self._unsent = self._hidden | self.capabilities.relationships
-        self._all = records
-        own = CallSignals(
-            (*METHODS, *self.custom_methods), (*EVENTS.values(), *self.custom_events)
-        )
+        self._all = signals
+        event_names = (*EVENTS.values(), *self.custom_events)
+        own = CallSignals((*METHODS, *self.custom_methods), event_names)
         self.before = own.before
         """Runs hooks before the method."""
         self.after = own.after
@@ -143,6 +135,9 @@ class Service:
         """Runs hooks when something went wrong."""
         self.events = own.events
         """Runs receivers after the commit, once for each record."""
+        self.publishers = Publishers(event_names)
+        """The functions that decide who gets an event."""
+        self._sender = EventSender(self, signals.events, transports)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.path}'>"
@@ -256,7 +251,7 @@ class Service:
                 f"'{event}' is not an event of '{self.path}'. Name it in 'events'."
             )
 
-        self._send_later(event, [record], call_stack.get(), [record])
+        self._sender.send(event, record, call_stack.get())
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
@@ -266,8 +261,7 @@ class Service:
         :param events: The events. All that have no function of their own by default.
         :raises ValueError: The service has no such event.
         """
-        known = t.cast("tuple[str, ...]", self.events.senders)
-        return add_publisher(self.publishers, events, known)
+        return self.publishers.connect(*events)
 
     def check_access(self, context: HookContext) -> None:
         """Refuse an external call that needs a token and has none that is valid. A
@@ -341,7 +335,9 @@ class Service:
 
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
-            context.stored = _copied(context.result) if self.readable else NO_RESULT
+
+            if self._sender.keeps_stored(context.method):
+                context.stored = _copied(context.result)
 
             if context.keeps_method_result:
                 context.method_result = _copied(context.result)
@@ -349,7 +345,7 @@ class Service:
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
         self._hide(context)
-        self._send_events(context)
+        self._sender.send_result(context)
 
     def _limit_to_readable(self, context: HookContext) -> None:
         if self.readable is None or context.method == "create":
@@ -418,61 +414,6 @@ class Service:
         if self._hidden and context.params.provider is not None:
             context.dispatch = self.visible(context.sent)
 
-    def _send_events(self, context: HookContext) -> None:
-        event = EVENTS.get(context.method)
-
-        if event is None or not self.sends_events:
-            return
-
-        sent, stored = _listed(context.sent), _listed(context.stored)
-
-        # A hook may have made another result.
-        if context.stored is NO_RESULT or len(stored) != len(sent):
-            stored = sent
-
-        self._send_later(event, sent, context, stored)
-
-    def _send_later(
-        self,
-        name: str,
-        records: list[t.Any],
-        context: HookContext | None,
-        stored: list[t.Any],
-    ) -> None:
-        if not self._all.transports and not self._has_receivers:
-            return
-
-        visible = [without(record, self._unsent) for record in records]
-        events = [
-            Event(self, name, shown, shown if known is record else known, context)
-            for shown, record, known in zip(visible, records, stored, strict=True)
-        ]
-
-        for transport in self._all.listening():
-            transport.prepare(self, visible)
-
-        after_commit(lambda: self._send(name, events))
-
-    def _send(self, name: str, events: list[Event]) -> None:
-        receivers = (*self.events.ordered(name), *self._all.events.ordered(name))
-        is_carried = bool(self._all.listening())
-
-        for event in events:
-            if is_carried:
-                gather(self._all.deliver, event)
-
-            for receiver in receivers:
-                try:
-                    call(receiver, name, event.record, event.context)
-                except Exception as error:
-                    # The call is committed: a receiver can't undo it any more.
-                    without_parameters(error)
-                    logger.exception("A receiver of '%s %s' failed.", self.path, name)
-
-    @property
-    def _has_receivers(self) -> bool:
-        return bool(self.events.receivers or self._all.events.receivers)
-
     def _checked_public(self, names: Collection[str]) -> frozenset[str]:
         for name in names:
             if name not in METHODS and name not in self.custom_methods:
@@ -493,10 +434,6 @@ class Service:
 def _names_in(data: t.Any) -> frozenset[str]:
     bodies = data if isinstance(data, list) else [data]
     return frozenset().union(*[body for body in bodies if isinstance(body, dict)])
-
-
-def _listed(result: t.Any) -> list[t.Any]:
-    return result if isinstance(result, list) else [result]
 
 
 def _copied(result: t.Any) -> t.Any:

@@ -1,0 +1,264 @@
+"""The events of a service, on their way to receivers and transports."""
+
+from __future__ import annotations
+
+import logging
+import typing as t
+
+from ..context import NO_RESULT
+from ..errors import without_parameters
+from ..pagination import without
+from ..signals import call
+from ..signals import EVENTS
+from ..transaction import after_commit
+from ..transaction import gather
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from ..context import HookContext
+    from ..signals import OrderedSignal
+    from ..typing import Publisher
+    from .service import Service
+
+logger = logging.getLogger(__package__)
+
+
+class Event(t.NamedTuple):
+    """An event of one record, as transports get it."""
+
+    service: Service
+    """The service that sends it."""
+
+    name: str
+    """Its name, such as ``created``."""
+
+    record: t.Any
+    """The record as it is sent."""
+
+    stored: t.Any
+    """The record as it is stored, which decides who may see it. It is sent to no
+    client.
+    """
+
+    context: HookContext | None
+    """The call that caused it, if there was one."""
+
+
+class EventTransport(t.Protocol):
+    """Carries events to clients."""
+
+    def is_listened_to(self) -> bool:
+        """Return whether an event may reach anybody. If not, none is delivered."""
+
+    def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
+        """Prepare for events of the transaction in progress.
+
+        :param service: The service that will send them.
+        :param records: The records as they will be sent.
+        """
+
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Send the events of one transaction, after its commit, to those who may have
+        them.
+
+        :param events: The events, in their order.
+        """
+
+
+class Transports:
+    """The transports that carry the events of all services."""
+
+    def __init__(self) -> None:
+        self._transports: list[EventTransport] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._transports)
+
+    def add(self, transport: EventTransport) -> None:
+        """Add a transport.
+
+        :param transport: The transport.
+        """
+        self._transports.append(transport)
+
+    def listening(self) -> list[EventTransport]:
+        """Return the transports that may reach somebody."""
+        return [one for one in self._transports if one.is_listened_to()]
+
+    def deliver(self, events: list[Event]) -> None:
+        """Hand the events of one transaction to the transports.
+
+        :param events: The events, in their order.
+        """
+        for transport in self.listening():
+            try:
+                transport.deliver(events)
+            except Exception:
+                # The calls are committed.
+                logger.exception("%d events could not be sent.", len(events))
+
+
+class Publishers:
+    """The functions that decide who gets an event.
+
+    :param events: The names of the events. Any by default.
+    """
+
+    def __init__(self, events: Collection[str] | None = None) -> None:
+        self._events = events
+        self._publishers: dict[str | None, Publisher] = {}
+
+    def connect(self, *events: str) -> Callable[[Publisher], Publisher]:
+        """Let the decorated function decide who gets an event.
+
+        :param events: The names of the events. All that have no function of their own
+            by default.
+        :raises ValueError: There is no such event.
+        """
+        for event in events:
+            if self._events is not None and event not in self._events:
+                raise ValueError(
+                    f"There is no event '{event}'. There is: {', '.join(self._events)}."
+                )
+
+        def decorator(publisher: Publisher) -> Publisher:
+            for event in events or (None,):
+                self._publishers[event] = publisher
+
+            return publisher
+
+        return decorator
+
+    def of(self, event: str) -> Publisher | None:
+        """Return the function for an event, if there is one.
+
+        :param event: The name of the event.
+        """
+        return self._publishers.get(event) or self._publishers.get(None)
+
+
+class EventSender:
+    """Sends the events of one service. They are made only if somebody listens.
+
+    :param service: The service.
+    :param events_of_all: The signal of the events of all services.
+    :param transports: The transports of the extension.
+    """
+
+    def __init__(
+        self, service: Service, events_of_all: OrderedSignal, transports: Transports
+    ) -> None:
+        self._service = service
+        self._signals = (service.events, events_of_all)
+        self._transports = transports
+        # What one user sees in a relationship, another one may not see.
+        parts = service.capabilities
+        self._unsent = parts.hidden | parts.relationships
+
+    def keeps_stored(self, method: str) -> bool:
+        """Return whether the event of a method needs its result as it is stored.
+
+        :param method: The name of the method.
+        """
+        service = self._service
+        is_sent = method in EVENTS and service.sends_events
+        return is_sent and service.readable is not None and bool(self._transports)
+
+    def send_result(self, context: HookContext) -> None:
+        """Send the event of a call, once for each record, if its method has one.
+
+        :param context: The call.
+        """
+        name = EVENTS.get(context.method)
+
+        if name is None or not self._service.sends_events or not self._is_connected:
+            return
+
+        sent, stored = _listed(context.sent), _listed(context.stored)
+
+        # A hook may have made another result.
+        if context.stored is NO_RESULT or len(stored) != len(sent):
+            stored = sent
+
+        self._send(name, sent, stored, context)
+
+    def send(self, name: str, record: t.Any, context: HookContext | None) -> None:
+        """Send an event once the call in progress has been committed, or at once.
+
+        :param name: The name of the event.
+        :param record: The record.
+        :param context: The call in progress, if there is one.
+        """
+        if self._is_connected:
+            self._send(name, [record], [record], context)
+
+    @property
+    def _is_connected(self) -> bool:
+        """``True`` if there is anything that can take an event, now or later."""
+        return bool(self._transports) or any(one.receivers for one in self._signals)
+
+    def _send(
+        self,
+        name: str,
+        sent: list[t.Any],
+        stored: list[t.Any],
+        context: HookContext | None,
+    ) -> None:
+        events: Iterable[Event] = self._events(name, sent, stored, context)
+        listening = self._transports.listening()
+
+        # Otherwise they are made after the commit, if somebody listens by then.
+        if listening or self._receivers(name):
+            events = list(events)
+            visible = [event.record for event in events]
+
+            for transport in listening:
+                transport.prepare(self._service, visible)
+
+        after_commit(lambda: self._deliver(name, events))
+
+    def _events(
+        self,
+        name: str,
+        sent: list[t.Any],
+        stored: list[t.Any],
+        context: HookContext | None,
+    ) -> Iterator[Event]:
+        for record, original in zip(sent, stored, strict=True):
+            visible = without(record, self._unsent)
+            original = visible if original is record else original
+            yield Event(self._service, name, visible, original, context)
+
+    def _receivers(self, name: str) -> list[Callable[..., t.Any]]:
+        return [receiver for one in self._signals for receiver in one.ordered(name)]
+
+    def _deliver(self, name: str, events: Iterable[Event]) -> None:
+        receivers, is_carried = self._receivers(name), self._transports.listening()
+
+        if not receivers and not is_carried:
+            return
+
+        for event in events:
+            if is_carried:
+                gather(self._transports.deliver, event)
+
+            for receiver in receivers:
+                self._run(receiver, event)
+
+    def _run(self, receiver: Callable[..., t.Any], event: Event) -> None:
+        try:
+            call(receiver, event.name, event.record, event.context)
+        except Exception as error:
+            # The call is committed: a receiver can't undo it any more.
+            without_parameters(error)
+            path = self._service.path
+            logger.exception("A receiver of '%s %s' failed.", path, event.name)
+
+
+def _listed(result: t.Any) -> list[t.Any]:
+    return result if isinstance(result, list) else [result]
