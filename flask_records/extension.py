@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from weakref import WeakSet
 
@@ -34,7 +36,7 @@ from .signals import METHODS
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from flask import Flask
     from flask import Response
@@ -51,16 +53,66 @@ if t.TYPE_CHECKING:
     from .typing import QueryParser
     from .typing import Readable
 
-NOT_PUBLIC = """\
+NO_AUTHENTICATION: t.Final = """\
 The service '{path}' needs a token for its calls, but this app has no \
 authentication. Configure RECORDS_AUTHENTICATION, or add the service with \
 'public=True' to let everybody in.\
 """
 
-NO_SERVICE = """\
+NO_ISSUER: t.Final = """\
 The service '{path}' needs a token for its calls, and nothing issues tokens. Add one: \
 records.add("authentication", AuthenticationService()).\
 """
+
+T = t.TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A service of an extension, with what belongs to it."""
+
+    service: Service
+    """The service."""
+
+    access: Access
+    """Identifies its callers."""
+
+    blueprint: Blueprint
+    """Serves it over HTTP."""
+
+    authentication: AuthenticationService | None
+    """Its object, if that issues tokens."""
+
+
+class Registered(Mapping[str, T]):
+    """One part of all registrations that have it, by path. It is a live view.
+
+    :param registrations: The registrations by path.
+    :param part: The name of the part.
+    """
+
+    def __init__(self, registrations: Mapping[str, Registration], part: str) -> None:
+        self._registrations = registrations
+        self._part = part
+
+    def __getitem__(self, path: str) -> T:
+        part = getattr(self._registrations[path], self._part)
+
+        if part is None:
+            raise KeyError(path)
+
+        return t.cast(T, part)
+
+    def __iter__(self) -> Iterator[str]:
+        for path, registration in self._registrations.items():
+            if getattr(registration, self._part) is not None:
+                yield path
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class FlaskRecords:
@@ -105,8 +157,15 @@ class FlaskRecords:
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
-        self.services: dict[str, Service] = {}
+        self._registrations: dict[str, Registration] = {}
+        self.services: Mapping[str, Service] = Registered(
+            self._registrations, "service"
+        )
         """The services by path."""
+        self.authentications: Mapping[str, AuthenticationService] = Registered(
+            self._registrations, "authentication"
+        )
+        """The authentication services by path."""
         self.publishers = Publishers()
         """The functions that decide who gets an event of any service."""
         signals = CallSignals()
@@ -128,9 +187,7 @@ class FlaskRecords:
         self._limits = None if limiter is None else Limits(limiter)
         self._before_request = tuple(before_request)
         self._after_request = tuple(after_request)
-        self._accesses: dict[str, Access] = {}
-        self._authentications: dict[str, AuthenticationService] = {}
-        self._blueprints: dict[str, Blueprint] = {}
+        self._first_authentication: AuthenticationService | None = None
         self._apps: WeakSet[Flask] = WeakSet()
         self._is_check_due = False
 
@@ -192,20 +249,15 @@ class FlaskRecords:
         :raises RuntimeError: The service is not public, and an application has no
             authentication.
         """
-        path = path.strip("/")
+        path = self._free_path(path)
+        issuer = service if isinstance(service, AuthenticationService) else None
 
-        if not path:
-            raise ValueError("A service needs a path, such as 'messages'.")
-
-        if path in self.services:
-            raise ValueError(f"There is a service at '{path}' already.")
-
-        if isinstance(service, AuthenticationService):
+        if issuer:
             public = public or [name for name in METHODS if name != "remove"]
             after_request = [*after_request, _forbid_storing]
 
-        find = partial(self._authentication_or_none, authentication)
-        access = Access(path, find, strategies, authentication)
+        find_authentication = partial(self._authentication_or_none, authentication)
+        access = Access(path, find_authentication, strategies, authentication)
         added = Service(
             path,
             service,
@@ -223,38 +275,11 @@ class FlaskRecords:
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=self._body_parsers if body_parsers is None else body_parsers,
-            authentications=self._authentications,
+            has_callers=lambda: self._first_authentication is not None,
+            before_request=(*self._before_request, *before_request),
+            after_request=(*self._after_request, *after_request),
         ).make()
-
-        for before in (*self._before_request, *before_request):
-            blueprint.before_request(before)
-
-        # Flask runs these last to first, so that those of the service come before.
-        for after in (*self._after_request, *after_request):
-            blueprint.after_request(after)
-
-        if isinstance(service, AuthenticationService):
-            self._add_authentication(added, service)
-
-        for app in self._apps:
-            self._check_access(app, added)
-
-            for one in self._authentications.values():
-                if one.users_path == path:
-                    one.check_users(app, {path: added})
-
-        self.services[path] = added
-        # The hooks are connected next.
-        self._is_check_due = bool(self._apps)
-        self._accesses[path] = access
-        self._blueprints[path] = blueprint
-
-        for app in self._apps:
-            app.register_blueprint(blueprint)
-
-            if self._limits:
-                self._limits.init_app(app, self.services, self._authentications)
-
+        self._register(Registration(added, access, blueprint, issuer))
         return added
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
@@ -278,17 +303,12 @@ class FlaskRecords:
         :param service: The service.
         :param params: What was found out about the login.
         """
-        return self._accesses[service.path].accepts(params)
+        return self._registrations[service.path].access.accepts(params)
 
     @property
     def limits(self) -> Limits | None:
         """The limits on calls of clients, or ``None`` without a ``limiter``."""
         return self._limits
-
-    @property
-    def authentications(self) -> Mapping[str, AuthenticationService]:
-        """The authentication services by path."""
-        return self._authentications
 
     def authentication(self, path: str | None = None) -> AuthenticationService:
         """Return an authentication service.
@@ -296,15 +316,15 @@ class FlaskRecords:
         :param path: Its path. The first one that was added by default.
         :raises RuntimeError: There is none.
         """
-        found = self._authentication_or_none(path)
+        authentication = self._authentication_or_none(path)
 
-        if found is None:
+        if authentication is None:
             raise RuntimeError(
                 f"There is no authentication service{f' at {path!r}' if path else ''}."
                 " Add one: records.add('authentication', AuthenticationService())."
             )
 
-        return found
+        return authentication
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. It has
@@ -312,7 +332,7 @@ class FlaskRecords:
 
         :param service: A service of this extension.
         """
-        return self._blueprints[service.path]
+        return self._registrations[service.path].blueprint
 
     def init_app(self, app: Flask) -> None:
         """Set up an application: its URLs and its error handlers.
@@ -327,28 +347,8 @@ class FlaskRecords:
             )
 
         bounds = Bounds.of(app.config.get(SETTING))
-
-        for service in self.services.values():
-            self._check_access(app, service)
-            self._check_has_service(service)
-
-        for authentication in self._authentications.values():
-            authentication.init_app(app, self.services)
-
-        for access in self._accesses.values():
-            access.check()
-
-        check_apart(app, self._authentications)
-        self._check_passwords(app)
-
-        if self._limits:
-            self._limits.init_app(app, self.services, self._authentications)
-        elif app.config.get("RECORDS_LIMITS"):
-            raise RuntimeError(
-                "RECORDS_LIMITS needs something that counts:"
-                " FlaskRecords(limiter=Limiter(...))."
-            )
-
+        self._check(app)
+        self._init_limits(app)
         app.extensions["records"] = self
         app.extensions[EXTENSION] = bounds
         self._apps.add(app)
@@ -359,33 +359,91 @@ class FlaskRecords:
         if self._app_errors and not _has_error_handler(app, HTTPException):
             app.register_error_handler(HTTPException, self._errors.handle_http_error)
 
-        for blueprint in self._blueprints.values():
-            app.register_blueprint(blueprint)
+        for registration in self._registrations.values():
+            app.register_blueprint(registration.blueprint)
 
-    def _add_authentication(
-        self, added: Service, service: AuthenticationService
-    ) -> None:
+    def _free_path(self, path: str) -> str:
+        path = path.strip("/")
+
+        if not path:
+            raise ValueError("A service needs a path, such as 'messages'.")
+
+        if path in self._registrations:
+            raise ValueError(f"There is a service at '{path}' already.")
+
+        return path
+
+    def _register(self, registration: Registration) -> None:
+        service, issuer = registration.service, registration.authentication
+
         for app in self._apps:
-            service.init_app(app, self.services)
+            self._check_added(app, registration)
 
-        self._authentications[added.path] = service
+        self._registrations[service.path] = registration
+        # The hooks are connected next.
+        self._is_check_due = bool(self._apps)
+
+        if issuer is not None:
+            self._first_authentication = self._first_authentication or issuer
+            service.after("create", "remove")(issuer.announce)
+
+            if issuer.user_changes is not None:
+                self.before(*CHANGES)(issuer.user_changes)
 
         for app in self._apps:
-            check_apart(app, self._authentications)
+            app.register_blueprint(registration.blueprint)
+            self._init_limits(app)
 
-        added.after("create", "remove")(service.announce)
+    def _check(self, app: Flask) -> None:
+        """Check the services against the settings of a new application.
 
-        if service.user_changes is not None:
-            self.before(*CHANGES)(service.user_changes)
+        :raises RuntimeError: They do not fit.
+        """
+        for service in self.services.values():
+            self._check_issuer(app, service)
 
-    def _authentication_or_none(self, path: str | None) -> AuthenticationService | None:
-        if path is not None:
-            return self._authentications.get(path.strip("/"))
+        for authentication in self.authentications.values():
+            authentication.init_app(app, self.services)
 
-        return next(iter(self._authentications.values()), None)
+        for registration in self._registrations.values():
+            registration.access.check()
+
+        check_apart(app, self.authentications)
+        self._check_passwords(app)
+
+    def _check_added(self, app: Flask, registration: Registration) -> None:
+        """Check a service that is added to an application.
+
+        :raises RuntimeError: It does not fit.
+        """
+        service, issuer = registration.service, registration.authentication
+        issuers = dict(self.authentications)
+
+        if issuer is not None:
+            issuer.init_app(app, self.services)
+            issuers[service.path] = issuer
+            check_apart(app, issuers)
+        # The service that issues tokens may be added next.
+        elif app.config.get("RECORDS_AUTHENTICATION") is None:
+            self._check_issuer(app, service)
+
+        for one in issuers.values():
+            if one.users_path == service.path:
+                one.check_users(app, {service.path: service})
+
+    def _check_issuer(self, app: Flask, service: Service) -> None:
+        """Refuse a service that needs tokens if nothing issues them."""
+        is_open = service.public.issuperset(service.methods)
+
+        if is_open or self._first_authentication is not None:
+            return
+
+        is_configured = app.config.get("RECORDS_AUTHENTICATION") is not None
+        message = NO_ISSUER if is_configured else NO_AUTHENTICATION
+        raise RuntimeError(message.format(path=service.path))
 
     def _check_passwords(self, app: Flask) -> None:
-        for authentication in self._authentications.values():
+        for authentication in self.authentications.values():
             check_passwords(self, app, authentication)
 
     def _check_late(self, context: HookContext) -> None:
@@ -401,20 +459,20 @@ class FlaskRecords:
 
         self._is_check_due = False
 
-    def _check_access(self, app: Flask, service: Service) -> None:
-        """Refuse a service that needs tokens in an application that has none."""
-        has_settings = app.config.get("RECORDS_AUTHENTICATION") is not None
+    def _init_limits(self, app: Flask) -> None:
+        if self._limits:
+            self._limits.init_app(app, self.services, self.authentications)
+        elif app.config.get("RECORDS_LIMITS"):
+            raise RuntimeError(
+                "RECORDS_LIMITS needs something that counts:"
+                " FlaskRecords(limiter=Limiter(...))."
+            )
 
-        if _needs_token(service) and not has_settings and not self._authentications:
-            raise RuntimeError(NOT_PUBLIC.format(path=service.path))
+    def _authentication_or_none(self, path: str | None) -> AuthenticationService | None:
+        if path is None:
+            return self._first_authentication
 
-    def _check_has_service(self, service: Service) -> None:
-        if _needs_token(service) and not self._authentications:
-            raise RuntimeError(NO_SERVICE.format(path=service.path))
-
-
-def _needs_token(service: Service) -> bool:
-    return not service.public.issuperset(service.methods)
+        return self.authentications.get(path.strip("/"))
 
 
 def _files() -> Blueprint:

@@ -8,6 +8,7 @@ from flask import request
 from flask import Response
 from flask import url_for
 
+from flask_records import AuthenticationService
 from flask_records import current_call
 from flask_records import FlaskRecords
 
@@ -156,6 +157,30 @@ def test_service_that_was_refused_leaves_its_path_free(app, records):
 
     records.add("things", Things(), public=True)
     assert app.test_client().get("/things").status_code == 200
+
+
+def test_authentication_that_was_refused_is_not_among_the_others(app, records):
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "a" * 32}
+    records.add("people", Things(), public=True)
+    first = records.add("authentication", AuthenticationService("people"))
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError, match="would let in at 'admin'"):
+        records.add("admin", AuthenticationService("people"))
+
+    assert records.authentications == {"authentication": first.target}
+    assert records.services.keys() == {"people", "authentication"}
+
+
+def test_authentications_are_the_services_that_issue_tokens(records):
+    people = records.add("people", Things(), public=True)
+    authentications = records.authentications
+    added = records.add("authentication", AuthenticationService("people"))
+
+    assert records.services == {"people": people, "authentication": added}
+    assert authentications == {"authentication": added.target}
+    assert len(authentications) == 1
+    assert "people" not in authentications
 
 
 @pytest.mark.parametrize("public", [True, ["find", "get", "create"]])

@@ -26,7 +26,8 @@ from .headers import cache_control_of
 from .headers import protect
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Callable
+    from collections.abc import Collection
 
     from flask import Request
     from flask.typing import ResponseReturnValue
@@ -88,8 +89,9 @@ class ServiceBlueprint:
     :param formatter: Makes responses.
     :param query_parser: Reads query strings.
     :param body_parsers: Reads bodies, by media type.
-    :param authentications: The authentication services. Answers may depend on the
-        caller as soon as there is one.
+    :param has_callers: Returns whether answers may depend on the caller.
+    :param before_request: Functions that run before the view.
+    :param after_request: Functions that run after it, last to first.
     """
 
     def __init__(
@@ -100,14 +102,18 @@ class ServiceBlueprint:
         formatter: Formatter,
         query_parser: QueryParser,
         body_parsers: Mapping[str, BodyParser],
-        authentications: Sized = (),
+        has_callers: Callable[[], bool],
+        before_request: Collection[Callable[[], t.Any]],
+        after_request: Collection[Callable[[t.Any], t.Any]],
     ) -> None:
         self._service = service
         self._errors = errors
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
-        self._authentications = authentications
+        self._has_callers = has_callers
+        self._before_request = before_request
+        self._after_request = after_request
         self._allow = ",".join(
             verb
             for verb in VERBS
@@ -118,8 +124,14 @@ class ServiceBlueprint:
     def make(self) -> Blueprint:
         """Return the blueprint, whose name is ``records:`` and the path."""
         blueprint = Blueprint(blueprint_name(self._service.path), __package__)
-        # Functions run last to first, so that this one sees what others have changed.
-        blueprint.after_request(self._finish)
+
+        for before in self._before_request:
+            blueprint.before_request(before)
+
+        # Flask runs the last function first: this one sees what others have changed.
+        for after in (self._finish, *self._after_request):
+            blueprint.after_request(after)
+
         blueprint.register_error_handler(Exception, self._errors.handle)
         path = COLON_PLACEHOLDER.sub(r"\1<\2>", self._service.path)
 
@@ -226,7 +238,7 @@ class ServiceBlueprint:
     def _finish(self, response: Response) -> Response:
         response.headers["Allow"] = self._allow
         call = remembered_call()
-        has_callers = bool(self._authentications)
+        has_callers = self._has_callers()
         protect(response.headers, cache_control_of(call) if has_callers else None)
         current = _current_request()
         is_read = current.method in ("GET", "HEAD") and response.status_code == 200

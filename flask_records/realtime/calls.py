@@ -104,7 +104,7 @@ def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.A
 
     service_path, route = service_at(path)
 
-    if service_path not in records.services:
+    if service_path is None or service_path not in records.services:
         raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
 
     return records.services[service_path], route
