@@ -64,6 +64,9 @@ The service '{path}' needs a token for its calls, and nothing issues tokens. Add
 records.add("authentication", AuthenticationService()).\
 """
 
+ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
+"""The methods of an authentication service that need no token."""
+
 T = t.TypeVar("T")
 
 
@@ -251,11 +254,7 @@ class FlaskRecords:
         """
         path = self._free_path(path)
         issuer = service if isinstance(service, AuthenticationService) else None
-
-        if issuer:
-            public = public or [name for name in METHODS if name != "remove"]
-            after_request = [*after_request, _forbid_storing]
-
+        public = public or (ISSUER_METHODS if issuer else False)
         find_authentication = partial(self._authentication_or_none, authentication)
         access = Access(path, find_authentication, strategies, authentication)
         added = Service(
@@ -385,6 +384,7 @@ class FlaskRecords:
 
         if issuer is not None:
             self._first_authentication = self._first_authentication or issuer
+            registration.blueprint.after_request(_forbid_storing)
             service.after("create", "remove")(issuer.announce)
 
             if issuer.user_changes is not None:
