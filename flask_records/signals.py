@@ -68,8 +68,7 @@ class OrderedSignal(Signal):
     ) -> None:
         super().__init__(doc)
         self.senders = senders
-        self._ordered: dict[str, tuple[Callable[..., t.Any], ...]] = {}
-        self._has_weak = False
+        self._orders: dict[str, tuple[Callable[..., t.Any], ...]] = {}
 
     def __call__(self, *senders: str) -> Callable[[F], F]:
         """Connect the decorated function.
@@ -91,18 +90,20 @@ class OrderedSignal(Signal):
         return decorator
 
     def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
-        """Connect a receiver, which is kept alive unless ``weak`` is true.
+        """Connect a receiver, which is kept alive.
 
         :param receiver: The function to call.
         :param sender: The name to connect it to. Every name by default.
-        :param weak: Forget the receiver when nothing else refers to it.
-        :raises ValueError: There is no such name.
+        :param weak: Always ``False``. Blinker's own functions name it.
+        :raises ValueError: There is no such name, or ``weak`` is true.
         """
+        if weak:
+            raise ValueError("Receivers are kept alive. Connect without 'weak=True'.")
+
         if sender is not ANY:
             self._check(sender)
 
-        receiver = super().connect(receiver, sender, weak)
-        self._has_weak |= weak
+        receiver = super().connect(receiver, sender, weak=False)
         self._forget_order()
         return receiver
 
@@ -124,17 +125,14 @@ class OrderedSignal(Signal):
         if self.is_muted or not self.receivers:
             return ()
 
-        # One that is held weakly can go at any time.
-        if self._has_weak:
-            return tuple(self.receivers_for(sender))
+        # An order that another thread finds out meanwhile ends up in the old mapping.
+        orders = self._orders
+        order = orders.get(sender)
 
-        known = self._ordered
-        found = known.get(sender)
+        if order is None:
+            order = orders[sender] = tuple(self.receivers_for(sender))
 
-        if found is None:
-            found = known[sender] = tuple(self.receivers_for(sender))
-
-        return found
+        return order
 
     def run(self, sender: str, *args: t.Any) -> None:
         """Call the receivers of a name with the name and the arguments, in order.
@@ -147,8 +145,7 @@ class OrderedSignal(Signal):
             call(receiver, sender, *args)
 
     def _forget_order(self) -> None:
-        # Whoever is finding out the order in another thread keeps it in the old one.
-        self._ordered = {}
+        self._orders = {}
 
     def _check(self, sender: str) -> None:
         if self.senders is not None and sender not in self.senders:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import gc
 import threading
 
 import pytest
@@ -64,7 +63,6 @@ CHANGES = [
     (lambda signal: signal()(third), (third, first, second)),
     (lambda signal: signal.connect(third, "create"), (first, second)),
     (lambda signal: signal.connect(first, "find"), (first, second)),
-    (lambda signal: signal.connect(third, "find", weak=True), (first, second, third)),
     (lambda signal: signal.disconnect(first), (second,)),
     (lambda signal: signal.disconnect(first, "find"), (second,)),
     (lambda signal: signal.disconnect(first, "create"), (first, second)),
@@ -112,20 +110,6 @@ def test_a_receiver_of_a_block_is_in_the_order_of_the_block_only(signal):
         inside = signal.ordered("find")
 
     assert (before, inside) == ((first,), (first, second))
-    assert signal.ordered("find") == (first,)
-
-
-def test_a_weak_receiver_that_is_gone_is_in_no_order(signal):
-    def gone(sender):
-        pass
-
-    signal.connect(first, "find")
-    signal.connect(gone, "find", weak=True)
-    assert signal.ordered("find") == (first, gone)
-
-    del gone
-    gc.collect()
-
     assert signal.ordered("find") == (first,)
 
 

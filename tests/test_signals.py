@@ -109,13 +109,21 @@ def test_bound_method_keeps_its_object_alive(signal, calls):
     assert calls == ["create"]
 
 
-def test_weak_receiver_is_forgotten_if_asked_for(signal, calls):
-    signal.connect(noting(calls, "weak"), "create", weak=True)
+def test_weak_receiver_is_refused(signal, calls):
+    with pytest.raises(ValueError, match="^Receivers are kept alive. Connect without"):
+        signal.connect(noting(calls, "weak"), "create", weak=True)
 
-    gc.collect()
+    assert not signal.receivers
+
+
+def test_connect_via_connects_the_decorated_function(signal, calls):
+    @signal.connect_via("create")
+    def receiver(sender):
+        calls.append(sender)
+
     signal.run("create")
 
-    assert calls == []
+    assert calls == ["create"]
 
 
 def test_misspelt_sender_raises_where_the_decorator_is_written(signal):
