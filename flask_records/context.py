@@ -9,7 +9,7 @@ from dataclasses import field
 
 from werkzeug.datastructures import Headers
 
-from .errors import BadRequest
+from .errors import not_an_object
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -135,7 +135,7 @@ class HookContext:
         bodies = self.data if isinstance(self.data, list) else [self.data]
 
         if not all(isinstance(body, dict) for body in bodies):
-            raise BadRequest(f"First parameter for '{self.method}' must be an object")
+            raise not_an_object(self.method)
 
         return bodies
 

@@ -37,8 +37,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
-SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
-
 WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -250,33 +248,12 @@ def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
     return GeneralError(str(error) if debug else "Internal server error")
 
 
-def without_parameters(error: BaseException) -> BaseException:
-    """Return an error whose text, and that of its causes, holds no value that was sent
-    to a database, for example a hash.
+def not_an_object(method: str) -> BadRequest:
+    """Return the error of a call whose data is not an object.
 
-    :param error: What is to be logged.
+    :param method: The name of the method.
     """
-    seen: set[int] = set()
-    causes: list[BaseException | None] = [error]
-
-    while causes:
-        cause = causes.pop()
-
-        if cause is not None and id(cause) not in seen:
-            seen.add(id(cause))
-            causes += [cause.__cause__, cause.__context__]
-
-            cause.args = tuple(_without_statement(one) for one in cause.args)
-
-            if hasattr(cause, "hide_parameters"):
-                cause.hide_parameters = True
-
-    return error
-
-
-def _without_statement(said: t.Any) -> t.Any:
-    """Return what an error says without the part of a statement that MariaDB shows."""
-    return SHOWN_STATEMENT.sub("near ...", said) if isinstance(said, str) else said
+    return BadRequest(f"First parameter for '{method}' must be an object")
 
 
 def is_answer(error: Exception) -> bool:

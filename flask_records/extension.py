@@ -182,7 +182,8 @@ class FlaskRecords:
         """Runs receivers of the events of all services."""
         self._signals = signals
         self._transports = Transports()
-        self._errors = ErrorHandler(html, logger, verbose)
+        self.errors = ErrorHandler(html, logger, verbose)
+        """Answers errors, and logs those of the server."""
         self._app_errors = app_errors
         self._formatter = formatter
         self._query_parser = query_parser
@@ -270,7 +271,7 @@ class FlaskRecords:
         )
         blueprint = ServiceBlueprint(
             added,
-            errors=self._errors,
+            errors=self.errors,
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=self._body_parsers if body_parsers is None else body_parsers,
@@ -353,10 +354,10 @@ class FlaskRecords:
         self._apps.add(app)
         app.register_blueprint(_files())
         # Flask's own way would register it for the status of the base class alone.
-        app.error_handler_spec[None][None][RecordsError] = self._errors.handle
+        app.error_handler_spec[None][None][RecordsError] = self.errors.handle
 
         if self._app_errors and not _has_error_handler(app, HTTPException):
-            app.register_error_handler(HTTPException, self._errors.handle_http_error)
+            app.register_error_handler(HTTPException, self.errors.handle_http_error)
 
         for registration in self._registrations.values():
             app.register_blueprint(registration.blueprint)

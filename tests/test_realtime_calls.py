@@ -7,12 +7,16 @@ import logging
 
 import pytest
 import websocket
+from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
+from werkzeug.datastructures import Headers
 
 from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
+from flask_records.realtime.calls import answer
+from flask_records.realtime.connection import Connection
 
 from .authentication import ANN
 from .conftest import LEAKS
@@ -393,6 +397,30 @@ def test_error_tells_nothing_of_the_server(records, tmp_path, debug, text, caplo
     assert [answer[0]["code"], answer[0]["message"]] == [500, text]
     assert ("/etc/passwd" in json.dumps(answer)) is debug
     assert [r.levelno for r in caplog.records] == [logging.ERROR]
+
+
+def test_error_is_told_to_the_logger_of_the_extension(tmp_path, caplog):
+    class Broken:
+        def find(self, params):
+            raise ValueError("Broken")
+
+    class Logger:
+        told = []
+
+        def error(self, message, *args, **options):
+            self.told.append((message % args, str(options["exc_info"][1])))
+
+    records = FlaskRecords(logger=Logger())
+    records.add("things", Broken(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+    connection = Connection("1", Headers(), calls_per_second=9)
+
+    with app.test_request_context():
+        answer(records, connection, "find", ("things",))
+
+    assert Logger.told == [("find ('things',) failed.", "Broken")]
+    assert caplog.records == []
 
 
 def test_answers_have_no_password_and_no_hash(site, client):

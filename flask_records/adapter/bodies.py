@@ -11,6 +11,7 @@ from itertools import islice
 import sqlalchemy as sa
 
 from ..errors import BadRequest
+from ..errors import not_an_object
 from ..query.bounds import MAX_ERRORS
 from ..query.bounds import MORE_ERRORS
 
@@ -127,7 +128,7 @@ def has_constructor(fields: Fields) -> bool:
 
 def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
     if not isinstance(body, Mapping):
-        raise BadRequest(f"First parameter for '{method}' must be an object")
+        raise not_an_object(method)
 
     return body
 

@@ -14,6 +14,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from ..errors import BadRequest
 from ..errors import ForeignError
+from ..errors import not_an_object
 from ..query.field import shown
 from .qs import PARAMETER_LIMIT
 from .qs import parse
@@ -109,7 +110,7 @@ def read_body(
     data = parser(request)
 
     if not isinstance(data, (dict, list)):
-        raise BadRequest(f"First parameter for '{method}' must be an object")
+        raise not_an_object(method)
 
     return data
 

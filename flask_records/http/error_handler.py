@@ -19,7 +19,7 @@ from ..errors import is_answer
 from ..errors import NotFound
 from ..errors import RecordsError
 from ..errors import to_records_error
-from ..errors import without_parameters
+from ..query.redaction import without_parameters
 from .formatter import dumps
 from .formatter import JSON
 from .headers import forbid_sniffing
@@ -70,27 +70,41 @@ class ErrorHandler:
         self._verbose = verbose
 
     def handle(self, error: Exception) -> ResponseReturnValue:
-        """Return the answer to any error. What is not the client's business is logged
-        with its traceback.
+        """Return the response to any error of a request, as :meth:`report` shows it.
 
-        :param error: What was raised.
+        :param error: The error that was raised.
         """
         if is_answer(error):
             return t.cast(HTTPException, error)
 
-        known = to_records_error(error, debug=current_app.debug)
+        failure = "%s %r failed."
+        return self.answer(self.report(error, failure, request.method, request.path))
 
-        if known.code is None or known.code >= 500:
-            got_request_exception.send(_current_app(), exception=error)
-            self._log(error)
+    def report(self, error: Exception, failure: str, *args: t.Any) -> RecordsError:
+        """Return an error as the client of any transport sees it. An error of the
+        server is logged with its traceback.
 
-        return self.answer(known)
+        :param error: The error that was raised.
+        :param failure: The message to log.
+        :param args: The arguments of the message.
+        """
+        app = _current_app()
+        visible = to_records_error(error, debug=app.debug)
+
+        if visible.code is None or visible.code >= 500:
+            got_request_exception.send(app, exception=error)
+
+            if self._logger is not False:
+                logger = app.logger if self._logger is None else self._logger
+                logger.error(failure, *args, exc_info=_traceback(error))
+
+        return visible
 
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
-        """Return the answer to an HTTP error of the application itself. An unknown URL
-        tells which it was.
+        """Return the response to an HTTP error of the application itself. That to an
+        unknown URL names it.
 
-        :param error: What was raised.
+        :param error: The error that was raised.
         """
         if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
@@ -118,15 +132,6 @@ class ErrorHandler:
             headers.setdefault("WWW-Authenticate", "Bearer")
 
         return forbid_sniffing(response)
-
-    def _log(self, error: Exception) -> None:
-        if self._logger is False:
-            return
-
-        logger = current_app.logger if self._logger is None else self._logger
-        logger.error(
-            "%s %r failed.", request.method, request.path, exc_info=_traceback(error)
-        )
 
     def _not_found(self) -> NotFound:
         query = request.query_string.decode("utf-8", "replace")

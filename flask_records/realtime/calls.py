@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import typing as t
 
-from flask import current_app
-from flask import got_request_exception
-
 from ..context import HookContext
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
+from ..errors import not_an_object
 from ..errors import NotFound
-from ..errors import to_records_error
-from ..errors import without_parameters
 from ..http.blueprint import service_at
 from ..http.formatter import dumps
 from ..query.bounds import current_bounds
@@ -63,7 +59,8 @@ def answer(
 
         context.service.call(context)
     except Exception as error:
-        return _refusal(error, method, message)
+        failure = "%s %.100r failed."
+        return records.errors.report(error, failure, method, message[:1]).to_dict()
 
     # Socket.IO would send bytes as binary data.
     return None, json.loads(dumps(context.sent))
@@ -91,7 +88,7 @@ def _context(
         raise BadRequest(f"id for '{method}' can not be undefined")
 
     if "data" in names and not isinstance(values.get("data"), (dict, list)):
-        raise BadRequest(f"First parameter for '{method}' must be an object")
+        raise not_an_object(method)
 
     params = connection.params(query or {})
     params.route = route
@@ -108,16 +105,3 @@ def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.A
         raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
 
     return records.services[service_path], route
-
-
-def _refusal(error: Exception, method: str, message: Message) -> Record:
-    known = to_records_error(error, debug=current_app.debug)
-
-    if known.code is None or known.code >= 500:
-        app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-        got_request_exception.send(app, exception=error)
-        app.logger.error(
-            "%s %.100r failed.", method, message[:1], exc_info=without_parameters(error)
-        )
-
-    return known.to_dict()

@@ -6,8 +6,8 @@ import logging
 import typing as t
 
 from ..context import NO_RESULT
-from ..errors import without_parameters
 from ..pagination import without
+from ..query.redaction import without_parameters
 from ..signals import call
 from ..signals import EVENTS
 from ..transaction import after_commit

@@ -1,0 +1,37 @@
+"""Errors of databases, without the values that were sent to them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
+"""The part of a statement that MariaDB shows."""
+
+
+def without_parameters(error: BaseException) -> BaseException:
+    """Return an error whose text, and that of its causes, holds no value that was sent
+    to a database, for example a hash.
+
+    :param error: The error to log.
+    """
+    seen: set[int] = set()
+    causes: list[BaseException | None] = [error]
+
+    while causes:
+        cause = causes.pop()
+
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            causes += [cause.__cause__, cause.__context__]
+
+            cause.args = tuple(_without_statement(part) for part in cause.args)
+
+            if hasattr(cause, "hide_parameters"):
+                cause.hide_parameters = True
+
+    return error
+
+
+def _without_statement(part: t.Any) -> t.Any:
+    return SHOWN_STATEMENT.sub("near ...", part) if isinstance(part, str) else part
