@@ -98,8 +98,12 @@ class Transaction:
         traceback: TracebackType | None,
     ) -> None:
         _current.reset(t.cast("Token[Transaction | None]", self._token))
-        end = self._end_outermost if self._parent is None else self._end_part
-        end(committing=error_type is None)
+        committing = error_type is None
+
+        if self._parent is not None:
+            self._end_part(committing)
+        elif not self._is_idle:
+            self._end_outermost(committing)
 
     @classmethod
     def current(cls) -> Transaction:
@@ -179,6 +183,12 @@ class Transaction:
             self._savepoints[key] = participant.savepoint()
 
     @property
+    def _is_idle(self) -> bool:
+        """``True`` if there is nothing to do at the end."""
+        work = self._before_commit or self._after_commit or self._held
+        return not self._participants and not work
+
+    @property
     def _outermost(self) -> Transaction:
         return self if self._parent is None else self._parent._outermost
 
@@ -219,10 +229,7 @@ class Transaction:
                 else:
                     self._rollback()
             finally:
-                # One that can't be closed keeps no other from being closed.
-                with ExitStack() as closing:
-                    for participant in self._participants.values():
-                        closing.callback(participant.close)
+                _close(list(self._participants.values()))
 
             if committing and self._after_commit:
                 Ending().run(self._after_commit)
@@ -258,6 +265,18 @@ class Transaction:
     def _rollback(self) -> None:
         for participant in self._participants.values():
             participant.rollback()
+
+
+def _close(participants: list[Participant]) -> None:
+    """Close participants, last to first. All are closed, also if one raises."""
+    while participants:
+        participant = participants.pop()
+
+        try:
+            participant.close()
+        except BaseException:
+            _close(participants)
+            raise
 
 
 class Ending:
