@@ -15,6 +15,7 @@ from flask_records import Forbidden
 from flask_records import GeneralError
 from flask_records import NotAuthenticated
 from flask_records import NotFound
+from flask_records import RecordsError
 from flask_records import Unavailable
 
 HTML = {"Accept": "text/html"}
@@ -285,6 +286,16 @@ def test_error_of_the_database_tells_nothing_of_it(app, client, db, accept, verb
 
     with app.app_context():
         db.create_all()
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_error_without_a_code_is_one_of_the_server(failing, accept):
+    class Unknown(RecordsError):
+        code = None
+
+    response = failing(Unknown("Odd.")).get("/things", headers={"Accept": accept})
+
+    assert response.status_code == 500
 
 
 def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):

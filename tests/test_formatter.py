@@ -10,11 +10,15 @@ import pytest
 from flask import Flask
 from flask import jsonify
 from flask import request
+from flask import Response
 from flask import send_file
+from werkzeug.test import create_environ
+from werkzeug.test import run_wsgi_app
 
 from flask_records import FlaskRecords
 from flask_records import Page
 from flask_records.http.formatter import dumps
+from flask_records.http.formatter import json_response
 
 from .models import Color
 
@@ -221,3 +225,63 @@ def test_formatter_that_fails_is_an_error_that_tells_nothing():
 
     assert response.status_code == 500
     assert response.json["message"] == "Internal server error"
+
+
+CLOSED = []
+
+CHANGES = [
+    lambda response: None,
+    lambda response: response.headers.update({"X-Own": "1", "ETag": '"1"'}),
+    lambda response: response.headers.update({"Location": "/a b"}),
+    lambda response: response.headers.update({"content-location": "/ü"}),
+    lambda response: response.headers.remove("Content-Length"),
+    lambda response: response.set_data("other"),
+    lambda response: response.set_data(b""),
+    lambda response: setattr(response, "response", ["text"]),
+    lambda response: setattr(response, "response", [b"a", b"b"]),
+    lambda response: setattr(response, "response", iter([b"a", b"b"])),
+    lambda response: setattr(response, "status_code", 204),
+    lambda response: setattr(response, "status_code", 304),
+    lambda response: setattr(response, "status", "299 Own"),
+    lambda response: setattr(response, "status_code", 500),
+    lambda response: response.call_on_close(lambda: CLOSED.append("closed")),
+]
+"""What an application may do with a response before it is sent."""
+
+
+@pytest.mark.parametrize("verb", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("status", [200, 201, 404])
+def test_response_is_sent_as_werkzeug_sends_it(change, verb, status):
+    body = b'{"id":1}'
+
+    def sent(response):
+        CLOSED.clear()
+        change(response)
+        body, status, headers = run_wsgi_app(response, create_environ(method=verb))
+        text = b"".join(body)
+        # Servers close what they have sent.
+        getattr(body, "close", list)()
+        return text, status, sorted(headers), list(CLOSED)
+
+    plain = Response(body, status, mimetype="application/json")
+    assert sent(json_response(body, status)) == sent(plain)
+
+
+def test_response_becomes_one_of_the_class_of_the_application():
+    class Things:
+        def find(self, params):
+            return []
+
+    class OwnResponse(Response):
+        pass
+
+    app = Flask("tests")
+    app.response_class = OwnResponse
+    seen = []
+    app.after_request(lambda response: seen.append(type(response)) or response)
+    records = FlaskRecords(app)
+    records.add("things", Things(), public=True)
+
+    assert app.test_client().get("/things").json == []
+    assert seen == [OwnResponse]

@@ -11,7 +11,7 @@ from flask_records import FlaskRecords
 from flask_records import format_json
 from flask_records import NotFound
 from flask_records import requires
-from flask_records.http.headers import protect
+from flask_records.http.headers import complete
 
 from .authentication import make_records
 from .authentication import SECRET
@@ -200,9 +200,25 @@ def test_headers_of_a_file_that_a_formatter_sends_win(tmp_path):
 def test_vary_is_added_to(before, after):
     headers = Headers([("vary", name) for name in before])
 
-    protect(headers, "private")
+    complete(headers, allow="GET", cache_control="private")
 
     assert headers.getlist("Vary") == after
+
+
+def test_headers_that_are_there_stay():
+    there = {
+        "allow": "POST",
+        "x-content-type-options": "own",
+        "cache-control": "public",
+        "etag": '"own"',
+        "Vary": "Accept",
+    }
+    headers = Headers(there)
+
+    complete(headers, allow="GET", cache_control="private", etag='W/"1"')
+
+    changed = {"allow": "GET", "Vary": "Accept, Authorization"}
+    assert headers == Headers({**there, **changed})
 
 
 def test_headers_go_over_the_wire_once():

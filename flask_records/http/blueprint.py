@@ -22,12 +22,14 @@ from ..query.bounds import current_bounds
 from ..signals import EVENTS
 from .body import read_body
 from .formatter import empty
+from .formatter import weak_etag
 from .headers import cache_control_of
-from .headers import protect
+from .headers import complete
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Iterator
 
     from flask import Request
     from flask.typing import ResponseReturnValue
@@ -53,6 +55,8 @@ COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 METHODS: t.Final = {
     ("GET", False): "find",
     ("GET", True): "get",
+    ("HEAD", False): "find",
+    ("HEAD", True): "get",
     ("POST", False): "create",
     ("PUT", False): "update",
     ("PUT", True): "update",
@@ -114,12 +118,7 @@ class ServiceBlueprint:
         self._has_callers = has_callers
         self._before_request = before_request
         self._after_request = after_request
-        self._allow = ",".join(
-            verb
-            for verb in VERBS
-            if any(METHODS.get((verb, one)) in service.methods for one in (False, True))
-            or (verb == "POST" and service.custom_methods)
-        )
+        self._allow = ",".join(_verbs(service))
 
     def make(self) -> Blueprint:
         """Return the blueprint, whose name is ``records:`` and the path."""
@@ -194,7 +193,7 @@ class ServiceBlueprint:
         return HookContext(self._service, method, params, id)
 
     def _method(self, current: Request, id: str | None) -> str:
-        verb = "GET" if current.method == "HEAD" else current.method
+        verb = current.method
         method = METHODS.get((verb, id is not None))
 
         if method is None:
@@ -236,20 +235,30 @@ class ServiceBlueprint:
         return query
 
     def _finish(self, response: Response) -> Response:
-        response.headers["Allow"] = self._allow
-        call = remembered_call()
+        request = _current_request()
+        is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+        etag = weak_etag(response) if is_read and response.is_sequence else None
         has_callers = self._has_callers()
-        protect(response.headers, cache_control_of(call) if has_callers else None)
-        current = _current_request()
-        is_read = current.method in ("GET", "HEAD") and response.status_code == 200
+        cache_control = cache_control_of(remembered_call()) if has_callers else None
+        complete(
+            response.headers, allow=self._allow, cache_control=cache_control, etag=etag
+        )
 
-        if is_read and response.is_sequence:
-            response.add_etag(weak=True)
-
-            if not CONDITIONS.isdisjoint(current.environ):
-                response.make_conditional(current)
+        if etag is not None and not CONDITIONS.isdisjoint(request.environ):
+            response.make_conditional(request)
 
         return response
+
+
+def _verbs(service: Service) -> Iterator[str]:
+    """Yield the verbs that a service answers."""
+    for verb in VERBS:
+        methods = {METHODS.get((verb, has_id)) for has_id in (False, True)}
+
+        if not methods.isdisjoint(service.methods):
+            yield verb
+        elif verb == "POST" and service.custom_methods:
+            yield verb
 
 
 def _current_request() -> Request:

@@ -21,7 +21,7 @@ from ..errors import RecordsError
 from ..errors import to_records_error
 from ..query.redaction import without_parameters
 from .formatter import dumps
-from .formatter import JSON
+from .formatter import json_response
 from .headers import forbid_sniffing
 
 if t.TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _current_app() -> Flask:
 
 
 def _json(error: RecordsError) -> Response:
-    return Response(dumps(error.to_dict()), error.code, mimetype=JSON)
+    return json_response(dumps(error.to_dict()), error.code or 500)
 
 
 def _words(name: str) -> str:

@@ -1,19 +1,19 @@
-"""Headers that keep browsers and caches from misusing an answer."""
+"""Headers that keep browsers and caches from misusing a response."""
 
 from __future__ import annotations
 
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from flask import Response
     from werkzeug.datastructures import Headers
 
     from ..context import HookContext
 
 CALLER: t.Final = "Authorization"
-"""The header of a request that an answer depends on."""
+"""The request header that a response depends on."""
+
+NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
 
 
 def forbid_sniffing(response: Response) -> Response:
@@ -23,49 +23,59 @@ def forbid_sniffing(response: Response) -> Response:
 
     :param response: The response.
     """
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault(*NO_SNIFFING)
     return response
 
 
-def protect(headers: Headers, cache_control: str | None) -> None:
-    """Add the protective headers that an answer of a service does not have yet.
+def complete(
+    headers: Headers,
+    *,
+    allow: str,
+    cache_control: str | None = None,
+    etag: str | None = None,
+) -> None:
+    """Set ``Allow``, and add the other headers that a response does not have yet.
 
-    :param headers: The headers of the answer.
-    :param cache_control: What caches may do with an answer that depends on the caller,
-        or ``None`` for one that does not.
+    :param headers: The headers of the response.
+    :param allow: The verbs that the service answers.
+    :param cache_control: What caches may do with a response that depends on the caller.
+        No header by default, for one that does not.
+    :param etag: The ``ETag``. No header by default.
     """
-    # A look-up of each name costs an exception where there is none.
-    pairs = [(name.lower(), value) for name, value in headers]
-    names = [name for name, _ in pairs]
+    names = {name.lower() for name, _ in headers}
+    pairs = [NO_SNIFFING]
 
-    if "x-content-type-options" not in names:
-        headers.add("X-Content-Type-Options", "nosniff")
-
-    if cache_control is None:
-        return
-
-    if "cache-control" not in names:
-        headers.add("Cache-Control", cache_control)
-
-    if "vary" not in names:
-        headers.add("Vary", CALLER)
+    if "allow" in names:
+        headers["Allow"] = allow
     else:
-        _vary(headers, [value for name, value in pairs if name == "vary"])
+        pairs.append(("Allow", allow))
+
+    if cache_control is not None:
+        pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
+
+        if "vary" in names:
+            _vary(headers)
+
+    if etag is not None:
+        pairs.append(("ETag", etag))
+
+    # One slice takes a fraction of the time of a look-up and an addition for each.
+    headers[len(headers) :] = [pair for pair in pairs if pair[0].lower() not in names]
 
 
 def cache_control_of(call: HookContext | None) -> str:
-    """Return what caches may do with the answer to a call.
+    """Return what caches may do with the response to a call.
 
     :param call: The call, or ``None`` for a request that has not made one.
     """
-    is_known = call is not None and call.params.authenticated
-    return "no-store" if is_known else "private"
+    is_private = call is not None and call.params.authenticated
+    return "no-store" if is_private else "private"
 
 
-def _vary(headers: Headers, values: Sequence[str]) -> None:
-    """Add the caller to the values of an existing ``Vary``."""
-    named = ", ".join(values)
-    names = [name.strip() for name in named.lower().split(",")]
+def _vary(headers: Headers) -> None:
+    """Add the caller to an existing ``Vary``."""
+    value = ", ".join(headers.getlist("Vary"))
+    names = [name.strip() for name in value.lower().split(",")]
 
     if "*" not in names and CALLER.lower() not in names:
-        headers["Vary"] = f"{named}, {CALLER}"
+        headers["Vary"] = f"{value}, {CALLER}"
