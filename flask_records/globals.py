@@ -27,12 +27,17 @@ def remember_call(context: HookContext) -> None:
     """Keep the context of the call that this request makes for what comes after it:
     the formatter and the ``after_request`` functions.
     """
-    g._records_call = context
+    _app_globals()._records_call = context
 
 
 def remembered_call() -> HookContext | None:
     """Return the context of the call that this request has made, if there is one."""
-    return t.cast("HookContext | None", g.get("_records_call"))
+    return t.cast("HookContext | None", _app_globals().get("_records_call"))
+
+
+def _app_globals() -> t.Any:
+    # The proxy finds the object anew at each use.
+    return g._get_current_object()
 
 
 def _current_records() -> FlaskRecords:

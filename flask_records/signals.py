@@ -141,6 +141,9 @@ class OrderedSignal(Signal):
         :param sender: The name.
         :param args: What each receiver gets besides.
         """
+        if not self.receivers:
+            return
+
         for receiver in self.ordered(sender):
             call(receiver, sender, *args)
 

@@ -327,8 +327,7 @@ class Service:
         self.capabilities.begin(context.method)
 
         if context.params.provider is not None:
-            context.params.client_fields = _names_in(context.data)
-            self._limit_to_readable(context)
+            self._limit(context)
 
         self._all.before.run(context.method, context)
         self.before.run(context.method, context)
@@ -347,7 +346,11 @@ class Service:
         self._hide(context)
         self._sender.send_result(context)
 
-    def _limit_to_readable(self, context: HookContext) -> None:
+    def _limit(self, context: HookContext) -> None:
+        """Limit a call of a client to what the client may name and see."""
+        if context.data is not None:
+            context.params.client_fields = _names_in(context.data)
+
         if self.readable is None or context.method == "create":
             return
 
