@@ -81,8 +81,8 @@ CONDITIONS: t.Final = frozenset(
 
 HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
 
-METHOD_HEADER: t.Final = "X-Service-Method"
-"""The header of a POST that names a custom method."""
+METHOD_HEADER: t.Final = "HTTP_X_SERVICE_METHOD"
+"""The header of a POST that names a custom method, as WSGI spells it."""
 
 
 class ServiceBlueprint:
@@ -204,7 +204,8 @@ class ServiceBlueprint:
         return self._method_of_post(current) if method == "create" else method
 
     def _method_of_post(self, current: Request) -> str:
-        name = current.headers.get(METHOD_HEADER) or "create"
+        # A look-up of a header that is not there costs an exception.
+        name = current.environ.get(METHOD_HEADER) or "create"
 
         if name != "create" and name not in self._service.custom_methods:
             raise MethodNotAllowed(

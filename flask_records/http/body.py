@@ -36,7 +36,14 @@ BOM: t.Final = b"\xef\xbb\xbf"
 
 
 class NoJSONValue(ValueError):
-    """A constant that Python's parser knows and JSON does not."""
+    """A constant that Python's parser takes and JSON does not have."""
+
+
+def _refuse_constant(name: str) -> t.NoReturn:
+    raise NoJSONValue(f"{name} is not a JSON value")
+
+
+DECODER: t.Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def parse_json(request: Request) -> t.Any:
@@ -47,13 +54,9 @@ def parse_json(request: Request) -> t.Any:
     body = request.get_data()
 
     try:
-        data = json.loads(
-            body.removeprefix(BOM).decode(), parse_constant=_refuse_constant
-        )
+        return DECODER.decode(body.removeprefix(BOM).decode())
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The body is not valid JSON: {_reason(error)}.") from error
-
-    return data
 
 
 def parse_form(request: Request) -> dict[str, t.Any]:
@@ -165,10 +168,6 @@ def _check_charset(request: Request) -> None:
 
     if charset not in CHARSETS:
         raise BadRequest(f"Unsupported charset {shown(charset)}. Send UTF-8.")
-
-
-def _refuse_constant(name: str) -> t.NoReturn:
-    raise NoJSONValue(f"{name} is not a JSON value")
 
 
 def _reason(error: Exception) -> str:
