@@ -29,13 +29,14 @@ class Missing(enum.Enum):
 
 
 NO_RESULT: t.Final = Missing.NO_RESULT
-"""What a context holds as long as there is no result. ``None`` is a result."""
+"""The value of a result that is not there yet. ``None`` is a result."""
 
 
 @dataclass
 class Params:
-    """What accompanies a call. A client sets the query, and through his request the
-    route and the headers, and nothing else: see section 4.3.8 of the specification.
+    """The params of a call: everything but its method, identifier and data. A client
+    sets the query, and through its request the route and the headers, and nothing else:
+    see section 4.3.8 of the specification.
     """
 
     query: dict[str, t.Any] = field(default_factory=dict)
@@ -51,13 +52,13 @@ class Params:
     """The headers of the request, by names in any case."""
 
     authentication: dict[str, t.Any] | None = None
-    """What the request says of who makes it, not yet checked."""
+    """The credentials that the request carries, not yet checked."""
 
     authenticated: bool = False
-    """Whether a strategy has accepted :attr:`authentication`."""
+    """``True`` once a strategy has accepted :attr:`authentication`."""
 
     authenticator: t.Any = None
-    """The authentication service that has accepted it."""
+    """The authentication service that has accepted :attr:`authentication`."""
 
     user: t.Any = None
     """The record of the user that is logged in."""
@@ -66,18 +67,18 @@ class Params:
     """The identifier of the user that is logged in."""
 
     connection: t.Any = None
-    """The connection that the call came over, where there is one that stays."""
+    """The connection of a transport that keeps one open, such as Socket.IO."""
 
     paginate: bool = True
-    """Whether find gives a page where the service has pages. ``False`` gives a list
-    of all that match.
+    """``True`` for pages if the service has pages, ``False`` for a list of all records
+    that match.
     """
 
     client_fields: Collection[str] = ()
     """The names in the data that came from a client, before any hook changed it."""
 
     extra: dict[str, t.Any] = field(default_factory=dict)
-    """What hooks want to hand on to other hooks and to the method."""
+    """Values that hooks pass on to other hooks and to the method."""
 
 
 @dataclass
@@ -91,7 +92,7 @@ class HookContext:
     """The name of the method."""
 
     params: Params
-    """What accompanies the call."""
+    """The params of the call."""
 
     id: Id = None
     """The identifier of the record, or ``None`` for calls on many and on none."""
@@ -100,34 +101,36 @@ class HookContext:
     """The data of create, update and patch."""
 
     result: t.Any = NO_RESULT
-    """What the call gives. Set in a before hook, it skips the method."""
+    """The result of the call. A before hook that sets it skips the method."""
 
     stored: t.Any = NO_RESULT
-    """The result as the method gave it, where a ``readable`` rule looks at it."""
+    """The result as the method returned it, if a ``readable`` rule needs it for an
+    event.
+    """
 
     keeps_method_result: bool = field(default=False, repr=False)
     """``True`` to keep :attr:`method_result`. A before hook may set it."""
 
     method_result: t.Any = field(default=NO_RESULT, repr=False)
-    """The result as the method gave it, whatever hooks have made of it."""
+    """The result as the method returned it, before after hooks changed it."""
 
     dispatch: t.Any = NO_RESULT
-    """What the client sees, if that differs from :attr:`result`."""
+    """The result that the client sees, if it differs from :attr:`result`."""
 
     status_code: int | None = None
-    """The HTTP status, if it is not the usual one."""
+    """The HTTP status, if it is not the default."""
 
     error: Exception | None = None
-    """What went wrong. An error hook may replace it, or set it to ``None`` and give
-    a result.
+    """The error of a call that failed. An error hook may replace it, or set it to
+    ``None`` and set a result.
     """
 
     @property
     def bodies(self) -> list[Record]:
-        """The data as a list: of one body, of those that create got a list of, or of
-        none. Hooks that look at fields need not care how many there are.
+        """The data as a list: one body, the bodies of a create of many, or an empty
+        list. Hooks that look at fields need not care how many there are.
 
-        :raises BadRequest: The data is something else than objects.
+        :raises BadRequest: The data is neither an object nor a list of objects.
         """
         if self.data is None:
             return []
@@ -146,5 +149,5 @@ class HookContext:
 
     @property
     def sent(self) -> t.Any:
-        """What the client is sent: the dispatch if there is one, else the result."""
+        """The result for the client: the dispatch if there is one, else the result."""
         return self.result if self.dispatch is NO_RESULT else self.dispatch

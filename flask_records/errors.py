@@ -44,9 +44,9 @@ class RecordsError(HTTPException):
     """An error of a call, as a client sees it. Raise one of its subclasses to refuse
     a call. See sections 7.5 to 7.9 of the specification.
 
-    :param message: What is wrong, for people. ``"Error"`` by default.
-    :param data: More about the error, as JSON. Left out of the answer by default.
-    :param errors: What is wrong field by field. Empty by default.
+    :param message: A message for people. ``"Error"`` by default.
+    :param data: Details of the error, as JSON. Left out of the response by default.
+    :param errors: The errors by the name of the field. Empty by default.
     """
 
     code: int | None = 500
@@ -58,13 +58,13 @@ class RecordsError(HTTPException):
         errors: Mapping[str, t.Any] | Iterable[t.Any] | None = None,
     ) -> None:
         self.message = "Error" if message is None else message
-        """What is wrong, for people."""
+        """A message for people."""
         self.data = data
-        """More about the error, or ``None``."""
+        """Details of the error, or ``None``."""
         self.errors = {} if errors is None else errors
-        """What is wrong, by the name of the field."""
+        """The errors by the name of the field."""
         self.headers: dict[str, str] = {}
-        """HTTP headers of the answer, for example ``Retry-After``."""
+        """HTTP headers of the response, for example ``Retry-After``."""
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class RecordsError(HTTPException):
         return WORD_START.sub("-", self.name).lower()
 
     def to_dict(self) -> dict[str, t.Any]:
-        """Return the body of the answer: ``name``, ``message``, ``code``,
+        """Return the body of the response: ``name``, ``message``, ``code``,
         ``className``, ``errors``, and ``data`` if there is any. Never a traceback.
         """
         body = {
@@ -123,7 +123,7 @@ class Forbidden(RecordsError):
 
 
 class NotFound(RecordsError):
-    """There is no such record, or no such page."""
+    """The record, or the page, does not exist."""
 
     code = 404
 
@@ -135,7 +135,7 @@ class MethodNotAllowed(RecordsError):
 
 
 class NotAcceptable(RecordsError):
-    """The answer can't be given in the form asked for."""
+    """The response is not available in the requested format."""
 
     code = 406
 
@@ -147,60 +147,60 @@ class Timeout(RecordsError):
 
 
 class Conflict(RecordsError):
-    """The call contradicts what is stored, such as a value that has to be unique."""
+    """The call conflicts with stored records, for example over a unique value."""
 
     code = 409
 
 
 class Gone(RecordsError):
-    """The record was there once."""
+    """The record no longer exists."""
 
     code = 410
 
 
 class LengthRequired(RecordsError):
-    """The length of the body has to be given."""
+    """The request must state the length of its body."""
 
     code = 411
 
 
 class Unprocessable(RecordsError):
-    """The data is well formed but makes no sense."""
+    """The data is well formed but not valid."""
 
     code = 422
 
 
 class TooManyRequests(RecordsError):
-    """The caller has to slow down."""
+    """The caller has sent too many requests."""
 
     code = 429
 
 
 class GeneralError(RecordsError):
-    """Something went wrong inside the server."""
+    """The server has failed unexpectedly."""
 
     code = 500
 
 
 class NotImplementedError_(RecordsError):
-    """The server can't do this."""
+    """The server does not support this."""
 
     code = 501
 
     @property
     def name(self) -> str:
-        """``"NotImplemented"``, which Python has a constant of."""
+        """``"NotImplemented"``. Python has a constant of that name."""
         return "NotImplemented"
 
 
 class BadGateway(RecordsError):
-    """A server behind this one gave a wrong answer."""
+    """A server behind this one sent an invalid response."""
 
     code = 502
 
 
 class Unavailable(RecordsError):
-    """The server can't answer at the moment."""
+    """The server is temporarily unavailable."""
 
     code = 503
 
@@ -231,10 +231,10 @@ class ForeignError(RecordsError):
 
 
 def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
-    """Return what a client sees of any error.
+    """Return any error as a client sees it.
 
-    An error of Werkzeug keeps its status and message. Everything else becomes a
-    :class:`GeneralError` whose message tells nothing of the server.
+    An error of Werkzeug keeps its status and message. All others become a
+    :class:`GeneralError` whose message reveals nothing about the server.
 
     :param error: The error that was raised.
     :param debug: Show the message of any error, as an application in debug mode does.
@@ -257,8 +257,10 @@ def not_an_object(method: str) -> BadRequest:
 
 
 def is_answer(error: Exception) -> bool:
-    """Whether an exception is an answer of its own, like a redirect or
+    """Return whether an exception is a response, such as a redirect or
     ``abort(response)``, rather than an error.
+
+    :param error: The exception.
     """
     return (
         isinstance(error, HTTPException)
@@ -268,8 +270,8 @@ def is_answer(error: Exception) -> bool:
 
 
 def _from_http_exception(error: HTTPException) -> RecordsError:
-    known = ERRORS.get(error.code or 500)
-    result = known(error.description) if known else ForeignError(error)
+    error_class = ERRORS.get(error.code or 500)
+    result = error_class(error.description) if error_class else ForeignError(error)
     result.headers = {
         name: value for name, value in error.get_headers() if name != "Content-Type"
     }

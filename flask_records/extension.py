@@ -125,24 +125,24 @@ class FlaskRecords:
     factories. Hooks for all services connect to :attr:`before`, :attr:`after` and
     :attr:`error`, receivers of all events to :attr:`events`.
 
-    :param app: The application to set up. Call :meth:`init_app` later if it is not made
-        yet.
-    :param html: How errors look as HTML: a function of the error, paths of HTML files
+    :param app: The application to set up. Call :meth:`init_app` later if it does not
+        exist yet.
+    :param html: The HTML pages of errors: a function of the error, paths of HTML files
         by status, or ``False`` for JSON only. See section 7.4 of the specification.
-    :param logger: What errors of the server are told to, or ``False``. The logger of
-        the application by default.
-    :param app_errors: Answer the application's own HTTP errors too, such as an unknown
+    :param logger: The logger of server errors, or ``False`` for none. The logger of the
+        application by default.
+    :param app_errors: Handle the application's own HTTP errors too, such as an unknown
         URL. Its own error handlers come first. See section 7.3.
     :param verbose: Name the URL in the message for an unknown URL.
     :param formatter: Makes the responses of calls. JSON by default.
-    :param query_parser: Reads query strings. See section 4.3.9.
-    :param body_parsers: Reads bodies, by media type. JSON and forms by default.
-    :param limiter: A ``flask_limiter.Limiter``, which lets clients log in, register and
-        change passwords only so often, and call what ``RECORDS_LIMITS`` names. No
+    :param query_parser: Parses query strings. See section 4.3.9.
+    :param body_parsers: Parsers of bodies, by media type. JSON and forms by default.
+    :param limiter: A ``flask_limiter.Limiter``, which limits how often clients log in,
+        register, change passwords and make the calls that ``RECORDS_LIMITS`` names. No
         limits by default.
-    :param before_request: HTTP middleware in front of every service, and of nothing
-        else in the application. See section 4.3.10.
-    :param after_request: HTTP middleware behind every service.
+    :param before_request: HTTP middleware before all services, and before nothing else
+        in the application. See section 4.3.10.
+    :param after_request: HTTP middleware after all services.
     """
 
     def __init__(
@@ -173,17 +173,17 @@ class FlaskRecords:
         """The functions that decide who gets an event of any service."""
         signals = CallSignals()
         self.before = signals.before
-        """Runs hooks before the method of every service."""
+        """Runs hooks before the methods of all services."""
         self.after = signals.after
-        """Runs hooks after the method of every service."""
+        """Runs hooks after the methods of all services."""
         self.error = signals.error
-        """Runs hooks when something went wrong in a call of any service."""
+        """Runs hooks when a call of any service has failed."""
         self.events = signals.events
         """Runs receivers of the events of all services."""
         self._signals = signals
         self._transports = Transports()
         self.errors = ErrorHandler(html, logger, verbose)
-        """Answers errors, and logs those of the server."""
+        """Turns errors into responses, and logs those of the server."""
         self._app_errors = app_errors
         self._formatter = formatter
         self._query_parser = query_parser
@@ -224,34 +224,34 @@ class FlaskRecords:
     ) -> Service:
         """Add a service, and return it with its hooks.
 
-        :param path: Where it is found, with placeholders like ``users/<user_id>/posts``
-            or ``users/:user_id/posts``, which become ``params.route``.
+        :param path: Its path, with placeholders like ``users/<user_id>/posts`` or
+            ``users/:user_id/posts``, which become ``params.route``.
         :param service: An object with one or more of the six methods.
-        :param public: Which methods need no token: ``True`` for all, or those named.
+        :param public: The methods that need no token: ``True`` for all, or those named.
             None by default, and all but remove of an :class:`.AuthenticationService`.
-        :param strategies: The strategies that callers of the others can authenticate
-            with.
+        :param strategies: The strategies that callers of the other methods can
+            authenticate with.
         :param authentication: The path of the authentication service that checks
-            this. The first one that was added by default.
-        :param readable: Which records a user may see: a function of the user, or of
-            ``None``, that returns a query, or ``None`` for all. It holds for every call
-            of a client but create, and for the events that he gets.
+            callers. The first that was added by default.
+        :param readable: The rule for the records that a user may see: a function of the
+            user, or of ``None``, that returns a query, or ``None`` for all. It applies
+            to all calls of a client but create, and to the events that it gets.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.
         :param events: The names of custom events. Those of the object by default.
         :param formatter: Makes the responses of this service.
-        :param query_parser: Reads the query strings of this service.
-        :param body_parsers: Reads the bodies of this service.
-        :param before_request: HTTP middleware in front of this service: functions as of
+        :param query_parser: Parses the query strings of this service.
+        :param body_parsers: Parsers of the bodies of this service, by media type.
+        :param before_request: HTTP middleware before this service: functions for
             :meth:`flask.Blueprint.before_request`. See section 4.3.10.
-        :param after_request: HTTP middleware behind this service: functions as of
-            :meth:`flask.Blueprint.after_request`. They see the call in
+        :param after_request: HTTP middleware after this service: functions for
+            :meth:`flask.Blueprint.after_request`. They find the call in
             :data:`.current_call`.
         :raises ValueError: The path is empty, or there is a service at it.
         :raises TypeError: The object has none of the six methods.
-        :raises RuntimeError: The service is not public, and an application has no
-            authentication.
+        :raises RuntimeError: The service is not public, and nothing issues tokens in an
+            application.
         """
         path = self._free_path(path)
         issuer = service if isinstance(service, AuthenticationService) else None
@@ -293,15 +293,15 @@ class FlaskRecords:
     def carry(self, transport: EventTransport) -> None:
         """Send the events of all services through a transport too.
 
-        :param transport: What carries them to clients.
+        :param transport: The transport to clients.
         """
         self._transports.add(transport)
 
     def accepts(self, service: Service, params: Params) -> bool:
-        """Return whether a service accepts a login that was found valid.
+        """Return whether a service accepts a valid login.
 
         :param service: The service.
-        :param params: What was found out about the login.
+        :param params: The params of a call with that login.
         """
         return self._registrations[service.path].access.accepts(params)
 
@@ -313,7 +313,7 @@ class FlaskRecords:
     def authentication(self, path: str | None = None) -> AuthenticationService:
         """Return an authentication service.
 
-        :param path: Its path. The first one that was added by default.
+        :param path: Its path. The first that was added by default.
         :raises RuntimeError: There is none.
         """
         authentication = self._authentication_or_none(path)
@@ -327,8 +327,8 @@ class FlaskRecords:
         return authentication
 
     def blueprint(self, service: Service) -> Blueprint:
-        """Return the blueprint of a service, for HTTP middleware of all kinds. It has
-        to be set up before an application is.
+        """Return the blueprint of a service, for HTTP middleware of all kinds. Use it
+        before :meth:`init_app`.
 
         :param service: A service of this extension.
         """
@@ -338,8 +338,8 @@ class FlaskRecords:
         """Set up an application: its URLs and its error handlers.
 
         :param app: The application.
-        :raises RuntimeError: It has a FlaskRecords already, a service needs tokens and
-            the application has no authentication, or a setting is wrong.
+        :raises RuntimeError: The application has a FlaskRecords already, a service
+            needs tokens and nothing issues them, or a setting is not valid.
         """
         if "records" in app.extensions:
             raise RuntimeError(
@@ -380,7 +380,7 @@ class FlaskRecords:
             self._check_added(app, registration)
 
         self._registrations[service.path] = registration
-        # The hooks are connected next.
+        # Hooks are connected after this, so passwords are checked at the first call.
         self._is_check_due = bool(self._apps)
 
         if issuer is not None:
@@ -398,7 +398,7 @@ class FlaskRecords:
     def _check(self, app: Flask) -> None:
         """Check the services against the settings of a new application.
 
-        :raises RuntimeError: They do not fit.
+        :raises RuntimeError: The two do not fit.
         """
         for service in self.services.values():
             self._check_issuer(app, service)
@@ -413,9 +413,9 @@ class FlaskRecords:
         self._check_passwords(app)
 
     def _check_added(self, app: Flask, registration: Registration) -> None:
-        """Check a service that is added to an application.
+        """Check a new service against the settings of an application.
 
-        :raises RuntimeError: It does not fit.
+        :raises RuntimeError: The two do not fit.
         """
         service, issuer = registration.service, registration.authentication
         issuers = dict(self.authentications)
@@ -428,9 +428,9 @@ class FlaskRecords:
         elif app.config.get("RECORDS_AUTHENTICATION") is None:
             self._check_issuer(app, service)
 
-        for one in issuers.values():
-            if one.users_path == service.path:
-                one.check_users(app, {service.path: service})
+        for authentication in issuers.values():
+            if authentication.users_path == service.path:
+                authentication.check_users(app, {service.path: service})
 
     def _check_issuer(self, app: Flask, service: Service) -> None:
         """Refuse a service that needs tokens if nothing issues them."""

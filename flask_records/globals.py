@@ -24,14 +24,14 @@ call_stack: ContextVar[HookContext | None] = ContextVar("records_call", default=
 
 
 def remember_call(context: HookContext) -> None:
-    """Keep the context of the call that this request makes for what comes after it:
-    the formatter and the ``after_request`` functions.
+    """Keep the context of the call of this request for its formatter and its
+    ``after_request`` functions.
     """
     _app_globals()._records_call = context
 
 
 def remembered_call() -> HookContext | None:
-    """Return the context of the call that this request has made, if there is one."""
+    """Return the context of the call of this request, if there is one."""
     return t.cast("HookContext | None", _app_globals().get("_records_call"))
 
 

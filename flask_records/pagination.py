@@ -1,4 +1,4 @@
-"""What find gives: the pages, and the results without what is not to be seen."""
+"""Pages of records."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .typing import Record
 
 @dataclass(frozen=True)
 class Pagination:
-    """The page size of a service. See sections 2.4 and 4.3.1 of the specification."""
+    """The page sizes of a service. See sections 2.4 and 4.3.1 of the specification."""
 
     default: int | None = None
-    """The size of a page where the query names none, and whether there are pages."""
+    """The page size if the query names none. ``None`` for no pages."""
 
     max: int | None = None
-    """The upper bound of the size. It holds without a default, too."""
+    """The upper bound of the page size. It applies without a default, too."""
 
     @classmethod
     def of(cls, value: Mapping[str, int] | Pagination | None) -> Pagination:
-        """Return the pagination that a service was given.
+        """Return the pagination of a service's option.
 
-        :param value: A mapping with ``default`` and ``max``, or nothing.
-        :raises ValueError: The mapping has something else.
+        :param value: A mapping with ``default`` and ``max``, or ``None`` for no pages.
+        :raises ValueError: The mapping has another key, or a size is not valid.
         """
         if isinstance(value, Pagination):
             return value
@@ -43,15 +43,15 @@ class Pagination:
 
     @property
     def is_on(self) -> bool:
-        """Whether find gives a page object."""
+        """``True`` if find returns pages."""
         return self.default is not None
 
-    def limit(self, asked: int | None) -> int | None:
-        """Return how many records find gives at most, or ``None`` for all.
+    def limit(self, requested: int | None) -> int | None:
+        """Return the maximum number of records that find returns, or ``None`` for all.
 
-        :param asked: The ``$limit`` of the query.
+        :param requested: The ``$limit`` of the query.
         """
-        size = self.default if asked is None else asked
+        size = self.default if requested is None else requested
 
         if self.max is None:
             return size
@@ -64,19 +64,19 @@ class Page:
     """A page of records. See section 2.3 of the specification."""
 
     total: int
-    """How many records match the query."""
+    """The number of records that match the query."""
 
     limit: int
-    """How many records this page has at most."""
+    """The maximum number of records on this page."""
 
     skip: int
-    """How many records come before this page."""
+    """The number of records before this page."""
 
     data: list[Record]
     """The records."""
 
     def to_dict(self) -> dict[str, t.Any]:
-        """Return the page as it goes over the wire."""
+        """Return the page in its form on the wire."""
         return {
             "total": self.total,
             "limit": self.limit,

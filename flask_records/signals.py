@@ -53,11 +53,11 @@ class OrderedSet(dict[t.Any, None]):
 
 class OrderedSignal(Signal):
     """A signal whose receivers are called in the order in which they were connected,
-    those of every sender first, and are kept alive.
+    those of all senders first, and are kept alive.
 
     The sender is a name: of a method, or of an event.
 
-    :param doc: What the signal is for.
+    :param doc: The purpose of the signal.
     :param senders: The names that may be connected to. Any by default.
     """
 
@@ -83,7 +83,7 @@ class OrderedSignal(Signal):
 
             return receiver
 
-        # A misspelt name shall raise where it is written.
+        # A misspelt name raises where it is written.
         for sender in senders:
             self._check(sender)
 
@@ -136,10 +136,10 @@ class OrderedSignal(Signal):
 
     def run(self, sender: str, *args: t.Any) -> None:
         """Call the receivers of a name with the name and the arguments, in order.
-        What they return is ignored, what they raise is raised.
+        Return values are ignored, exceptions are raised.
 
         :param sender: The name.
-        :param args: What each receiver gets besides.
+        :param args: More arguments of each receiver.
         """
         if not self.receivers:
             return
@@ -170,16 +170,16 @@ class CallSignals:
     ) -> None:
         self.before = OrderedSignal("Runs before the method.", methods)
         self.after = OrderedSignal("Runs after the method.", methods)
-        self.error = OrderedSignal("Runs when something went wrong.", methods)
-        self.events = OrderedSignal("Runs after the commit, once a record.", events)
+        self.error = OrderedSignal("Runs when a call has failed.", methods)
+        self.events = OrderedSignal("Runs after the commit, for each record.", events)
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-    """Call a function, and wait for it if it is ``async def``.
+    """Call a function and return its result. Wait for a function that is ``async def``.
 
     :param function: A plain function, or a coroutine function, for which Flask needs
         its ``async`` extra.
-    :param args: What it is called with.
+    :param args: The arguments.
     """
     result = function(*args)
     is_plain = result is None or type(result) is dict
@@ -195,7 +195,7 @@ def _waited_for(result: Awaitable[t.Any]) -> t.Any:
     if not _is_in_loop():
         return run()
 
-    # A function that is waited for has made this call. Its loop can't wait for another.
+    # An async function made this call, and its loop can't wait for another one.
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(copy_context().run, run).result()
 

@@ -32,29 +32,29 @@ UNDONE: t.Final = "The database has undone the call. Try again."
 
 
 class Savepoint(t.Protocol):
-    """A point that a part of a transaction goes back to."""
+    """A point that a part of a transaction can be rolled back to."""
 
     def commit(self) -> None:
-        """Keep what was written since."""
+        """Keep the writes since."""
 
     def rollback(self) -> None:
-        """Undo what was written since."""
+        """Undo the writes since."""
 
 
 class Participant(t.Protocol):
     """Something that commits with the transaction, such as a database session."""
 
     def savepoint(self) -> Savepoint:
-        """Return a point to go back to."""
+        """Return a point to roll back to."""
 
     def commit(self) -> None:
-        """Make all that was written durable."""
+        """Make all writes durable."""
 
     def rollback(self) -> None:
-        """Undo all that was written."""
+        """Undo all writes."""
 
     def close(self) -> None:
-        """Give back what is held. Always called last."""
+        """Release all resources. Always called last."""
 
 
 P = t.TypeVar("P", bound=Participant)
@@ -63,11 +63,11 @@ T = t.TypeVar("T")
 
 
 class Transaction:
-    """What is written inside of the ``with`` block is committed at its end, or undone
-    if the block raises, and events leave after the commit and only then.
+    """Commits everything that is written inside of the ``with`` block at its end, or
+    rolls it back if the block raises. Events are sent after the commit and only then.
 
-    Each call of a service has one. A transaction inside of another one is a part of
-    it: it can be undone alone, and is committed with the outermost one.
+    Each call of a service has one. A nested transaction is a part of the outer one: it
+    can be rolled back alone, and is committed with the outermost one.
 
     .. code-block:: python
 
@@ -124,15 +124,15 @@ class Transaction:
         return _current.get()
 
     def before_commit(self, function: Callable[[], t.Any]) -> None:
-        """Call a function in the end of the outermost transaction, as a part of it. It
-        is not called if this part is undone.
+        """Call a function at the end of the outermost transaction, as a part of it. It
+        is not called if this part is rolled back.
 
-        :param function: What it raises undoes the transaction.
+        :param function: An exception that it raises rolls the transaction back.
         """
         self._before_commit.append(function)
 
     def after_commit(self, function: Callable[[], None]) -> None:
-        """Call a function once the outermost transaction has been committed.
+        """Call a function after the commit of the outermost transaction.
 
         :param function: It must not raise.
         """
@@ -142,16 +142,16 @@ class Transaction:
         """Hold a lock from before the outermost commit until the functions after it
         have run. Locks are taken in the order of their keys.
 
-        :param key: What the lock is known by.
+        :param key: The key of the lock.
         :param lock: A context manager.
         """
         self._outermost._held.setdefault(key, lock)
 
     def join(self, key: Hashable, make: Callable[[], P]) -> P:
-        """Return the participant of a key, made on the first use in the outermost
-        transaction.
+        """Return the participant of a key. The first use in the outermost transaction
+        makes it.
 
-        :param key: What the participant is known by.
+        :param key: The key of the participant.
         :param make: Makes the participant.
         """
         participants = self._outermost._participants
@@ -169,9 +169,10 @@ class Transaction:
         return self._outermost._participants.get(key)
 
     def protect(self, key: Hashable) -> None:
-        """Make sure that what a participant writes from here on can be undone alone.
+        """Make sure that later writes of a participant can be rolled back alone, with
+        this part.
 
-        :param key: What the participant is known by.
+        :param key: The key of the participant.
         """
         if self._parent is None:
             return
@@ -208,7 +209,7 @@ class Transaction:
         try:
             savepoint.commit()
         except Exception as error:
-            # It has gone with the whole transaction, as after a deadlock.
+            # The database has rolled back the whole transaction, as after a deadlock.
             self._outermost._is_broken = True
             raise Unavailable(UNDONE) from error
 
@@ -217,8 +218,8 @@ class Transaction:
             try:
                 savepoint.rollback()
             except Exception:
-                # The database has undone the whole transaction by itself, as after a
-                # deadlock. Nobody may go on as if the rest of it were still there.
+                # The database has rolled back the whole transaction by itself, as after
+                # a deadlock. Its other parts are gone, too.
                 self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
@@ -235,7 +236,7 @@ class Transaction:
                 Ending().run(self._after_commit)
 
     def _prepare(self) -> None:
-        # What is written here belongs to the transaction, too.
+        # Writes of these functions belong to the transaction, too.
         token = _current.set(self)
 
         try:
@@ -268,7 +269,7 @@ class Transaction:
 
 
 def _close(participants: list[Participant]) -> None:
-    """Close participants, last to first. All are closed, also if one raises."""
+    """Close participants, last to first: all of them, even if one raises."""
     while participants:
         participant = participants.pop()
 
@@ -280,10 +281,10 @@ def _close(participants: list[Participant]) -> None:
 
 
 class Ending:
-    """Runs functions after a commit, and hands on together what they gather.
+    """Runs functions after a commit, and hands on the items that they gather, together.
 
-    One of the functions may commit something of its own. What was gathered until then
-    is handed on first, so that everything is in the order of the commits.
+    A function may commit a transaction of its own. The items gathered until then are
+    handed on first, so that all items are in the order of the commits.
     """
 
     def __init__(self) -> None:
@@ -299,7 +300,7 @@ class Ending:
         return None if ending is None or ending._is_over else ending
 
     def run(self, functions: Iterable[Callable[[], None]]) -> None:
-        """Run functions, then hand on what they have gathered.
+        """Run functions, then hand on the items that they have gathered.
 
         :param functions: They must not raise.
         """
@@ -314,10 +315,10 @@ class Ending:
             self._hand_on()
 
     def gather(self, function: Callable[[list[T]], None], item: T) -> None:
-        """Add an item to those that a function is called with.
+        """Add an item to the list that a function is called with.
 
-        :param function: It is called once with all of them. It must not raise.
-        :param item: One of them.
+        :param function: It is called once with all items. It must not raise.
+        :param item: The item.
         """
         self._gathered.setdefault(function, []).append(item)
 
@@ -335,10 +336,10 @@ class Ending:
 
 
 def before_commit(function: Callable[[], t.Any]) -> None:
-    """Call a function in the end of the transaction in progress, or at once if there is
+    """Call a function at the end of the transaction in progress, or at once if there is
     none.
 
-    :param function: What it raises undoes the transaction.
+    :param function: An exception that it raises rolls the transaction back.
     """
     transaction = _current.get()
 
@@ -365,11 +366,11 @@ def after_commit(function: Callable[[], None]) -> None:
 
 
 def gather(function: Callable[[list[T]], None], item: T) -> None:
-    """Call a function with an item, together with all others that are gathered for it
-    after the same commit, or at once if no functions are running after one.
+    """Call a function with an item and all others that are gathered for it after the
+    same commit, or at once outside of functions that run after a commit.
 
     :param function: It is called with a list of items. It must not raise.
-    :param item: One of them.
+    :param item: One of the items.
     """
     ending = Ending.current_or_none()
 

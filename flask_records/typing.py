@@ -33,16 +33,16 @@ Publisher: t.TypeAlias = "Callable[[str, Record, HookContext | None], Iterable[s
 """Names the channels whose members get an event."""
 
 Readable: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
-"""Makes the query of the records that a user may see, or ``None`` for all."""
+"""Returns the query of the records that a user may see, or ``None`` for all."""
 
 Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
 """Makes the response of a call. See section 4.3.11 of the specification."""
 
 QueryParser: t.TypeAlias = Callable[[str], dict[str, t.Any]]
-"""Makes a nested mapping of the text of a query string. See section 4.3.9."""
+"""Parses the text of a query string into a nested mapping. See section 4.3.9."""
 
 BodyParser: t.TypeAlias = "Callable[[Request], t.Any]"
-"""Makes the data of a call of a request of one media type."""
+"""Parses the body of a request of one media type into the data of a call."""
 
 ErrorPage: t.TypeAlias = "Callable[[RecordsError], ResponseReturnValue]"
 """Makes the HTML page of an error. See section 7.4 of the specification."""

@@ -419,7 +419,7 @@ def test_service_with_custom_methods_alone_allows_post(client):
 
 @pytest.mark.parametrize("name", ["whisper", "_secret", "text"])
 def test_custom_method_has_to_be_there(name):
-    with pytest.raises(ValueError, match=f"names '{name}', which is no method"):
+    with pytest.raises(ValueError, match=f"names '{name}', which is not a method"):
         FlaskRecords().add("custom", Custom(), methods=["find", name])
 
 

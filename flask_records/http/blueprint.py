@@ -43,7 +43,7 @@ if t.TYPE_CHECKING:
 PROVIDER: t.Final = "rest"
 
 PREFIX: t.Final = "records:"
-"""What the names of blueprints begin with."""
+"""The prefix of the names of blueprints."""
 
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
@@ -77,7 +77,7 @@ CONDITIONS: t.Final = frozenset(
         "HTTP_IF_UNMODIFIED_SINCE",
     }
 )
-"""What a request has that makes its answer depend on what the client knows."""
+"""The headers of conditional requests, as WSGI spells them."""
 
 HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
 
@@ -89,11 +89,11 @@ class ServiceBlueprint:
     """The HTTP side of one service.
 
     :param service: The service.
-    :param errors: Answers errors.
+    :param errors: Turns errors into responses.
     :param formatter: Makes responses.
-    :param query_parser: Reads query strings.
-    :param body_parsers: Reads bodies, by media type.
-    :param has_callers: Returns whether answers may depend on the caller.
+    :param query_parser: Parses query strings.
+    :param body_parsers: Parsers of bodies, by media type.
+    :param has_callers: Returns whether responses may depend on the caller.
     :param before_request: Functions that run before the view.
     :param after_request: Functions that run after it, last to first.
     """
@@ -121,7 +121,7 @@ class ServiceBlueprint:
         self._allow = ",".join(_verbs(service))
 
     def make(self) -> Blueprint:
-        """Return the blueprint, whose name is ``records:`` and the path."""
+        """Return the blueprint. Its name is ``records:`` and the path."""
         blueprint = Blueprint(blueprint_name(self._service.path), __package__)
 
         for before in self._before_request:
@@ -157,8 +157,8 @@ class ServiceBlueprint:
         try:
             return self._answer(current, route.pop(ID, None), route)
         except Exception as error:
-            # A handler of the application for a status would come before that of the
-            # blueprint for every error.
+            # The application's handler of a status would precede the handler of all
+            # errors of the blueprint.
             return self._errors.handle(error)
 
     def _answer(
@@ -186,7 +186,7 @@ class ServiceBlueprint:
         try:
             method = self._method(current, id)
         except MethodNotAllowed:
-            # Who may not call at all is not told what there is.
+            # Check access first: do not reveal which methods exist.
             self._service.check_access(HookContext(self._service, "create", params))
             raise
 
@@ -222,8 +222,8 @@ class ServiceBlueprint:
 
         text = query_string.decode("utf-8", "replace")
 
-        # The parser drops a value without a name, as qs does. Where many records are
-        # written, that could make all of some.
+        # The parser drops a value without a name, as qs does. A write of some records
+        # could become a write of all.
         if context.id is None and context.method in EVENTS and NAMELESS.search(text):
             raise BadRequest("A value of the query has no name.")
 
@@ -252,7 +252,7 @@ class ServiceBlueprint:
 
 
 def _verbs(service: Service) -> Iterator[str]:
-    """Yield the verbs that a service answers."""
+    """Yield the verbs that a service supports."""
     for verb in VERBS:
         methods = {METHODS.get((verb, has_id)) for has_id in (False, True)}
 

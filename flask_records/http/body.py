@@ -1,4 +1,4 @@
-"""From the body of a request to the data of a call."""
+"""The bodies of requests, parsed into the data of calls."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if t.TYPE_CHECKING:
     from ..typing import BodyParser
 
 MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
-"""The largest body in bytes, where the application sets no limit of its own."""
+"""The maximum size of a body in bytes, if the application sets no limit."""
 
 NO_DATA: t.Final = "No data provided"
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 IDENTITY: t.Final = "identity"
-"""The one content coding of bodies: none."""
+"""The only supported content coding of bodies: none."""
 
 BOM: t.Final = b"\xef\xbb\xbf"
 
 
 class NoJSONValue(ValueError):
-    """A constant that Python's parser takes and JSON does not have."""
+    """A constant that Python's parser accepts and JSON does not have."""
 
 
 def _refuse_constant(name: str) -> t.NoReturn:
@@ -61,13 +61,13 @@ def parse_json(request: Request) -> t.Any:
 
 def parse_form(request: Request) -> dict[str, t.Any]:
     """Return the data of a URL-encoded form. Its names have brackets, as in a query
-    string, and all values are text. A list stays a list, however long.
+    string, and all values are text. Lists of any length stay lists.
 
     :raises BadRequest: The body is not a form.
     """
     body = request.get_data().decode("utf-8", "replace")
 
-    # Something before the service may have read the form already.
+    # HTTP middleware may have read the form already.
     if not body and request.form:
         body = urlencode(list(request.form.items(multi=True)))
 
@@ -87,10 +87,10 @@ def read_body(
     """Return the data of a request.
 
     :param request: The request.
-    :param method: The method that takes the data.
+    :param method: The method that gets the data.
     :param parsers: The parsers by media type.
-    :raises BadRequest: There is no body, or none of a type that a parser takes, it
-        can't be read, or the data is neither an object nor an array.
+    :raises BadRequest: There is no body, no parser supports its type, it can't be read,
+        or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
@@ -103,7 +103,7 @@ def read_body(
     _check_encoding(request)
     limit = request.max_content_length or MAX_CONTENT_LENGTH
 
-    # Werkzeug cuts off a body of unknown length at the limit, without a word.
+    # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
 
     if len(_content(request, length or 0)) > limit:
@@ -119,10 +119,10 @@ def read_body(
 
 
 def _content(request: Request, length: int) -> bytes:
-    """Return the whole body, which parsers then get without reading it again.
+    """Return the whole body, and keep it for parsers.
 
     :param length: The number of bytes that the client announced.
-    :raises BadRequest: The connection gives no such body.
+    :raises BadRequest: The body is truncated, or the connection is broken.
     """
     try:
         body = request.get_data()
@@ -131,10 +131,10 @@ def _content(request: Request, length: int) -> bytes:
     except HTTPException:
         raise
     except Exception as error:
-        # Every server has errors of its own.
+        # Each server raises errors of its own.
         raise _broken_body() from error
 
-    # Something before the service may have read the form already.
+    # HTTP middleware may have read the form already.
     is_read = bool(body) or "form" not in vars(request)
 
     if is_read and len(body) < length:
@@ -145,7 +145,7 @@ def _content(request: Request, length: int) -> bytes:
 
 def _broken_body() -> BadRequest:
     error = BadRequest("The body could not be read. Send the request again.")
-    # Nothing tells where the next request would begin.
+    # The start of the next request on the connection is unknown.
     error.headers["Connection"] = "close"
     return error
 

@@ -1,4 +1,4 @@
-"""From an error to a response, as JSON or HTML."""
+"""Errors, turned into responses and log entries."""
 
 from __future__ import annotations
 
@@ -31,31 +31,34 @@ if t.TYPE_CHECKING:
     from ..typing import ErrorPages
 
 TITLES: t.Final = {401: "Not Authorized", 404: "Page Not Found"}
-"""The titles of the pages that have one of their own."""
+"""The titles of pages by status. Other pages have the name of the error."""
 
 TEMPLATES: t.Final = {
     401: "flask_records/401.html",
     404: "flask_records/404.html",
 }
-"""The pages of their own. An application overrides them by templates of these names."""
+"""The templates of pages by status. Templates of an application of these names
+override them.
+"""
 
 OTHER_TEMPLATE: t.Final = "flask_records/error.html"
 
 
 class Logger(t.Protocol):
-    """What errors are told to: for example a logger of the standard library."""
+    """A logger of errors, for example one of the standard library."""
 
     def error(self, message: str, *args: t.Any, **options: t.Any) -> None:
-        """Tell an error, with its traceback in ``exc_info``."""
+        """Log an error, with its traceback in ``exc_info``."""
 
 
 class ErrorHandler:
-    """Answers errors. See section 7 of the specification.
+    """Turns errors into responses, and logs those of the server. See section 7 of the
+    specification.
 
     :param html: A function that returns the page of an error, the paths of HTML files
-        by status, or ``False`` to answer all in JSON. Pages of our own by default.
-    :param logger: What errors of the server are told to, or ``False``. The logger of
-        the application by default.
+        by status, or ``False`` for JSON only. The pages of the extension by default.
+    :param logger: The logger of server errors, or ``False`` for none. The logger of the
+        application by default.
     :param verbose: Name the URL in the message for an unknown URL.
     """
 
@@ -109,14 +112,14 @@ class ErrorHandler:
         if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
 
-        # Flask has logged what it wraps.
+        # Flask has logged the error that it wraps.
         if getattr(error, "original_exception", None) is not None:
             return self.answer(to_records_error(error))
 
         return self.handle(error)
 
     def answer(self, error: RecordsError) -> Response:
-        """Return the response to an error that the client can see.
+        """Return the response to an error as the client sees it.
 
         :param error: The error.
         """
@@ -140,8 +143,8 @@ class ErrorHandler:
         return NotFound(message, data={"url": url})
 
     def _wants_html(self) -> bool:
-        asked = f"{request.content_type or ''} {request.headers.get('Accept', '')}"
-        return self._html is not False and "json" not in asked and "html" in asked
+        types = f"{request.content_type or ''} {request.headers.get('Accept', '')}"
+        return self._html is not False and "json" not in types and "html" in types
 
     def _page(self, error: RecordsError) -> Response:
         code = error.code or 500

@@ -1,4 +1,4 @@
-"""From the result of a call to a response."""
+"""The results of calls, formatted as responses."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if t.TYPE_CHECKING:
 JSON: t.Final = "application/json"
 
 URL_HEADERS: t.Final = frozenset({"location", "content-location"})
-"""The headers that Werkzeug makes a URL of."""
+"""The headers whose values Werkzeug turns into URLs."""
 
 OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 def format_json(context: HookContext) -> Response:
-    """Return what the client is sent as JSON: the default formatter. See section
-    4.3.11 of the specification.
+    """Return the response to a call as JSON: the default formatter. See section 4.3.11
+    of the specification.
 
-    Nothing, that is ``None``, ``False``, ``0`` and the empty text, is a 204.
+    An empty result, that is ``None``, ``False``, ``0`` or an empty text, gives a 204.
 
     :param context: The call.
     """
@@ -52,8 +52,8 @@ def format_json(context: HookContext) -> Response:
 
 
 class CompleteResponse(Response):
-    """A response that is sent as it is if nothing is left to do: its status has a body,
-    its length is known, and no header holds a URL. Werkzeug would send the same.
+    """A response that is sent without further changes if none are left: its status has
+    a body, its length is known, and no header holds a URL. Werkzeug sends the same.
     """
 
     is_watched = False
@@ -139,7 +139,7 @@ def dumps(value: t.Any) -> bytes:
 
 
 def encoded(value: t.Any) -> t.Any:
-    """Return a value that JSON has no type for as one that it has.
+    """Return a value of a type that JSON lacks as a value of one that it has.
 
     :raises TypeError: The value has no form on the wire.
     """
@@ -150,7 +150,7 @@ def encoded(value: t.Any) -> t.Any:
         if isinstance(value, type_):
             return encode(value)
 
-    # Types of a column that the application made show themselves, if they can.
+    # The application's own types of columns may define their text.
     if any("__str__" in vars(base) for base in type(value).__mro__[:-1]):
         return str(value)
 
@@ -176,7 +176,7 @@ def _moment(value: dt.datetime) -> str:
     if value.tzinfo is not None:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)
 
-    # It has microseconds or no fraction. To ask it for milliseconds takes much longer.
+    # isoformat(timespec="milliseconds") takes much longer.
     text, fraction = value.isoformat(), value.microsecond
 
     if fraction % 1000:
@@ -195,4 +195,4 @@ ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
     (set, frozenset): list,
 }
-"""How types are encoded that orjson leaves to us."""
+"""The encoders of types that orjson passes through."""

@@ -37,9 +37,9 @@ def complete(
     """Set ``Allow``, and add the other headers that a response does not have yet.
 
     :param headers: The headers of the response.
-    :param allow: The verbs that the service answers.
-    :param cache_control: What caches may do with a response that depends on the caller.
-        No header by default, for one that does not.
+    :param allow: The verbs that the service supports.
+    :param cache_control: The ``Cache-Control`` of a response that depends on the
+        caller. No header by default.
     :param etag: The ``ETag``. No header by default.
     """
     names = {name.lower() for name, _ in headers}
@@ -64,7 +64,7 @@ def complete(
 
 
 def cache_control_of(call: HookContext | None) -> str:
-    """Return what caches may do with the response to a call.
+    """Return the ``Cache-Control`` of the response to a call.
 
     :param call: The call, or ``None`` for a request that has not made one.
     """

@@ -1,4 +1,4 @@
-"""The query string of a URL, parsed the way the ``qs`` package for JavaScript does.
+"""Query strings, parsed as the ``qs`` package for JavaScript does.
 
 See sections 4.2 and 4.3.9 of the specification.
 """
@@ -15,13 +15,13 @@ from ..errors import BadRequest
 from ..query.bounds import current_bounds
 
 ARRAY_LIMIT: t.Final = 20
-"""How many items a list has before it becomes a mapping of indices."""
+"""The number of items beyond which a list becomes a mapping of indices."""
 
 DEPTH_LIMIT: t.Final = 20
-"""How many brackets a name may have."""
+"""The maximum number of brackets of a name."""
 
 PARAMETER_LIMIT: t.Final = 1000
-"""How many parameters a query string may have."""
+"""The maximum number of parameters of a query string."""
 
 MAX_DIGITS: t.Final = 4000
 """The number of digits of an index. Python reads no more than 4,300."""
@@ -32,18 +32,18 @@ CLOSING = re.compile("%5D", re.IGNORECASE)
 
 
 class Array(dict[int, t.Any]):
-    """A list under construction: items by index, some of them not there yet."""
+    """A list under construction: items by index, with gaps."""
 
 
 class Overflow(dict[str, t.Any]):
-    """What a list became that had too many items."""
+    """A list with too many items, as a mapping of indices."""
 
 
 def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
-    """Return the nested mapping that a query string stands for. All values are text.
+    """Return the nested mapping of a query string. All values are text.
 
     :param text: The query string without its question mark.
-    :param array_limit: How many items a list has before it becomes a mapping of
+    :param array_limit: The number of items beyond which a list becomes a mapping of
         indices. To raise it for an application, give ``FlaskRecords`` the query parser
         ``functools.partial(parse, array_limit=100)``.
     :raises BadRequest: There are too many parameters, they nest too deep, or a name is
@@ -64,7 +64,7 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
 
 
 def _flat(text: str, limit: int) -> dict[str, t.Any]:
-    """Return values by name. A name that is there several times has an array."""
+    """Return values by name. A repeated name has an array."""
     flat: dict[str, t.Any] = {}
     repeated = set()
     bounds = current_bounds()
@@ -157,7 +157,7 @@ def _segments(name: str) -> tuple[str | int | None, ...]:
 
 
 def _closing(name: str, opening: int) -> int | None:
-    """Return where the bracket that opens somewhere is closed, if it is."""
+    """Return the position of the bracket that closes an opening one, if it exists."""
     level = 0
 
     for place in range(opening, len(name)):
@@ -186,14 +186,14 @@ def _put(
     value: t.Any,
     limit: int,
 ) -> None:
-    """Merge a value into the result at the place that the segments name."""
+    """Merge a value into the result at the position that the segments name."""
     if not isinstance(segments[0], str):
         chain = _chain(segments, value, limit)
         segments, value = (str(next(iter(chain))),), next(iter(chain.values()))
 
     node: t.Any = result
 
-    # As long as mappings are stepped into, there is nothing to merge.
+    # Walking down mappings needs no merge.
     for place, segment in enumerate(segments, 1):
         rest = segments[place:]
 
@@ -209,7 +209,7 @@ def _put(
 
 
 def _chain(segments: tuple[str | int | None, ...], value: t.Any, limit: int) -> t.Any:
-    """Return the nested structure that holds a value at the end of segments."""
+    """Return the nested structure that has a value at the end of the segments."""
     for segment in reversed(segments):
         if segment is None:
             value = value if isinstance(value, (Array, Overflow)) else Array({0: value})
@@ -224,7 +224,7 @@ def _chain(segments: tuple[str | int | None, ...], value: t.Any, limit: int) -> 
 
 
 def _merge(target: t.Any, source: t.Any, limit: int) -> t.Any:
-    """Return what two structures at the same place make together."""
+    """Merge two structures at the same position."""
     if isinstance(source, str):
         return _append(target, source, limit)
 
@@ -306,7 +306,7 @@ def _next_index(keys: Iterable[str]) -> str:
 
 
 def _is_decimal(text: str) -> bool:
-    # Python takes the digits of all scripts for decimal.
+    # Python counts the digits of all scripts as decimal.
     return text.isascii() and text.isdecimal()
 
 

@@ -53,7 +53,9 @@ class EventTransport(t.Protocol):
     """Carries events to clients."""
 
     def is_listened_to(self) -> bool:
-        """Return whether an event may reach anybody. If not, none is delivered."""
+        """Return whether there are listeners, or may be some. If not, no event is
+        delivered.
+        """
 
     def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
         """Prepare for events of the transaction in progress.
@@ -63,8 +65,8 @@ class EventTransport(t.Protocol):
         """
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction, after its commit, to those who may have
-        them.
+        """Send the events of one transaction, after its commit, to the clients that
+        may have them.
 
         :param events: The events, in their order.
         """
@@ -87,8 +89,10 @@ class Transports:
         self._transports.append(transport)
 
     def listening(self) -> list[EventTransport]:
-        """Return the transports that may reach somebody."""
-        return [one for one in self._transports if one.is_listened_to()]
+        """Return the transports that have listeners, or may have some."""
+        return [
+            transport for transport in self._transports if transport.is_listened_to()
+        ]
 
     def deliver(self, events: list[Event]) -> None:
         """Hand the events of one transaction to the transports.
@@ -143,7 +147,7 @@ class Publishers:
 
 
 class EventSender:
-    """Sends the events of one service. They are made only if somebody listens.
+    """Sends the events of one service. They are made only if there are listeners.
 
     :param service: The service.
     :param events_of_all: The signal of the events of all services.
@@ -156,7 +160,7 @@ class EventSender:
         self._service = service
         self._signals = (service.events, events_of_all)
         self._transports = transports
-        # What one user sees in a relationship, another one may not see.
+        # A relationship shows what the caller may see, other users may not.
         parts = service.capabilities
         self._unsent = parts.hidden | parts.relationships
 
@@ -199,8 +203,10 @@ class EventSender:
 
     @property
     def _is_connected(self) -> bool:
-        """``True`` if there is anything that can take an event, now or later."""
-        return bool(self._transports) or any(one.receivers for one in self._signals)
+        """``True`` if there is a receiver, or a transport that may get listeners."""
+        return bool(self._transports) or any(
+            signal.receivers for signal in self._signals
+        )
 
     def _send(
         self,
@@ -212,7 +218,7 @@ class EventSender:
         events: Iterable[Event] = self._events(name, sent, stored, context)
         listening = self._transports.listening()
 
-        # Otherwise they are made after the commit, if somebody listens by then.
+        # Otherwise they are made after the commit, if there are listeners by then.
         if listening or self._receivers(name):
             events = list(events)
             visible = [event.record for event in events]
@@ -235,7 +241,9 @@ class EventSender:
             yield Event(self._service, name, visible, original, context)
 
     def _receivers(self, name: str) -> list[Callable[..., t.Any]]:
-        return [receiver for one in self._signals for receiver in one.ordered(name)]
+        return [
+            receiver for signal in self._signals for receiver in signal.ordered(name)
+        ]
 
     def _deliver(self, name: str, events: Iterable[Event]) -> None:
         receivers, is_carried = self._receivers(name), self._transports.listening()

@@ -45,7 +45,7 @@ ARGUMENTS: dict[str, Callable[[HookContext], tuple[t.Any, ...]]] = {
     "patch": lambda context: (context.id, context.data),
     "remove": lambda context: (context.id,),
 }
-"""What each method is called with, before the params. A custom one gets the data."""
+"""The arguments of each method before the params. A custom method gets the data."""
 
 
 class Service:
@@ -56,9 +56,9 @@ class Service:
     leading underscore skip hooks and send no events: see section 4.3.12 of the
     specification.
 
-    :param path: Where the service is found, without slashes around it.
-    :param target: The object that has the methods, and what else :class:`.Target`
-        describes.
+    :param path: The path of the service, without slashes around it.
+    :param target: The object with the methods, and with the optional parts that
+        :class:`.Target` describes.
     :param signals: The signals of all services.
     :param transports: The transports of the events of all services.
     :param public: The methods that need no token: all, none, or those named.
@@ -66,11 +66,11 @@ class Service:
         Those of the six that it has by default.
     :param events: The names of the custom events of the service. Those of the object by
         default.
-    :param guards: What a transport asks before a call: functions of its context, which
-        find out who calls or refuse.
-    :param readable: Which records a user may see: a function of the user, or of
-        ``None``, that returns a query, or ``None`` for all. It holds for every call of
-        a client but create, and for events.
+    :param guards: Functions of the context of an external call that identify the
+        caller, or refuse the call. A transport runs them before the call.
+    :param readable: The rule for the records that a user may see: a function of the
+        user, or of ``None``, that returns a query, or ``None`` for all. It applies to
+        all calls of clients but create, and to events.
     :raises TypeError: The object has none of the six methods.
     :raises ValueError: A custom method is not there.
     """
@@ -89,9 +89,9 @@ class Service:
         readable: Readable | None = None,
     ) -> None:
         self.path = path
-        """Where the service is found."""
+        """The path of the service."""
         self.target = target
-        """The object that has the methods."""
+        """The object with the methods."""
         self.custom_methods = tuple(name for name in methods if name not in METHODS)
         """The names of the methods beyond the six."""
         self._check_custom()
@@ -122,7 +122,7 @@ class Service:
         self.hidden_in_rule: frozenset[str] = frozenset()
         """The hidden fields that the query has named in this process."""
         self.sends_events = self.capabilities.sends_events
-        """Whether clients get its events, unless they are published on purpose."""
+        """``False`` to send an event to clients only if a function publishes it."""
         self._hidden = self.capabilities.hidden
         self._all = signals
         event_names = (*EVENTS.values(), *self.custom_events)
@@ -132,7 +132,7 @@ class Service:
         self.after = own.after
         """Runs hooks after the method."""
         self.error = own.error
-        """Runs hooks when something went wrong."""
+        """Runs hooks when a call has failed."""
         self.events = own.events
         """Runs receivers after the commit, once for each record."""
         self.publishers = Publishers(event_names)
@@ -146,7 +146,7 @@ class Service:
         """Return the records that match the query, or a page of them if the service
         has pages.
 
-        :param params: What accompanies the call. No query by default.
+        :param params: The params of the call. No query by default.
         :raises BadRequest: The query names an unknown field or operator.
         """
         return t.cast("list[Record] | Page", self._internal("find", params))
@@ -155,7 +155,7 @@ class Service:
         """Return one record.
 
         :param id: The value of its identifier field.
-        :param params: What accompanies the call. The record has to match its query.
+        :param params: The params of the call. The record has to match its query.
         :raises NotFound: There is no such record, or it does not match.
         """
         return t.cast("Record", self._internal("get", params, id))
@@ -163,52 +163,53 @@ class Service:
     def create(
         self, data: Record | list[Record], params: Params | None = None
     ) -> t.Any:
-        """Return the record that is made of the data, or a list for a list.
+        """Create a record from the data, or a list of records from a list, and return
+        it.
 
         :param data: The fields of the new record, or a list of such.
-        :param params: What accompanies the call.
+        :param params: The params of the call.
         :raises BadRequest: The data does not fit the fields.
-        :raises Conflict: The data contradicts a record that is there.
+        :raises Conflict: The data conflicts with an existing record.
         """
         return self._internal("create", params, None, data)
 
     def update(self, id: Id, data: Record, params: Params | None = None) -> Record:
-        """Return the record, replaced by the data.
+        """Replace a record by the data, and return it.
 
         :param id: The value of its identifier field.
-        :param data: All fields. Those that are absent become null or their default.
-        :param params: What accompanies the call. The record has to match its query.
+        :param data: All fields. Absent ones become null or their default.
+        :param params: The params of the call. The record has to match its query.
         :raises NotFound: There is no such record, or it does not match.
         """
         return t.cast("Record", self._internal("update", params, id, data))
 
     def patch(self, id: Id, data: Record, params: Params | None = None) -> t.Any:
-        """Return the record with the data merged into it, or all that match the query
-        if the id is ``None``.
+        """Merge the data into a record, or into all that match the query if the id is
+        ``None``, and return the result.
 
         :param id: The value of its identifier field, or ``None`` for many.
         :param data: The fields that change.
-        :param params: What accompanies the call.
+        :param params: The params of the call.
         :raises NotFound: There is no such record, or it does not match.
         """
         return self._internal("patch", params, id, data)
 
     def remove(self, id: Id, params: Params | None = None) -> t.Any:
-        """Return the record that is removed, or all that match the query if the id is
-        ``None``.
+        """Remove a record, or all that match the query if the id is ``None``, and
+        return what was removed.
 
         :param id: The value of its identifier field, or ``None`` for many.
-        :param params: What accompanies the call.
+        :param params: The params of the call.
         :raises NotFound: There is no such record, or it does not match.
         """
         return self._internal("remove", params, id)
 
     def custom(self, method: str, data: t.Any, params: Params | None = None) -> t.Any:
-        """Return what a custom method gives.
+        """Return the result of a custom method.
 
         :param method: The name of the method.
-        :param data: What it is given.
-        :param params: What accompanies the call.
+        :param data: The data of the call.
+        :param params: The params of the call.
         :raises MethodNotAllowed: The service has no such method.
         """
         return self._internal(method, params, None, data)
@@ -243,7 +244,7 @@ class Service:
         """Send an event once the call in progress has been committed, or at once.
 
         :param event: The name of one of the events of the service.
-        :param record: What the receivers get.
+        :param record: The record that receivers get.
         :raises ValueError: The service has no such event.
         """
         if event not in t.cast("tuple[str, ...]", self.events.senders):
@@ -256,7 +257,7 @@ class Service:
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
         event's name, the record and the context that returns the names of channels.
-        Who is in one of them gets the event, unless he may not see the record.
+        Their members get the event, except those who may not see the record.
 
         :param events: The events. All that have no function of their own by default.
         :raises ValueError: The service has no such event.
@@ -264,12 +265,12 @@ class Service:
         return self.publishers.connect(*events)
 
     def check_access(self, context: HookContext) -> None:
-        """Refuse an external call that needs a token and has none that is valid. A
-        transport asks this before it looks at the query and the data.
+        """Refuse an external call that needs a valid token and has none. A transport
+        calls this before it looks at the query and the data.
 
-        :param context: The call, with its provider and what is known of the caller.
-        :raises NotAuthenticated: The call needs a token, or has a wrong one.
-        :raises RecordsError: What else a guard of the service refuses with.
+        :param context: The call, with its provider and the caller's credentials.
+        :raises NotAuthenticated: The call needs a token, or has an invalid one.
+        :raises RecordsError: A guard of the service refuses the call.
         """
         if context.params.provider is None:
             return
@@ -296,7 +297,7 @@ class Service:
         return condition
 
     def visible(self, result: t.Any) -> t.Any:
-        """Return a result without the fields that no client sees.
+        """Return a result without the hidden fields.
 
         :param result: A record, a list of records, a page, or anything else.
         """
@@ -307,8 +308,8 @@ class Service:
         which has the result.
 
         :param context: The call.
-        :raises RecordsError: What went wrong, unless an error hook has mended it. An
-            error that is not one of ours is raised as it is.
+        :raises RecordsError: The call has failed, and no error hook has handled that.
+            An error of another class is raised as it is.
         """
         token = call_stack.set(context)
 
@@ -363,7 +364,7 @@ class Service:
         if is_answer(error):
             raise error
 
-        # What the call gave has been undone.
+        # The result has been rolled back.
         context.result = context.dispatch = NO_RESULT
         context.error = error
         self.error.run(context.method, context)
@@ -388,7 +389,7 @@ class Service:
         ):
             raise BadRequest(REPLACES_MANY)
 
-        # Before hooks do for each what is then refused for all.
+        # Before hooks would do work for each record of a call that is then refused.
         if context.method == "create" and isinstance(context.data, list):
             self.capabilities.check_multi("create", context.params, len(context.data))
 
@@ -421,7 +422,7 @@ class Service:
         for name in names:
             if name not in METHODS and name not in self.custom_methods:
                 raise ValueError(
-                    f"'public' of '{self.path}' names '{name}', which is no method."
+                    f"'public' of '{self.path}' names '{name}', which is not a method."
                 )
 
         return frozenset(names)
@@ -430,7 +431,7 @@ class Service:
         for name in self.custom_methods:
             if name.startswith("_") or not _has(self.target, name):
                 raise ValueError(
-                    f"'methods' of '{self.path}' names '{name}', which is no method."
+                    f"'methods' of '{self.path}' names '{name}', which is not a method."
                 )
 
 
