@@ -242,7 +242,7 @@ CHUNKED = {
     "HTTP_TRANSFER_ENCODING": "chunked",
     "CONTENT_LENGTH": "",
 }
-"""What a server says of a body whose length the client does not tell."""
+"""The environment of a body whose length the client does not state."""
 
 BODIES = {
     "application/json": (b'{"a":"', b'"}'),

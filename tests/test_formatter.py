@@ -23,6 +23,8 @@ from flask_records.http.formatter import json_response
 from .models import Color
 
 ZURICH = dt.timezone(dt.timedelta(hours=2))
+SECONDS_OFF = dt.timezone(dt.timedelta(hours=-1, seconds=-30))
+NOON = dt.datetime(2024, 1, 2, 12)
 
 
 class Point:
@@ -246,7 +248,7 @@ CHANGES = [
     lambda response: setattr(response, "status_code", 500),
     lambda response: response.call_on_close(lambda: CLOSED.append("closed")),
 ]
-"""What an application may do with a response before it is sent."""
+"""Changes that an application may make to a response before it is sent."""
 
 
 @pytest.mark.parametrize("verb", ["GET", "HEAD", "POST"])
@@ -285,3 +287,59 @@ def test_response_becomes_one_of_the_class_of_the_application():
 
     assert app.test_client().get("/things").json == []
     assert seen == [OwnResponse]
+
+
+@pytest.mark.parametrize(
+    ("microsecond", "fraction"),
+    [
+        (0, "000"),
+        (1, "000001"),
+        (100, "000100"),
+        (999, "000999"),
+        (1000, "001"),
+        (1001, "001001"),
+        (10_000, "010"),
+        (100_000, "100"),
+        (123_000, "123"),
+        (123_400, "123400"),
+        (123_456, "123456"),
+        (999_000, "999"),
+        (999_999, "999999"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("tzinfo", "hour"), [(None, "12"), (dt.UTC, "12"), (ZURICH, "10")]
+)
+def test_a_time_has_milliseconds_or_microseconds(microsecond, fraction, tzinfo, hour):
+    moment = NOON.replace(microsecond=microsecond, tzinfo=tzinfo)
+
+    assert dumps(moment) == f'"2024-01-02T{hour}:00:00.{fraction}Z"'.encode()
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (NOON.replace(tzinfo=SECONDS_OFF), "2024-01-02T13:00:30.000Z"),
+        (NOON.replace(hour=1, tzinfo=ZURICH), "2024-01-01T23:00:00.000Z"),
+        (NOON.replace(fold=1), "2024-01-02T12:00:00.000Z"),
+        (dt.datetime.min, "0001-01-01T00:00:00.000Z"),
+        (dt.datetime.max, "9999-12-31T23:59:59.999999Z"),
+        (dt.datetime.max.replace(tzinfo=dt.UTC), "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_a_time_is_in_utc(moment, text):
+    assert dumps({"at": moment}) == f'{{"at":"{text}"}}'.encode()
+
+
+def test_a_time_beside_a_number_that_is_too_big_has_the_same_form():
+    assert dumps([2**64, NOON]) == b'[18446744073709551616, "2024-01-02T12:00:00.000Z"]'
+
+
+class Moment(dt.datetime):
+    """A type of the application."""
+
+
+def test_a_time_of_another_class_has_the_same_form():
+    moment = Moment(2024, 1, 2, 12, microsecond=5000, tzinfo=ZURICH)
+
+    assert dumps(moment) == b'"2024-01-02T10:00:00.005Z"'

@@ -387,3 +387,22 @@ def test_hooks_of_a_test_are_connected_for_a_block(client, messages):
         assert client.get("/messages").status_code == 403
 
     assert client.get("/messages").status_code == 200
+
+
+def test_hook_that_is_added_after_a_call_runs_from_the_next_one_on(records):
+    calls = []
+
+    class Notes:
+        def find(self, params):
+            return [{"id": 1}]
+
+    service = records.add("notes", Notes())
+
+    service.find()
+    service.before("find")(lambda *args: calls.append("service"))
+    records.before()(lambda *args: calls.append("all"))
+    service.find()
+    service.before("find")(lambda *args: calls.append("late"))
+    service.find()
+
+    assert calls == ["all", "service", "all", "service", "late"]

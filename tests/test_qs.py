@@ -270,7 +270,7 @@ def cases(draw):
 
 
 def differs_on_purpose(parameters, limit):
-    """Whether a difference that the docstring of the module lists can show."""
+    """Return whether a difference that the docstring of the module lists applies."""
     places = [name + brackets.replace("[]", "[0]") for name, brackets, _ in parameters]
     pairs = permutations(zip(parameters, places, strict=True), 2)
     return (
@@ -292,12 +292,12 @@ def differ_together(parameter, place, other_parameter, other_place, limit):
 
 
 def has_late_index(brackets, limit):
-    """Whether a new item has an index at its start that is too great for a list."""
+    """Return whether a new item begins with an index that is too great for a list."""
     return any(int(index) >= limit for index in INDEX_IN_NEW_ITEM.findall(brackets))
 
 
 def has_list_with_gaps(places, limit):
-    """Whether a list has so many items that its gaps may count."""
+    """Return whether a list has so many items that its gaps may count."""
     indices = defaultdict(set)
 
     for place in places:
@@ -313,16 +313,16 @@ def has_list_with_gaps(places, limit):
 
 
 def has_two_names(place, places):
-    """Whether a text turns a mapping into the first item of a list, which then has a
-    name of its own: what differs for one name differs for the other.
+    """Return whether a text turns a mapping into the first item of a list, which then
+    has a name of its own: a difference for one name is one for the other.
     """
     below = [other[len(place) :] for other in places if other.startswith(f"{place}[")]
     return {INDEX.match(step) is None for step in below} == {True, False}
 
 
 def is_put_over(place, value, other_place, limit):
-    """Whether a text is put where a list or mapping is, and it is empty or the list
-    has become a mapping.
+    """Return whether a text is put in the place of a list or mapping, and it is empty
+    or the list has become a mapping.
     """
     below = other_place.removeprefix(place)
     index = INDEX.match(below)

@@ -295,3 +295,123 @@ def test_async_callable_object_is_waited_for(app_context, signal, calls):
     signal.run("create")
 
     assert calls == ["async"]
+
+
+def first(sender):
+    pass
+
+
+def second(sender):
+    pass
+
+
+def third(sender):
+    pass
+
+
+def test_the_order_is_found_out_once(signal):
+    signal.connect(first, "find")
+    signal.connect(second)
+
+    order = signal.ordered("find")
+
+    assert order == (second, first)
+    assert signal.ordered("find") is order
+
+
+def test_each_name_has_its_own_order(signal):
+    signal.connect(first, "find")
+    signal.connect(second, "create")
+
+    orders = [signal.ordered(name) for name in ("find", "create", "find")]
+
+    assert orders == [(first,), (second,), (first,)]
+
+
+CHANGES = [
+    (lambda signal: signal.connect(third, "find"), (first, second, third)),
+    (lambda signal: signal.connect(third), (third, first, second)),
+    (lambda signal: signal("find")(third), (first, second, third)),
+    (lambda signal: signal()(third), (third, first, second)),
+    (lambda signal: signal.connect(third, "create"), (first, second)),
+    (lambda signal: signal.connect(first, "find"), (first, second)),
+    (lambda signal: signal.disconnect(first), (second,)),
+    (lambda signal: signal.disconnect(first, "find"), (second,)),
+    (lambda signal: signal.disconnect(first, "create"), (first, second)),
+    (lambda signal: signal.disconnect(third), (first, second)),
+]
+
+
+@pytest.mark.parametrize(("change", "order"), CHANGES)
+def test_the_order_is_forgotten_when_a_receiver_comes_or_goes(signal, change, order):
+    signal.connect(first, "find")
+    signal.connect(second, "find")
+    assert signal.ordered("find") == (first, second)
+
+    change(signal)
+
+    assert signal.ordered("find") == order
+
+
+def test_a_signal_without_receivers_has_no_order(signal):
+    before = signal.ordered("find")
+    signal.connect(first)
+    between = signal.ordered("find")
+    signal.disconnect(first)
+
+    assert (before, between, signal.ordered("find")) == ((), (first,), ())
+
+
+def test_a_muted_signal_has_its_order_again_afterwards(signal):
+    signal.connect(first, "find")
+    order = signal.ordered("find")
+
+    with signal.muted():
+        muted = signal.ordered("find")
+        signal.connect(second, "find")
+
+    assert (order, muted) == ((first,), ())
+    assert signal.ordered("find") == (first, second)
+
+
+def test_a_receiver_of_a_block_is_in_the_order_of_the_block_only(signal):
+    signal.connect(first, "find")
+    before = signal.ordered("find")
+
+    with signal.connected_to(second, "find"):
+        inside = signal.ordered("find")
+
+    assert (before, inside) == ((first,), (first, second))
+    assert signal.ordered("find") == (first,)
+
+
+def test_what_connects_meanwhile_is_in_the_next_order(signal):
+    """The order is found out by one thread while another one connects."""
+    start, wrong = threading.Barrier(2), []
+    done = threading.Event()
+
+    def look():
+        start.wait(10)
+
+        while not done.is_set():
+            signal.ordered("find")
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    start.wait(10)
+
+    for _ in range(500):
+        receiver = signal("find")(lambda sender: None)
+
+        if receiver not in signal.ordered("find"):
+            wrong.append("missing")
+
+        signal.disconnect(receiver)
+
+        if receiver in signal.ordered("find"):
+            wrong.append("still there")
+
+    done.set()
+    thread.join(30)
+
+    assert wrong == []

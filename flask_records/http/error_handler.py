@@ -143,7 +143,8 @@ class ErrorHandler:
         return NotFound(message, data={"url": url})
 
     def _wants_html(self) -> bool:
-        types = f"{request.content_type or ''} {request.headers.get('Accept', '')}"
+        environ = request.environ
+        types = f"{environ.get('CONTENT_TYPE', '')} {environ.get('HTTP_ACCEPT', '')}"
         return self._html is not False and "json" not in types and "html" in types
 
     def _page(self, error: RecordsError) -> Response:
