@@ -114,9 +114,6 @@ class Registered(Mapping[str, T]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
 
 class FlaskRecords:
     """Adds record services to Flask applications.
@@ -295,7 +292,7 @@ class FlaskRecords:
 
         :param transport: The transport to clients.
         """
-        self._transports.add(transport)
+        self._transports.append(transport)
 
     def accepts(self, service: Service, params: Params) -> bool:
         """Return whether a service accepts a valid login.

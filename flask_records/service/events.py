@@ -72,27 +72,12 @@ class EventTransport(t.Protocol):
         """
 
 
-class Transports:
+class Transports(list[EventTransport]):
     """The transports that carry the events of all services."""
-
-    def __init__(self) -> None:
-        self._transports: list[EventTransport] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._transports)
-
-    def add(self, transport: EventTransport) -> None:
-        """Add a transport.
-
-        :param transport: The transport.
-        """
-        self._transports.append(transport)
 
     def listening(self) -> list[EventTransport]:
         """Return the transports that have listeners, or may have some."""
-        return [
-            transport for transport in self._transports if transport.is_listened_to()
-        ]
+        return [transport for transport in self if transport.is_listened_to()]
 
     def deliver(self, events: list[Event]) -> None:
         """Hand the events of one transaction to the transports.

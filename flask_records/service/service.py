@@ -94,7 +94,8 @@ class Service:
         """The object with the methods."""
         self.custom_methods = tuple(name for name in methods if name not in METHODS)
         """The names of the methods beyond the six."""
-        self._check_custom()
+        missing = [name for name in self.custom_methods if not _has(target, name)]
+        _refuse("methods", path, missing)
         self.methods = (
             *(name for name in METHODS if name in methods and _has(target, name)),
             *self.custom_methods,
@@ -111,10 +112,13 @@ class Service:
             names = ", ".join(METHODS)
             raise TypeError(f"The service '{path}' has none of the methods {names}.")
 
-        if isinstance(public, bool):
-            public = (*METHODS, *self.custom_methods) if public else ()
+        all_methods = (*METHODS, *self.custom_methods)
 
-        self.public = self._checked_public(public)
+        if isinstance(public, bool):
+            public = all_methods if public else ()
+
+        _refuse("public", path, [name for name in public if name not in all_methods])
+        self.public = frozenset(public)
         """The names of the methods that need no token."""
         self._guards = tuple(guards)
         self.readable = readable
@@ -126,7 +130,7 @@ class Service:
         self._hidden = self.capabilities.hidden
         self._all = signals
         event_names = (*EVENTS.values(), *self.custom_events)
-        own = CallSignals((*METHODS, *self.custom_methods), event_names)
+        own = CallSignals(all_methods, event_names)
         self.before = own.before
         """Runs hooks before the method."""
         self.after = own.after
@@ -418,22 +422,6 @@ class Service:
         if self._hidden and context.params.provider is not None:
             context.dispatch = self.visible(context.sent)
 
-    def _checked_public(self, names: Collection[str]) -> frozenset[str]:
-        for name in names:
-            if name not in METHODS and name not in self.custom_methods:
-                raise ValueError(
-                    f"'public' of '{self.path}' names '{name}', which is not a method."
-                )
-
-        return frozenset(names)
-
-    def _check_custom(self) -> None:
-        for name in self.custom_methods:
-            if name.startswith("_") or not _has(self.target, name):
-                raise ValueError(
-                    f"'methods' of '{self.path}' names '{name}', which is not a method."
-                )
-
 
 def _names_in(data: t.Any) -> frozenset[str]:
     bodies = data if isinstance(data, list) else [data]
@@ -448,4 +436,12 @@ def _copied(result: t.Any) -> t.Any:
 
 
 def _has(target: t.Any, name: str) -> bool:
-    return callable(getattr(target, name, None))
+    return not name.startswith("_") and callable(getattr(target, name, None))
+
+
+def _refuse(option: str, path: str, names: Collection[str]) -> None:
+    """Refuse names of an option that are not methods."""
+    for name in names:
+        raise ValueError(
+            f"'{option}' of '{path}' names '{name}', which is not a method."
+        )
