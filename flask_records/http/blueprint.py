@@ -82,7 +82,9 @@ CONDITIONS: t.Final = frozenset(
 HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
 
 METHOD_HEADER: t.Final = "HTTP_X_SERVICE_METHOD"
-"""The header of a POST that names a custom method, as WSGI spells it."""
+"""The header ``X-Service-Method`` of a POST, which names a custom method, as WSGI
+spells it.
+"""
 
 
 class ServiceBlueprint:

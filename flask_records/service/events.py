@@ -254,4 +254,4 @@ class EventSender:
 
 
 def _listed(result: t.Any) -> list[t.Any]:
-    return result if isinstance(result, list) else [result]
+    return list(result) if isinstance(result, list) else [result]
