@@ -115,6 +115,14 @@ def test_methods_are_those_that_the_object_has(records):
     assert records.add("shout", Shout()).methods == ("get",)
 
 
+def test_method_that_is_replaced_later_is_called(records, monkeypatch):
+    shout = records.add("shout", Shout())
+
+    monkeypatch.setattr(Shout, "get", lambda self, id, params: {"id": "replaced"})
+
+    assert shout.get(1) == {"id": "replaced"}
+
+
 def test_object_without_methods_is_refused(records):
     class Empty:
         find = None
