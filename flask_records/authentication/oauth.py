@@ -40,6 +40,7 @@ from .oauth_connect import Connections
 from .oauth_cookies import LoginCookies
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAuthLogin
+from .oauth_strategy import OAuthStrategy
 from .redirects import with_answer
 
 if t.TYPE_CHECKING:
@@ -51,7 +52,6 @@ if t.TYPE_CHECKING:
     from ..typing import BodyParser
     from ..typing import Record
     from .oauth_settings import OAuthSettings
-    from .oauth_strategy import OAuthStrategy
     from .providers import Provider
     from .service import AuthenticationService
 
@@ -95,6 +95,30 @@ TROUBLES: tuple[type[Exception], ...] = (
     ValueError,
 )
 """What a provider can cause: it is away, or its answer is not as it should be."""
+
+
+def add_views(app: Flask, service: AuthenticationService) -> None:
+    """Add the views of an authentication service to an application.
+
+    :param app: The application.
+    :param service: The authentication service, with OAuth providers.
+    :raises RuntimeError: A provider has the name of a strategy, or another service has
+        added its views.
+    """
+    settings = service.settings_of(app)
+    place = f"{settings.name}['oauth']"
+
+    for name in settings.oauth.providers:
+        if not isinstance(service.strategy(name), OAuthStrategy):
+            raise RuntimeError(f"{place}[{name!r}] has the name of a strategy.")
+
+    if "records_oauth" in app.blueprints:
+        raise RuntimeError(
+            f"{place} is the second one: only one authentication service of an"
+            " application can have providers."
+        )
+
+    app.register_blueprint(OAuthBlueprint(app, service, settings.oauth).make("/oauth"))
 
 
 class OAuthBlueprint:
@@ -254,7 +278,7 @@ class OAuthBlueprint:
             }
             login = OAuthLogin(provider, raw, kept["link"])
             strategy = self._service.strategy(provider.name)
-            t.cast("OAuthStrategy", strategy).profile(login)
+            t.cast(OAuthStrategy, strategy).profile(login)
         except TROUBLES as error:
             raise _trouble(provider, error) from error
 

@@ -6,6 +6,7 @@ import typing as t
 
 from ..context import Params
 from ..errors import NotAuthenticated
+from .users import fields_of
 
 if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
@@ -126,7 +127,7 @@ class OAuthStrategy:
         return next(iter(t.cast("list[Record]", found)), None)
 
     def _known(self, service: AuthenticationService, data: Record) -> Record:
-        fields = service.user_fields
+        fields = fields_of(service.users)
 
         if fields is None:
             return data

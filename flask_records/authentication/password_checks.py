@@ -8,6 +8,7 @@ from ..context import Params
 from ..http.blueprint import PROVIDER as REST
 from .hooks import HashPassword
 from .hooks import Protect
+from .strategies import JWT
 from .strategies import LOCAL
 from .users import fields_of
 from .users import share_model
@@ -21,12 +22,18 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..signals import OrderedSignal
     from .service import AuthenticationService
+    from .settings import Settings
 
 WRITES: t.Final = ("create", "update", "patch")
 
 NO_FIELD: t.Final = """\
 AuthenticationService({option}={name!r}) names no field of '{users}'. Name another \
 one, or leave 'local' out of {setting}['strategies'] if nobody logs in with a password.\
+"""
+
+NO_ID_FIELD: t.Final = """\
+{setting}['oauth'][{provider!r}] needs a field '{field}' of '{users}': text that is \
+unique and can be null.\
 """
 
 SEEN: t.Final = """\
@@ -44,6 +51,29 @@ AuthenticationService(custom_hashing=True):
 """
 
 
+def check_provider_fields(settings: Settings, users: Service) -> None:
+    """Check that users have the fields that OAuth providers need.
+
+    :param settings: The settings of an authentication service.
+    :param users: The service that has its users.
+    :raises RuntimeError: A field is missing, or not unique.
+    """
+    fields = fields_of(users)
+
+    for provider in settings.oauth.providers.values():
+        name = provider.id_field
+
+        if fields is not None and not (name in fields.names and fields.is_unique(name)):
+            raise RuntimeError(
+                NO_ID_FIELD.format(
+                    setting=settings.name,
+                    provider=provider.name,
+                    users=users.path,
+                    field=name,
+                )
+            )
+
+
 def check_passwords(
     records: FlaskRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
@@ -58,7 +88,7 @@ def check_passwords(
     users = records.services.get(authentication.users_path)
 
     if users is None:
-        if authentication.needs_users(app):
+        if _needs_users(authentication, authentication.settings_of(app)):
             raise RuntimeError(authentication.lookup.no_service)
 
         return
@@ -70,6 +100,12 @@ def check_passwords(
 
         if problems:
             raise RuntimeError(problems)
+
+
+def _needs_users(authentication: AuthenticationService, settings: Settings) -> bool:
+    strategies = map(authentication.strategies.get, settings.strategies)
+    is_own = any(strategy in (JWT, LOCAL) for strategy in strategies)
+    return is_own or bool(settings.oauth.providers)
 
 
 def _check_names(

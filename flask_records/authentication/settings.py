@@ -15,6 +15,8 @@ from .tokens import DAY
 from .tokens import Tokens
 
 if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
     from flask import Flask
 
 SECRET_LENGTHS: t.Final = {"HS256": 32, "HS384": 48, "HS512": 64}
@@ -72,6 +74,20 @@ class Settings:
             and the cure.
         """
         return _Reader(app, name).settings()
+
+    def check_strategies(self, names: Collection[str]) -> None:
+        """Check that the strategies of the settings exist.
+
+        :param names: The names of the strategies that there are.
+        :raises RuntimeError: One does not.
+        """
+        for option in ("strategies", "parse_strategies"):
+            for name in getattr(self, option) or ():
+                if name not in names:
+                    raise RuntimeError(
+                        f"{self.name}['{option}'] names '{name}', which is not a"
+                        f" strategy. There is: {', '.join(names)}."
+                    )
 
 
 class _Reader:

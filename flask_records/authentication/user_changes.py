@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from ..typing import Record
     from .revocation import Revocations
-    from .service import AuthenticationService
+    from .users import Users
 
 logger = logging.getLogger(__package__)
 
@@ -36,14 +36,12 @@ class UserChanges:
     passwords change, through any service over their model. It is a before hook of all
     services.
 
-    :param authentication: The authentication service.
+    :param users: The users of an authentication service.
     :param revocations: Keeps the revoked tokens.
     """
 
-    def __init__(
-        self, authentication: AuthenticationService, revocations: Revocations
-    ) -> None:
-        self._authentication = authentication
+    def __init__(self, users: Users, revocations: Revocations) -> None:
+        self._users = users
         self._revocations = revocations
 
     def __call__(self, method: str, context: HookContext) -> None:
@@ -52,7 +50,7 @@ class UserChanges:
         :param method: The name of the method.
         :param context: The call of any service.
         """
-        if not self._authentication.lookup.has(context.service):
+        if not self._users.has(context.service):
             return
 
         # Hooks may change the result.
@@ -84,7 +82,7 @@ class UserChanges:
             after_commit(lambda: self._revoke_again(ids))
 
     def _is_password_changed(self, context: HookContext) -> bool:
-        name = self._authentication.password
+        name = self._users.password
         # An update makes null of what it does not name, unless that is hidden.
         hidden = context.service.capabilities.hidden
         is_lost = context.method == "update" and name not in hidden
@@ -102,11 +100,7 @@ class UserChanges:
         if user_ids is None:
             # A before hook may have given a result without an identifier.
             is_unknown = not ids and context.id is not None
-            return (
-                [self._authentication.lookup.canonical_id(context.id)]
-                if is_unknown
-                else ids
-            )
+            return [self._users.canonical_id(context.id)] if is_unknown else ids
 
         is_unknown = context.id is not None or len(ids) < len(records)
         changed = user_ids if is_unknown else ids
@@ -114,7 +108,7 @@ class UserChanges:
 
     def _tells_user_ids(self, context: HookContext) -> bool:
         """Return whether the result has the identifiers that tokens tell."""
-        name = self._authentication.id
+        name = self._users.id
         hidden = context.service.capabilities.hidden
         return _id_name(context) == name and name not in hidden
 
@@ -122,7 +116,7 @@ class UserChanges:
         """Return the identifiers of the users that a call may change, by those that its
         service has for them.
         """
-        name, user_id = _id_name(context), self._authentication.id
+        name, user_id = _id_name(context), self._users.id
         query = {k: v for k, v in context.params.query.items() if k not in PAGING}
 
         if context.id is not None:
@@ -154,11 +148,10 @@ class UserChanges:
 
     def _lifetime(self) -> int:
         """Return the longest lifetime of a token of these users."""
-        path = self._authentication.users_path
         return max(
             one.settings.tokens.lifetime
             for one in current_records.authentications.values()
-            if one.users_path == path
+            if one.users_path == self._users.path
         )
 
 

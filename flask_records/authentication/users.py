@@ -50,8 +50,9 @@ class Users:
     ) -> None:
         self.path = path
         """The path of the service that has them."""
+        self.password = password
+        """The field of the hash of a user's password."""
         self._username = username
-        self._password = password
         self._normalize = normalize
         self._services: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
 
@@ -144,7 +145,7 @@ class Users:
             raise NotAuthenticated(GONE)
 
         stored = context.result if isinstance(context.result, dict) else {}
-        return t.cast("Record", without(user, {self._password})), stored
+        return t.cast("Record", without(user, {self.password})), stored
 
     def credentials(self, id: Id) -> Record:
         """Return the password hash that the service has for a user, by its field,
@@ -154,12 +155,12 @@ class Users:
         :raises NotAuthenticated: There is no such user.
         """
         users, fields = self.service, fields_of(self.service)
-        has_password = fields is None or self._password in fields.names
+        has_password = fields is None or self.password in fields.names
 
         if not has_password or "get" not in users.methods:
             return {}
 
-        query = {} if fields is None else {"$select": [self._password]}
+        query = {} if fields is None else {"$select": [self.password]}
 
         try:
             user: t.Any = users._get(id, Params(query=query))
@@ -175,12 +176,12 @@ class Users:
         :param user: The record of the user.
         :param hash: The new hash.
         """
-        before = t.cast("str", user[self._password])
+        before = t.cast("str", user[self.password])
         # Somebody may have changed the password meanwhile.
-        unchanged = Params(query={self._password: before})
+        unchanged = Params(query={self.password: before})
 
         try:
-            self.service._patch(user[self.id], {self._password: hash}, unchanged)
+            self.service._patch(user[self.id], {self.password: hash}, unchanged)
         except RecordsError as error:
             current_app.logger.warning("A hash stays as it is: %s", error.name)
             return before
