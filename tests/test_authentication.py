@@ -802,8 +802,8 @@ def test_services_are_added_to_an_app_that_has_a_secret_key(path):
     [
         ("secret", " is not a mapping, such as {'secret': ...}."),
         (["secret"], " is not a mapping, such as {'secret': ...}."),
-        ({"lifetme": "1d"}, " has 'lifetme', which is not a setting."),
-        ({"private_key": "x"}, " has 'private_key', which is not a setting."),
+        ({"lifetme": "1d"}, "['lifetme'] is not a setting."),
+        ({"private_key": "x"}, "['private_key'] is not a setting."),
         ({"strategies": "local"}, "['strategies'] is not a list of texts."),
         ({"parse_strategies": {}}, "['parse_strategies'] is not a list of texts."),
         ({"strategies": [["jwt"]]}, "['strategies']"),
@@ -831,7 +831,7 @@ def test_wrong_settings_are_refused_at_start_up(setting, message):
 
 
 def test_error_names_the_setting_of_the_service():
-    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN has 'x', which is not"):
+    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN\['x'\] is not a setting"):
         start(
             make_records(settings="ADMIN_LOGIN"), ADMIN_LOGIN={"secret": SECRET, "x": 1}
         )

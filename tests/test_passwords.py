@@ -311,8 +311,8 @@ def app_with(passwords):
 
 @pytest.mark.parametrize("name", ["memory", "passes", "threads"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, "64", True, None, [64]])
-def test_cost_that_is_no_number_from_1_is_refused_at_start_up(name, value):
-    with pytest.raises(RuntimeError, match=rf"\['{name}'\] is not a whole number"):
+def test_cost_that_is_not_a_positive_integer_is_refused_at_start_up(name, value):
+    with pytest.raises(RuntimeError, match=rf"\['{name}'\] must be a positive integer"):
         app_with({name: value})
 
 

@@ -1,4 +1,4 @@
-"""What an application says of its OAuth providers."""
+"""The settings of OAuth providers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from .providers import Provider
 from .redirects import origin_of
 from .redirects import Redirects
 
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
 
 OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
@@ -25,7 +28,7 @@ SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 MAX_CONVERSATIONS: t.Final = 8
 """The number of threads of a process that may wait for one provider, by default."""
 
-NO_ENDPOINTS = """\
+NO_ENDPOINTS: t.Final = """\
 {place} is not known by name. It needs 'discovery_url', or 'authorize_url', \
 'access_url' and 'profile_url'.\
 """
@@ -33,7 +36,7 @@ NO_ENDPOINTS = """\
 
 @dataclass(frozen=True)
 class OAuthSettings:
-    """The providers, and where users come back to. See section 2.5 of the
+    """The providers, and the addresses that users return to. See section 2.5 of the
     specification.
     """
 
@@ -41,67 +44,58 @@ class OAuthSettings:
     """The providers by name."""
 
     redirects: Redirects = field(default_factory=Redirects)
-    """Where users may be sent."""
+    """The addresses that users may be sent to."""
 
     base_url: str | None = None
-    """The address of the application, if it is not to be taken from the request."""
+    """The address of the application, if it is not taken from the request."""
 
     max_conversations: int = MAX_CONVERSATIONS
     """The number of threads of a process that may wait for one provider."""
 
     @classmethod
     def parse(cls, value: Mapping[str, t.Any], place: str) -> OAuthSettings:
-        """Return what a setting says.
+        """Return the settings in a mapping.
 
-        :param value: The setting.
+        :param value: The mapping.
         :param place: Its name, for messages.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
         rest = dict(value)
-        redirect = _url_or_path(rest.pop("redirect", None), f"{place}['redirect']")
-        origins = _origins(rest.pop("origins", None), f"{place}['origins']")
-        base_url = _base_url(rest.pop("base_url", None), f"{place}['base_url']")
-        most = _count(
-            rest.pop("max_conversations", None), f"{place}['max_conversations']"
+
+        def take(option: str, check: Check, default: t.Any) -> t.Any:
+            value = rest.pop(option, None)
+            return default if value is None else check(value, f"{place}[{option!r}]")
+
+        return cls(
+            redirects=Redirects(
+                take("redirect", _url_or_path, None), take("origins", _origins, ())
+            ),
+            base_url=take("base_url", _base_url, None),
+            max_conversations=take("max_conversations", _count, MAX_CONVERSATIONS),
+            # All others are names of providers.
+            providers={
+                name: _provider(name, options, f"{place}[{name!r}]")
+                for name, options in rest.items()
+            },
         )
-        providers = {
-            name: _provider(name, said, f"{place}[{name!r}]")
-            for name, said in rest.items()
-        }
-        return cls(providers, Redirects(redirect, origins), base_url, most)
 
 
-def _provider(name: str, said: t.Any, place: str) -> Provider:
+def _provider(name: str, options: t.Any, place: str) -> Provider:
     if not NAME.fullmatch(name):
         raise RuntimeError(f"{place} is not a name for a provider.")
 
-    if not isinstance(said, Mapping):
+    if not isinstance(options, Mapping):
         raise RuntimeError(f"{place} is not a mapping with 'key' and 'secret'.")
 
-    options = dict(said)
-    texts: dict[str, t.Any] = {}
+    values: dict[str, t.Any] = {}
 
-    for option in ("key", "secret"):
-        texts[option] = _text(options.pop(option, None), f"{place}[{option!r}]")
+    for option, value in {"key": None, "secret": None, **options}.items():
+        if option not in OPTIONS:
+            raise RuntimeError(f"{place}[{option!r}] is not a setting.")
 
-    if "scope" in options:
-        texts["scope"] = _scope(options.pop("scope"), f"{place}['scope']")
+        values[option] = OPTIONS[option](value, f"{place}[{option!r}]")
 
-    for option in URLS:
-        if option in options:
-            texts[option] = _url(options.pop(option), f"{place}[{option!r}]")
-
-    if "params" in options:
-        texts["params"] = _params(options.pop("params"), f"{place}['params']")
-
-    if "token_endpoint_auth_method" in options:
-        method = options.pop("token_endpoint_auth_method")
-        texts["token_endpoint_auth_method"] = _method(method, place)
-
-    for option in options:
-        raise RuntimeError(f"{place}[{option!r}] is not a setting.")
-
-    return _complete(replace(KNOWN.get(name, Provider(name)), **texts), place)
+    return _complete(replace(KNOWN.get(name, Provider(name)), **values), place)
 
 
 def _complete(provider: Provider, place: str) -> Provider:
@@ -110,7 +104,7 @@ def _complete(provider: Provider, place: str) -> Provider:
     if provider.discovery_url is None and not all(urls):
         raise RuntimeError(NO_ENDPOINTS.format(place=place))
 
-    # OpenID Connect is what the scope asks for.
+    # The scope is what asks for OpenID Connect.
     if provider.discovery_url and "openid" not in provider.scope.split():
         return replace(provider, scope=f"openid {provider.scope}".strip())
 
@@ -118,7 +112,7 @@ def _complete(provider: Provider, place: str) -> Provider:
 
 
 def _text(value: t.Any, place: str) -> str:
-    # The environment makes numbers of digits.
+    # The environment turns digits into numbers.
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
 
@@ -146,46 +140,40 @@ def _params(value: t.Any, place: str) -> dict[str, str]:
     return {str(name): str(text) for name, text in value.items()}
 
 
-def _method(value: t.Any, place: str) -> str:
+def _method(value: t.Any, place: str) -> t.Any:
     if value not in SECRET_METHODS:
-        raise RuntimeError(
-            f"{place}['token_endpoint_auth_method'] is {value!r}. It can be:"
-            f" {', '.join(SECRET_METHODS)}."
-        )
+        methods = ", ".join(SECRET_METHODS)
+        raise RuntimeError(f"{place} is {value!r}. It can be: {methods}.")
 
-    return t.cast("str", value)
+    return value
 
 
-def _url(value: t.Any, place: str) -> str | None:
-    if value is None:
-        return None
+def _optional_url(value: t.Any, place: str) -> str | None:
+    return None if value is None else _url(value, place)
 
+
+def _url(value: t.Any, place: str) -> str:
     if not isinstance(value, str) or origin_of(value) is None:
         raise RuntimeError(f"{place} is not an address that begins with https://.")
 
     return value
 
 
-def _base_url(value: t.Any, place: str) -> str | None:
+def _base_url(value: t.Any, place: str) -> str:
     url = _url(value, place)
 
-    if url is not None and ("?" in url or "#" in url):
+    if "?" in url or "#" in url:
         raise RuntimeError(f"{place} has more than an origin and a path.")
 
     return url
 
 
-def _url_or_path(value: t.Any, place: str) -> str | None:
-    if isinstance(value, str) and OWN_PATH.fullmatch(value):
-        return value
-
-    return _url(value, place)
+def _url_or_path(value: t.Any, place: str) -> str:
+    is_path = isinstance(value, str) and OWN_PATH.fullmatch(value)
+    return t.cast("str", value) if is_path else _url(value, place)
 
 
 def _count(value: t.Any, place: str) -> int:
-    if value is None:
-        return MAX_CONVERSATIONS
-
     if type(value) is not int or value < 1:
         raise RuntimeError(f"{place} must be a positive integer.")
 
@@ -193,13 +181,10 @@ def _count(value: t.Any, place: str) -> int:
 
 
 def _origins(value: t.Any, place: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-
     if not isinstance(value, (list, tuple)):
         raise RuntimeError(f"{place} is not a list of addresses.")
 
-    return tuple(_origin(one, f"{place}[{index}]") for index, one in enumerate(value))
+    return tuple(_origin(url, f"{place}[{index}]") for index, url in enumerate(value))
 
 
 def _origin(value: t.Any, place: str) -> str:
@@ -209,3 +194,17 @@ def _origin(value: t.Any, place: str) -> str:
         raise RuntimeError(f"{place} is not an address that begins with https://.")
 
     return origin
+
+
+Check: t.TypeAlias = "Callable[[t.Any, str], t.Any]"
+"""Returns the value of an option, by its place, or raises :class:`RuntimeError`."""
+
+OPTIONS: t.Final[Mapping[str, Check]] = {
+    "key": _text,
+    "secret": _text,
+    "scope": _scope,
+    "params": _params,
+    "token_endpoint_auth_method": _method,
+    **dict.fromkeys(URLS, _optional_url),
+}
+"""The options of a provider."""

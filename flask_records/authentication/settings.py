@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
 SECRET_LENGTHS: t.Final = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""The algorithms that sign with a secret, and how many bytes it has at least."""
+"""The algorithms that sign with a secret, and its least number of bytes."""
 
 KEY_ALGORITHMS: t.Final = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -31,12 +31,12 @@ KEY_ALGORITHMS: t.Final = (
 LIFETIME = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
 
 UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
-"""How many seconds a unit of a lifetime has."""
+"""The seconds of each unit of a lifetime."""
 
-MOST: t.Final = {"memory": 2**31, "passes": 2**31, "threads": 2**16}
-"""The highest costs of a password check that Argon2 takes."""
+MAX_COSTS: t.Final = {"memory": 2**31, "passes": 2**31, "threads": 2**16}
+"""The highest costs of a password check that Argon2 accepts."""
 
-HOW_TO_MAKE_ONE = """\
+MAKE_A_SECRET: t.Final = """\
 Make one with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it \
 out of the source code.\
 """
@@ -44,10 +44,10 @@ out of the source code.\
 
 @dataclass(frozen=True)
 class Settings:
-    """What one application says of an authentication service."""
+    """The settings of one application."""
 
     name: str
-    """The name of the setting in the application's configuration."""
+    """The name of the setting in ``app.config``."""
 
     tokens: Tokens
     """Makes and verifies tokens."""
@@ -56,10 +56,10 @@ class Settings:
     """Hashes and verifies passwords."""
 
     strategies: tuple[str, ...] = ("jwt", "local")
-    """The strategies that a token can be got with."""
+    """The strategies that clients can get a token with."""
 
     parse_strategies: tuple[str, ...] | None = None
-    """The strategies that are read from a request, or ``None`` for all that can be."""
+    """The strategies that are read from requests, or ``None`` for all that can be."""
 
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     """The OAuth providers."""
@@ -70,8 +70,8 @@ class Settings:
 
         :param app: The application.
         :param name: The name of the setting.
-        :raises RuntimeError: A setting is missing or wrong. The message tells which,
-            and the cure.
+        :raises RuntimeError: A setting is missing or wrong. The message names it, and
+            the cure.
         """
         return _Reader(app, name).settings()
 
@@ -91,103 +91,98 @@ class Settings:
 
 
 class _Reader:
-    """Reads settings, and refuses those that are not understood."""
+    """Reads settings, and refuses unknown ones."""
 
     def __init__(self, app: Flask, name: str) -> None:
-        value = app.config.get(name)
+        options = app.config.get(name)
         self._app = app
         self._name = name
-        self._rest: dict[str, t.Any] = {}
 
-        if isinstance(value, Mapping):
-            self._rest = dict(value)
-        elif value is not None:
+        if not isinstance(options, (Mapping, type(None))):
             raise RuntimeError(f"{name} is not a mapping, such as {{'secret': ...}}.")
 
+        self._options = dict(options or {})
+
     def settings(self) -> Settings:
-        passwords = self._take("passwords", Mapping, {})
+        oauth = self._take("oauth", Mapping, {})
         settings = Settings(
             name=self._name,
             tokens=self._tokens(),
-            passwords=self._passwords(passwords),
+            passwords=self._passwords(self._take("passwords", Mapping, {})),
             strategies=self._names("strategies", ("jwt", "local")),
             parse_strategies=self._names("parse_strategies", None),
-            oauth=OAuthSettings.parse(
-                self._take("oauth", Mapping, {}), f"{self._name}['oauth']"
-            ),
+            oauth=OAuthSettings.parse(oauth, self._place("oauth")),
         )
 
-        for name in self._rest:
-            raise RuntimeError(f"{self._name} has '{name}', which is not a setting.")
+        for name in self._options:
+            raise RuntimeError(f"{self._place(name)} is not a setting.")
 
         return settings
 
-    def _take(self, name: str, kind: type[t.Any], default: t.Any = None) -> t.Any:
-        value = self._rest.pop(name, None)
+    def _place(self, option: str) -> str:
+        return f"{self._name}[{option!r}]"
+
+    def _take(self, option: str, kind: type[t.Any], default: t.Any = None) -> t.Any:
+        value = self._options.pop(option, None)
 
         if value is None:
             return default
 
         if not isinstance(value, kind):
             raise RuntimeError(
-                f"{self._name}[{name!r}] is a {type(value).__name__}, not a"
+                f"{self._place(option)} is a {type(value).__name__}, not a"
                 f" {kind.__name__}."
             )
 
         return value
 
-    def _names(self, name: str, default: t.Any) -> t.Any:
-        value = self._rest.pop(name, None)
-        return default if value is None else _texts(value, f"{self._name}[{name!r}]")
+    def _names(self, option: str, default: t.Any) -> t.Any:
+        value = self._options.pop(option, None)
+        return default if value is None else _texts(value, self._place(option))
 
-    def _passwords(self, options: Mapping[str, t.Any]) -> Passwords:
-        known = ("memory", "passes", "threads")
+    def _passwords(self, costs: Mapping[str, t.Any]) -> Passwords:
+        name = self._place("passwords")
 
-        for name, value in options.items():
-            place = f"{self._name}['passwords'][{name!r}]"
+        for option, cost in costs.items():
+            place = f"{name}[{option!r}]"
 
-            if name not in known:
-                raise RuntimeError(f"{place} is not a setting: {', '.join(known)} are.")
+            if option not in MAX_COSTS:
+                options = ", ".join(MAX_COSTS)
+                raise RuntimeError(f"{place} is not a setting: {options} are.")
 
-            if type(value) is not int or value < 1:
-                raise RuntimeError(f"{place} is not a whole number from 1.")
+            if type(cost) is not int or cost < 1:
+                raise RuntimeError(f"{place} must be a positive integer.")
 
-        if options.get("memory", 19 * 1024) < 8 * options.get("threads", 1):
-            raise RuntimeError(
-                f"{self._name}['passwords'] needs 8 KiB of memory a thread."
-            )
+            if cost > MAX_COSTS[option]:
+                raise RuntimeError(f"{place} is {MAX_COSTS[option]} at most.")
 
-        for name, most in MOST.items():
-            if options.get(name, 1) > most:
-                raise RuntimeError(
-                    f"{self._name}['passwords'][{name!r}] is {most} at most."
-                )
+        passwords = Passwords(**costs)
 
-        return Passwords(**options)
+        if passwords.memory < 8 * passwords.threads:
+            raise RuntimeError(f"{name} needs 8 KiB of memory a thread.")
+
+        return passwords
 
     def _tokens(self) -> Tokens:
         algorithm = self._take("algorithm", str, "HS256")
-        names = ("audience", "issuer")
-        options = {name: self._take(name, str) for name in names}
-
-        for name, value in options.items():
-            if value == "":
-                raise RuntimeError(f"{self._name}[{name!r}] is empty.")
-
-        given = {name: value for name, value in options.items() if value is not None}
-        signing_key, *others = self._keys(algorithm)
+        signing_key, *verifying_keys = self._keys(algorithm)
         tokens = Tokens(
             signing_key=signing_key,
-            verifying_keys=tuple(others),
+            verifying_keys=tuple(verifying_keys),
             algorithm=algorithm,
             lifetime=self._lifetime(),
-            **given,
+            audience=self._take("audience", str, Tokens.audience),
+            issuer=self._take("issuer", str, Tokens.issuer),
         )
+
+        for option in ("audience", "issuer"):
+            if not getattr(tokens, option):
+                raise RuntimeError(f"{self._place(option)} is empty.")
 
         try:
             tokens.verify_token(tokens.create_token("nobody", token_id="none")[0])
         except Exception as error:
-            # A library is asked what it makes of the keys, and says so in many ways.
+            # Libraries refuse keys in many ways.
             raise RuntimeError(
                 f"{self._name} can't verify what it signs: 'private_key' and"
                 " 'public_key' are not a pair."
@@ -202,16 +197,16 @@ class _Reader:
             return [secrets[0], *secrets]
 
         if algorithm not in KEY_ALGORITHMS:
-            known = ", ".join((*SECRET_LENGTHS, *KEY_ALGORITHMS))
+            algorithms = ", ".join((*SECRET_LENGTHS, *KEY_ALGORITHMS))
             raise RuntimeError(
-                f"{self._name}['algorithm'] is {algorithm!r}. It can be: {known}."
+                f"{self._place('algorithm')} is {algorithm!r}. It can be: {algorithms}."
             )
 
         return [self._key("private_key", algorithm), self._key("public_key", algorithm)]
 
     def _secrets(self, length: int) -> list[str]:
         secret = self._take("secret", str)
-        older = _texts(self._rest.pop("secrets", ()), f"{self._name}['secrets']")
+        older = self._names("secrets", ())
         is_short_allowed = self._take("allow_short_secret", bool, False)
 
         if not secret:
@@ -221,30 +216,20 @@ class _Reader:
 
         if not secret:
             raise RuntimeError(
-                f"There is no secret to sign tokens with. Set {self._name}['secret'],"
-                f" or SECRET_KEY. {HOW_TO_MAKE_ONE}"
+                f"There is no secret to sign tokens with. Set {self._place('secret')},"
+                f" or SECRET_KEY. {MAKE_A_SECRET}"
             )
 
-        for one in (secret, *older):
-            if not isinstance(one, (str, bytes)):
-                raise RuntimeError(f"A secret of {self._name} is not text.")
-
-            if len(_bytes(one)) < length and not is_short_allowed:
-                raise RuntimeError(
-                    f"A secret of {self._name} is shorter than {length} bytes."
-                    f" {HOW_TO_MAKE_ONE}"
-                )
-
-            _check_secret(one, self._name)
+        for text in (secret, *older):
+            _check_secret(text, self._name, 0 if is_short_allowed else length)
 
         return [secret, *older]
 
-    def _key(self, name: str, algorithm: str) -> t.Any:
+    def _key(self, option: str, algorithm: str) -> t.Any:
         from jwt import get_algorithm_by_name
         from jwt import InvalidKeyError
 
-        value = self._take(name, str)
-        place = f"{self._name}[{name!r}]"
+        value, place = self._take(option, str), self._place(option)
 
         if not value:
             raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
@@ -265,48 +250,49 @@ class _Reader:
         return (Path(self._app.instance_path) / path).read_text(encoding="ascii")
 
     def _lifetime(self) -> int:
-        value = self._rest.pop("lifetime", None)
-
-        if value is None:
-            return DAY
-
-        found = LIFETIME.fullmatch(str(value))
-        seconds = int(found[1]) * UNITS[found[2] or "s"] if found else 0
+        value = self._options.pop("lifetime", None)
+        match = LIFETIME.fullmatch(str(DAY if value is None else value))
+        seconds = int(match[1]) * UNITS[match[2] or "s"] if match else 0
 
         if not seconds:
             raise RuntimeError(
-                f"{self._name}['lifetime'] is {value!r}. It is a number of seconds, or"
+                f"{self._place('lifetime')} is {value!r}. It is a number of seconds, or"
                 " like '15m', '12h', '1d'."
             )
 
         return seconds
 
 
-def _bytes(secret: str | bytes) -> bytes:
-    return secret if isinstance(secret, bytes) else secret.encode()
-
-
 def _texts(value: t.Any, place: str) -> tuple[t.Any, ...]:
     if not isinstance(value, (list, tuple)) or not all(
-        isinstance(one, (str, bytes)) for one in value
+        isinstance(text, (str, bytes)) for text in value
     ):
         raise RuntimeError(f"{place} is not a list of texts.")
 
     return tuple(value)
 
 
-def _check_secret(secret: str | bytes, name: str) -> None:
+def _check_secret(secret: t.Any, name: str, length: int) -> None:
     from jwt import get_algorithm_by_name
     from jwt import InvalidKeyError
 
-    refusal = RuntimeError(
-        f"A secret of {name} is a key of another kind. {HOW_TO_MAKE_ONE}"
-    )
+    if not isinstance(secret, (str, bytes)):
+        raise RuntimeError(f"A secret of {name} is not text.")
 
-    if b"-----BEGIN" in _bytes(secret):
-        raise refusal
+    data = secret if isinstance(secret, bytes) else secret.encode()
+
+    if len(data) < length:
+        raise RuntimeError(
+            f"A secret of {name} is shorter than {length} bytes. {MAKE_A_SECRET}"
+        )
 
     try:
         get_algorithm_by_name("HS256").prepare_key(secret)
-    except InvalidKeyError as error:
-        raise refusal from error
+        is_other_kind = b"-----BEGIN" in data
+    except InvalidKeyError:
+        is_other_kind = True
+
+    if is_other_kind:
+        raise RuntimeError(
+            f"A secret of {name} is a key of another kind. {MAKE_A_SECRET}"
+        )
