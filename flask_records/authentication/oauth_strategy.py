@@ -1,16 +1,16 @@
-"""From the profile of a provider to a user."""
+"""The strategy that turns a profile of a provider into a user."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..context import Params
 from ..errors import NotAuthenticated
 from .users import fields_of
 
 if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
+    from ..context import Params
     from ..query import Fields
     from ..typing import Record
     from .providers import Profile
@@ -19,10 +19,10 @@ if t.TYPE_CHECKING:
 
 
 class OAuthLogin(t.NamedTuple):
-    """What a login at a provider gave, as the strategy gets it in ``params.extra``."""
+    """A login at a provider, as the strategy gets it in ``params.extra``."""
 
     provider: Provider
-    """Where it was."""
+    """The provider."""
 
     raw: Record
     """The profile as the provider sent it."""
@@ -31,28 +31,28 @@ class OAuthLogin(t.NamedTuple):
     """The claims of the access token whose user wants the login connected."""
 
 
-SHOWN: t.Final = ("name", "avatar")
-"""The fields of a user that are not needed."""
+OPTIONAL: t.Final = ("name", "avatar")
+"""The fields of a user that a login does not need."""
 
 LOGIN: t.Final = "oauth"
-"""The name of the login in ``params.extra``."""
+"""The key of ``params.extra`` with the login."""
 
 
 class OAuthStrategy:
-    """Finds or makes the user of a profile. See section 5.5 of the specification.
+    """Finds or creates the user of a profile. See section 5.5 of the specification.
 
-    Override :meth:`profile` or :meth:`user_data`, and give an instance of the subclass
-    to the ``strategies`` of an :class:`.AuthenticationService` by the name of the
+    Override :meth:`profile` or :meth:`user_data`, and pass an instance of the subclass
+    to the ``strategies`` of an :class:`.AuthenticationService`, by the name of the
     provider.
     """
 
     parse: t.Callable[[Headers], Record | None] | None = None
 
     def profile(self, login: OAuthLogin) -> Profile:
-        """Return what is understood of a profile.
+        """Return the profile of a login.
 
         :param login: The login.
-        :raises ValueError: The profile names nobody.
+        :raises ValueError: The profile has no usable identifier.
         """
         return login.provider.read_profile(login.raw)
 
@@ -62,10 +62,10 @@ class OAuthStrategy:
         """Return the fields of a user that a login sets. Those that users do not have
         are left out.
 
-        A new user gets an email if there is one; one that is there keeps his.
+        A new user gets the email of the profile; an existing one keeps its own.
 
         :param login: The login.
-        :param profile: What is understood of it.
+        :param profile: Its profile.
         :param user: The user, if there is one.
         """
         data = {
@@ -77,7 +77,7 @@ class OAuthStrategy:
         if user is None:
             data["email"] = profile.email
         elif login.link is not None:
-            # He has a name and an image of his own.
+            # The user may have a name and an image already.
             data = {
                 name: value
                 for name, value in data.items()
@@ -89,14 +89,14 @@ class OAuthStrategy:
     def authenticate(
         self, service: AuthenticationService, data: Record, params: Params
     ) -> Record:
-        """Return the user of a login. A strategy is called like this.
+        """Return the user of a login.
 
         :param service: The authentication service.
         :param data: The name of the strategy.
         :param params: What accompanies the call, with the login in ``extra``.
-        :raises NotAuthenticated: There was no login at the provider, or the token that
-            the login is to be connected by is not valid any more.
-        :raises Conflict: The email belongs to another user, or the profile does.
+        :raises NotAuthenticated: There was no login at the provider, or the token of
+            the user to connect is not valid any more.
+        :raises Conflict: The email, or the profile, belongs to another user.
         """
         login: OAuthLogin | None = params.extra.get(LOGIN)
 
@@ -105,7 +105,7 @@ class OAuthStrategy:
 
         profile = self.profile(login)
         user = self._find(service, login, profile)
-        fields = self._known(service, self.user_data(login, profile, user))
+        fields = self._stored_fields(service, self.user_data(login, profile, user))
         users = service.users
 
         if user is None:
@@ -122,27 +122,25 @@ class OAuthStrategy:
         if login.link is not None:
             return service.users._get(service.user_of(login.link)[service.id])
 
-        query = {login.provider.id_field: profile.id, "$limit": 1}
-        found = service.users._find(Params(query=query, paginate=False))
-        return next(iter(t.cast("list[Record]", found)), None)
+        return service.lookup.find_by(login.provider.id_field, profile.id)
 
-    def _known(self, service: AuthenticationService, data: Record) -> Record:
+    def _stored_fields(self, service: AuthenticationService, data: Record) -> Record:
         fields = fields_of(service.users)
 
         if fields is None:
             return data
 
-        # Nobody is kept out by what is only shown.
+        # An optional field that does not fit is no reason to refuse the login.
         return {
             name: value
             for name, value in data.items()
             if name in fields.names
-            and (name not in SHOWN or _fits(fields, name, value))
+            and (name not in OPTIONAL or _fits(fields, name, value))
         }
 
 
 def _fits(fields: Fields, name: str, value: t.Any) -> bool:
-    """Return whether a field can hold what a provider sent."""
+    """Return whether a field can store a value of a provider."""
     try:
         fields[name].stored(value)
     except ValueError:
@@ -152,4 +150,4 @@ def _fits(fields: Fields, name: str, value: t.Any) -> bool:
 
 
 OAUTH: t.Final = OAuthStrategy()
-"""What is used for a provider that the application has no strategy for."""
+"""The strategy of a provider that the application has no strategy for."""

@@ -1,4 +1,4 @@
-"""Tokens that are not valid any more, before they expire."""
+"""Tokens that are revoked before they expire."""
 
 from __future__ import annotations
 
@@ -23,35 +23,36 @@ if t.TYPE_CHECKING:
     from ..adapter.sources import SessionSource
     from ..typing import Record
 
-
-FORGOTTEN: t.Final = 100
-"""How many expired marks are removed at a time."""
+CLEANUP_SIZE: t.Final = 100
+"""The number of expired marks that are removed at a time."""
 
 
 class RevocationStore(t.Protocol):
-    """Keeps marks: tokens of a key that were issued before some second are revoked."""
+    """Stores marks. A mark revokes the tokens with a key that were issued before some
+    second.
+    """
 
     def put(self, key: str, issued_before: int, expires: int) -> None:
-        """Keep a mark.
+        """Store a mark.
 
-        :param key: What the mark is about.
-        :param issued_before: Seconds since 1970.
-        :param expires: The time, in seconds since 1970, when it can be forgotten.
+        :param key: The key of the tokens.
+        :param issued_before: The time, in seconds since 1970.
+        :param expires: The time, in seconds since 1970, when the mark can be deleted.
         """
 
     def latest(self, *keys: str) -> int:
         """Return the latest ``issued_before`` of one key or two, or 0.
 
-        :param keys: What the marks are about.
+        :param keys: The keys.
         """
 
 
 class Revocations:
-    """Tokens that were removed, and users whose older tokens are not valid any more
-    since they have changed the password.
+    """The revoked tokens of the users of an authentication service: single ones, and
+    all of a user that were issued before some second.
 
-    :param store: Where this is kept.
-    :param users: What tells the users from others of the same identifier.
+    :param store: Stores the marks.
+    :param users: The path of the users, which are not those of another path.
     """
 
     def __init__(self, store: RevocationStore, users: str) -> None:
@@ -59,36 +60,36 @@ class Revocations:
         self._users = users
 
     def revoke_token(self, payload: Record) -> None:
-        """Refuse one token from now on.
+        """Revoke one token.
 
-        :param payload: What it says.
+        :param payload: Its claims.
         """
         until = int(payload["exp"]) + 1
         self._store.put(_key("jti", payload["jti"]), int(payload["iat"]) + 1, until)
 
     def revoke_user(self, id: t.Any, lifetime: int) -> None:
-        """Refuse all tokens of a user that were issued until now.
+        """Revoke all tokens of a user that were issued until now.
 
-        :param id: His identifier.
-        :param lifetime: How many seconds a token is valid.
+        :param id: The identifier of the user.
+        :param lifetime: The lifetime of a token in seconds.
         """
-        # Tokens tell whole seconds: those of this one could have been issued before.
+        # Tokens state whole seconds: those of this second may have been issued before.
         key = self._key_of_user(id)
         later = max(int(time.time()), self._store.latest(key)) + 1
         self._store.put(key, later, later + lifetime + 1)
 
     def is_revoked(self, payload: Record) -> bool:
-        """Return whether a token was removed, or is older than the user's password.
+        """Return whether a token was revoked.
 
-        :param payload: What it says.
+        :param payload: Its claims.
         """
         keys = _key("jti", payload["jti"]), self._key_of_user(payload["sub"])
         return bool(payload["iat"] < self._store.latest(*keys))
 
     def issued_before(self, id: t.Any) -> int:
-        """Return the second from which on new tokens of a user are valid.
+        """Return the first second whose tokens of a user are valid.
 
-        :param id: His identifier.
+        :param id: The identifier of the user.
         """
         return self._store.latest(self._key_of_user(id))
 
@@ -106,18 +107,18 @@ class RevokedTokenMixin:
 
 
 class TableRevocations:
-    """Keeps marks in a table of the application's database, in the transaction of the
+    """Stores marks in a table of the application's database, in the transaction of the
     call.
 
     :param model: A model with the columns of :class:`RevokedTokenMixin`.
-    :param session: Where sessions come from, as for :class:`.SQLAlchemyService`.
+    :param session: The source of sessions, as for :class:`.SQLAlchemyService`.
     """
 
     def __init__(
         self, model: type[t.Any], *, session: SessionSource = session_of_app
     ) -> None:
         records = SQLAlchemyService(model, session=session, multi=["remove"])
-        # It has no path in any application: only this class calls it.
+        # It is at no path of an application: only this class calls it.
         self._records = Service("revoked tokens", records, CallSignals(), Transports())
         self._model = model
         self._session = session
@@ -126,14 +127,14 @@ class TableRevocations:
         )
 
     def put(self, key: str, issued_before: int, expires: int) -> None:
-        """Keep a mark, and forget those that have expired."""
-        self._forget_expired()
+        """Store a mark, and delete expired ones."""
+        self._delete_expired()
         mark = {"key": key, "issued_before": issued_before, "expires": expires}
         self._records._create(mark)
 
-    def _forget_expired(self) -> None:
-        # Removed by their identifiers: a condition would lock what others insert.
-        expired = {"expires": {"$lt": int(time.time())}, "$limit": FORGOTTEN}
+    def _delete_expired(self) -> None:
+        # By their identifiers: a condition would lock rows that others insert.
+        expired = {"expires": {"$lt": int(time.time())}, "$limit": CLEANUP_SIZE}
         marks = t.cast("list[Record]", self._records._find(Params(query=expired)))
 
         if marks:
@@ -142,21 +143,16 @@ class TableRevocations:
 
     def latest(self, *keys: str) -> int:
         """Return the latest ``issued_before`` of one key or two, or 0."""
-        # Each call with a token asks this, and so does without hooks and a query.
-        found = first_value(
-            self._session,
-            self._model,
-            self._latest,
-            {"one": keys[0], "other": keys[-1]},
-        )
-        return found or 0
+        # Each call with a token runs this statement, without the cost of a service.
+        parameters = {"one": keys[0], "other": keys[-1]}
+        return first_value(self._session, self._model, self._latest, parameters) or 0
 
 
 class RedisRevocations:
-    """Keeps marks in Redis, for several machines.
+    """Stores marks in Redis, for several machines.
 
     :param client: A ``redis.Redis``.
-    :param prefix: What the names of keys begin with.
+    :param prefix: The prefix of the keys.
     """
 
     def __init__(self, client: t.Any, *, prefix: str = "records:revoked:") -> None:
@@ -164,12 +160,12 @@ class RedisRevocations:
         self._prefix = prefix
 
     def put(self, key: str, issued_before: int, expires: int) -> None:
-        """Keep a mark until it expires.
+        """Store a mark until it expires.
 
         :raises Unavailable: Redis does not answer.
         """
         name = self._prefix + key
-        # Another service may keep it for longer.
+        # Another service may have stored it for longer.
         seconds = max(expires - int(time.time()), self._run("ttl", name), 1)
         self._run("set", name, max(issued_before, self.latest(key)), ex=seconds)
 
@@ -187,7 +183,7 @@ class RedisRevocations:
         try:
             return getattr(self._client, command)(*args, **options)
         except RedisError as error:
-            # Nobody can say whether the token is still valid.
+            # The token may be revoked.
             raise Unavailable("Logins can't be checked at the moment.") from error
 
 

@@ -1,7 +1,7 @@
-"""Identifiers of tokens, which hold for the users and the password they were made for.
+"""Identifiers of tokens, which depend on the users and the password.
 
 An identifier is a UUID of version 8: half of it is random, the other half depends on
-the path of the users and on the password hash of the user. It tells nothing about the
+the path of the users and on the password hash of the user. It reveals nothing about the
 password, since the salt of the hash is secret.
 """
 
@@ -32,7 +32,7 @@ def create_token_id(users: str, hash: str | None) -> str:
 
 def is_token_id_of(token_id: str, users: str, hash: str | None) -> bool:
     """Return whether a token is for these users, and no older than the password. The
-    tokens of other servers do not tell, and are accepted.
+    tokens of other servers do not depend on them, and are accepted.
 
     :param token_id: The identifier of the token.
     :param users: The path of the service of the users.
@@ -54,7 +54,7 @@ def _token_id(random: str, users: str, hash: str | None) -> str:
 
 
 def _unchanged_part(hash: str | None) -> str:
-    """Return the part of a hash that stays when the same password is hashed again."""
+    """Return the part of a hash that is kept when a password is hashed again."""
     text = "" if hash is None else str(hash)
     parts = text.rsplit("$", 2)
     return parts[1] if len(parts) == 3 and text.startswith("$argon2") else text

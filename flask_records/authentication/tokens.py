@@ -1,4 +1,4 @@
-"""Access tokens: made, signed and verified."""
+"""Signed access tokens."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if t.TYPE_CHECKING:
 DAY: t.Final = 24 * 60 * 60
 
 MAX_LENGTH: t.Final = 8192
-"""How many characters a token has at most."""
+"""The number of characters of the longest token that is accepted."""
 
 MAX_TIME: t.Final = 2**53
-"""The latest time that is understood, in seconds since 1970."""
+"""The latest time that is accepted, in seconds since 1970."""
 
 MAX_VERIFIED: t.Final = 1024
-"""How many tokens are remembered as verified."""
+"""The number of verified tokens that are remembered."""
 
 CLAIMS: t.Final = ("iat", "exp", "aud", "iss", "sub", "jti")
-"""What every token says."""
+"""The claims that every token has."""
 
-BLOCKS: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
-"""The hashes of the algorithms that sign with a secret, and their blocks in bytes."""
+BLOCK_SIZES: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
+"""The block sizes in bytes of the hashes that HMAC uses."""
 
 SCALARS = (str, int, float, type(None))
 
@@ -43,32 +43,32 @@ REFUSALS: dict[type[jwt.InvalidTokenError], str] = {
     jwt.InvalidAudienceError: "jwt audience invalid. expected: {audience}",
     jwt.InvalidIssuerError: "jwt issuer invalid. expected: {issuer}",
 }
-"""What is said of a token that is not valid."""
+"""The messages for tokens that are not valid."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Makes access tokens for users and verifies those that clients send. See section
-    5.3 of the specification.
+    """Creates access tokens for users and verifies those that clients send. See
+    section 5.3 of the specification.
     """
 
     signing_key: t.Any
-    """What new tokens are signed with: a secret, or a private key."""
+    """The key that signs new tokens: a secret, or a private key."""
 
     verifying_keys: tuple[t.Any, ...]
-    """What tokens are verified with, one after the other."""
+    """The keys that verify tokens. One of them has to."""
 
     algorithm: str = "HS256"
     """The one algorithm that is used and accepted."""
 
     audience: str = "https://yourdomain.com"
-    """Who the tokens are for."""
+    """The audience of the tokens."""
 
     issuer: str = "feathers"
-    """Who issues them."""
+    """The issuer of the tokens."""
 
     lifetime: int = DAY
-    """How many seconds a token is valid."""
+    """The number of seconds that a token is valid."""
 
     _verified: VerifiedTokens = field(
         default_factory=lambda: VerifiedTokens(), init=False, repr=False, compare=False
@@ -77,11 +77,11 @@ class Tokens:
     def create_token(
         self, subject: t.Any, *, token_id: str, issued_at: int = 0
     ) -> tuple[str, Record]:
-        """Return a new token and what it says.
+        """Return a new token and its claims.
 
         :param subject: The identifier of the user, which becomes text.
         :param token_id: The identifier of the token.
-        :param issued_at: The time since 1970 in seconds, if that is later than now.
+        :param issued_at: The time in seconds since 1970, if that is later than now.
         """
         issued_at = max(int(time.time()), issued_at)
         payload = {
@@ -98,19 +98,19 @@ class Tokens:
         return token, payload
 
     def shares_keys_with(self, other: Tokens) -> bool:
-        """Return whether one verifies what the other signs, for the same audience and
-        issuer.
+        """Return whether one verifies tokens that the other signs, for the same
+        audience and issuer.
 
-        :param other: Another maker of tokens.
+        :param other: The tokens of another service.
         """
         names, others = (self.audience, self.issuer), (other.audience, other.issuer)
         return names == others and not self._key_forms().isdisjoint(other._key_forms())
 
     def verify_token(self, token: t.Any) -> Record:
-        """Return what a token says.
+        """Return the claims of a token.
 
-        :param token: What a client sent.
-        :raises NotAuthenticated: It is not a token of ours that is valid now.
+        :param token: The token that a client sent.
+        :raises NotAuthenticated: It is not a token of this issuer that is valid now.
         """
         if not isinstance(token, str):
             raise NotAuthenticated("jwt must be a string")
@@ -119,26 +119,18 @@ class Tokens:
             raise NotAuthenticated("jwt malformed")
 
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        known = self._verified.find(digest)
+        payload = self._verified.find(digest)
 
-        if known is not None:
-            return known
+        if payload is None:
+            payload = self._decode(token)
+            self._verified.add(digest, payload)
 
-        payload = self._decode(token)
-
-        # Not all of it is looked at where the signature is right.
-        times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
-
-        if not all(map(_is_time, times)) or not _is_text(
-            payload["jti"], payload["sub"]
-        ):
-            raise NotAuthenticated("invalid token")
-
-        self._verified.add(digest, payload)
         return payload
 
     def _key_forms(self) -> set[bytes]:
-        """Return what is the same for keys that verify the same tokens."""
+        """Return forms of the keys, which are equal for keys that verify the same
+        tokens.
+        """
         forms: set[bytes] = set()
 
         for key in self.verifying_keys:
@@ -150,36 +142,44 @@ class Tokens:
         return forms
 
     def _decode(self, token: str) -> Record:
-        refused: Exception = jwt.InvalidSignatureError()
+        refusal: Exception = jwt.InvalidSignatureError()
 
         for key in self.verifying_keys:
             try:
                 return self._decode_with(key, token)
             except jwt.InvalidSignatureError as error:
-                refused = error
+                refusal = error
             except (jwt.InvalidTokenError, ValueError, OverflowError) as error:
-                refused = error
+                refusal = error
                 break
 
-        raise NotAuthenticated(self._refusal(refused)) from refused
+        raise NotAuthenticated(self._message_of(refusal)) from refusal
 
     def _decode_with(self, key: t.Any, token: str) -> Record:
-        return jwt.decode(
+        payload: Record = jwt.decode(
             token,
             key,
             algorithms=[self.algorithm],
             audience=self.audience,
             issuer=self.issuer,
-            # Other servers of this interface issue the subject as a number, too, and
-            # clocks differ.
+            # Other servers of this interface use numbers as subjects, too, and clocks
+            # differ.
             options={
                 "require": list(CLAIMS),
                 "verify_iat": False,
                 "verify_sub": False,
             },
         )
+        times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
+        texts = (payload["jti"], payload["sub"])
 
-    def _refusal(self, error: Exception) -> str:
+        # The library does not check all types.
+        if not all(map(_is_time, times)) or not all(map(_is_text, texts)):
+            raise jwt.InvalidTokenError
+
+        return payload
+
+    def _message_of(self, error: Exception) -> str:
         if isinstance(error, jwt.MissingRequiredClaimError):
             return f"jwt has no {error.claim}"
 
@@ -191,8 +191,8 @@ class Tokens:
 
 
 class VerifiedTokens:
-    """Remembers the claims of tokens whose signature was verified, by the digests of
-    the tokens, for as long as they are valid. Of too many, the oldest goes.
+    """Remembers the claims of verified tokens, by the digests of the tokens, for as
+    long as they are valid. The oldest makes room for a new one.
     """
 
     def __init__(self) -> None:
@@ -200,13 +200,13 @@ class VerifiedTokens:
         self._lock = threading.Lock()
 
     def find(self, digest: bytes) -> Record | None:
-        """Return the claims of a token, or ``None`` if it has to be verified.
+        """Return the claims of a token, or ``None`` if the token must be verified.
 
         :param digest: The digest of the token.
         """
         payload = self._payloads.get(digest)
 
-        # One that is not valid any more is refused by those who say why.
+        # Verifying one that is not valid any more tells the reason.
         if payload is None or not _is_current(payload):
             return None
 
@@ -216,7 +216,8 @@ class VerifiedTokens:
         """Remember a token.
 
         :param digest: The digest of the token.
-        :param payload: Its claims. Those that a caller could change are not remembered.
+        :param payload: Its claims. They are not remembered if a caller could change
+            one, such as a list.
         """
         if not all(isinstance(claim, SCALARS) for claim in payload.values()):
             return
@@ -234,13 +235,13 @@ def _is_current(payload: Record) -> bool:
 
 
 def _secret_forms(secret: str | bytes) -> set[bytes]:
-    """Return a secret as HMAC takes it: hashed if it is longer than a block, and filled
+    """Return a secret as HMAC uses it: hashed if it is longer than a block, and padded
     with zeros.
     """
     data = secret.encode() if isinstance(secret, str) else secret
     forms = [
         hashlib.new(name, data).digest() if len(data) > block else data
-        for name, block in BLOCKS.items()
+        for name, block in BLOCK_SIZES.items()
     ]
     return {form.rstrip(b"\0") for form in (data, *forms)}
 
@@ -257,11 +258,11 @@ def _is_time(value: t.Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= MAX_TIME
 
 
-def _is_text(*values: t.Any) -> bool:
-    """Return whether values are text, or whole numbers, that a database can hold."""
+def _is_text(value: t.Any) -> bool:
+    """Return whether a value is text, or an integer, that a database can store."""
     try:
-        "".join(map(str, values)).encode()
+        str(value).encode()
     except UnicodeEncodeError:
         return False
 
-    return all(type(value) in (str, int) for value in values)
+    return type(value) in (str, int)

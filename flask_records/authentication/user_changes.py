@@ -17,10 +17,13 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..context import HookContext
+    from ..service import Service
     from ..typing import Id
     from ..typing import Record
     from .revocation import Revocations
     from .users import Users
+
+    UserIds: t.TypeAlias = dict[t.Any, Id]
 
 logger = logging.getLogger(__package__)
 
@@ -28,16 +31,15 @@ METHODS: t.Final = ("update", "patch", "remove")
 """The methods that can end tokens."""
 
 PAGING: t.Final = frozenset({"$limit", "$skip", "$sort", "$select", "$populate"})
-"""The parts of a query that do not tell which records match."""
+"""The parts of a query that do not decide which records match."""
 
 
 class UserChanges:
-    """Refuses the tokens that were issued before for users that are removed, or whose
-    passwords change, through any service over their model. It is a before hook of all
-    services.
+    """Revokes the tokens of users that are removed, or whose passwords change, through
+    any service over their model. It is a before hook of all services.
 
     :param users: The users of an authentication service.
-    :param revocations: Keeps the revoked tokens.
+    :param revocations: Their revoked tokens.
     """
 
     def __init__(self, users: Users, revocations: Revocations) -> None:
@@ -55,11 +57,11 @@ class UserChanges:
 
         # Hooks may change the result.
         context.keeps_method_result = True
-        user_ids = None if self._tells_user_ids(context) else self._user_ids(context)
+        user_ids = None if self._returns_ids(context.service) else self._ids(context)
         before_commit(lambda: self._revoke_changed(context, user_ids))
 
     def revoke(self, ids: Iterable[Id]) -> None:
-        """Refuse the tokens of users that were issued until the commit.
+        """Revoke the tokens of users that are issued until the commit.
 
         :param ids: The identifiers of the users.
         """
@@ -68,55 +70,55 @@ class UserChanges:
         if Transaction.current_or_none() is not None:
             after_commit(lambda: self._revoke_again(ids))
 
-    def _revoke_changed(
-        self, context: HookContext, user_ids: dict[t.Any, Id] | None
-    ) -> None:
+    def _revoke_changed(self, context: HookContext, user_ids: UserIds | None) -> None:
         if context.method != "remove" and not self._is_password_changed(context):
             return
 
         ids = self._changed_ids(context, user_ids)
         self._revoke(ids)
 
-        # A new password ends the tokens of logins that are under way by itself.
+        # A new password itself ends the tokens of logins that are under way.
         if context.method == "remove":
             after_commit(lambda: self._revoke_again(ids))
 
     def _is_password_changed(self, context: HookContext) -> bool:
         name = self._users.password
-        # An update makes null of what it does not name, unless that is hidden.
-        hidden = context.service.capabilities.hidden
-        is_lost = context.method == "update" and name not in hidden
-        return is_lost or any(name in body for body in context.bodies)
+        # An update sets absent fields to null, unless they are hidden.
+        is_reset = context.method == "update" and name not in context.service.capabilities.hidden
+        return is_reset or any(name in body for body in context.bodies)
 
-    def _changed_ids(
-        self, context: HookContext, user_ids: dict[t.Any, Id] | None
-    ) -> list[Id]:
-        kept = context.method_result
-        result = context.result if kept is NO_RESULT else kept
+    def _changed_ids(self, context: HookContext, user_ids: UserIds | None) -> list[Id]:
+        result = context.method_result
+
+        if result is NO_RESULT:
+            result = context.result
+
         records = result if isinstance(result, list) else [result]
-        name = _id_name(context)
-        ids = [one[name] for one in records if isinstance(one, dict) and name in one]
+        name = context.service.capabilities.id
+        ids = [r[name] for r in records if isinstance(r, dict) and name in r]
 
+        # A before hook may have returned records without identifiers.
         if user_ids is None:
-            # A before hook may have given a result without an identifier.
-            is_unknown = not ids and context.id is not None
-            return [self._users.canonical_id(context.id)] if is_unknown else ids
+            if ids or context.id is None:
+                return ids
 
-        is_unknown = context.id is not None or len(ids) < len(records)
-        changed = user_ids if is_unknown else ids
-        return [user_ids[id] for id in changed if id in user_ids]
+            return [self._users.canonical_id(context.id)]
 
-    def _tells_user_ids(self, context: HookContext) -> bool:
-        """Return whether the result has the identifiers that tokens tell."""
+        if context.id is None and len(ids) == len(records):
+            return [user_ids[id] for id in ids if id in user_ids]
+
+        return list(user_ids.values())
+
+    def _returns_ids(self, service: Service) -> bool:
+        """Return whether the records of a service have the identifiers of tokens."""
         name = self._users.id
-        hidden = context.service.capabilities.hidden
-        return _id_name(context) == name and name not in hidden
+        return service.capabilities.id == name and name not in service.capabilities.hidden
 
-    def _user_ids(self, context: HookContext) -> dict[t.Any, Id]:
-        """Return the identifiers of the users that a call may change, by those that its
-        service has for them.
+    def _ids(self, context: HookContext) -> UserIds:
+        """Return the identifiers of the users that a call may change, by the
+        identifiers that its service has for them.
         """
-        name, user_id = _id_name(context), self._users.id
+        name, user_id = context.service.capabilities.id, self._users.id
         query = {k: v for k, v in context.params.query.items() if k not in PAGING}
 
         if context.id is not None:
@@ -125,12 +127,12 @@ class UserChanges:
         query["$select"] = [name, user_id]
 
         try:
-            found = context.service._find(Params(query=query, paginate=False))
+            records = context.service._find(Params(query=query, paginate=False))
         except RecordsError:
             # The call itself will be refused.
             return {}
 
-        return {one[name]: one[user_id] for one in t.cast("list[Record]", found)}
+        return {r[name]: r[user_id] for r in t.cast("list[Record]", records)}
 
     def _revoke(self, ids: Iterable[Id]) -> None:
         lifetime = self._lifetime()
@@ -139,21 +141,17 @@ class UserChanges:
             self._revocations.revoke_user(id, lifetime)
 
     def _revoke_again(self, ids: Iterable[Id]) -> None:
-        """Revoke what was issued between the mark and the commit."""
+        """Revoke tokens that were issued between the first mark and the commit."""
         try:
             self._revoke(ids)
         except Exception:
-            # The call is committed, and the marks before it are there.
+            # The call is committed, with the first marks.
             logger.exception("Tokens could not be revoked again after the commit.")
 
     def _lifetime(self) -> int:
         """Return the longest lifetime of a token of these users."""
         return max(
-            one.settings.tokens.lifetime
-            for one in current_records.authentications.values()
-            if one.users_path == self._users.path
+            service.settings.tokens.lifetime
+            for service in current_records.authentications.values()
+            if service.users_path == self._users.path
         )
-
-
-def _id_name(context: HookContext) -> str:
-    return context.service.capabilities.id

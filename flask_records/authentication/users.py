@@ -1,4 +1,4 @@
-"""The users who log in, looked up through the service that has them."""
+"""Users, looked up through the service that has them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Users:
     """The users of an authentication service.
 
     :param path: The path of the service that has them.
-    :param username: The field of a user's name.
-    :param password: The field of the hash of a user's password.
-    :param normalize: Makes the user name of what was typed. Taken as it is by default.
+    :param username: The field with the name for logins.
+    :param password: The field with the password hash.
+    :param normalize: Turns what was typed into the user name, if given.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Users:
         self.path = path
         """The path of the service that has them."""
         self.password = password
-        """The field of the hash of a user's password."""
+        """The field with the password hash."""
         self._username = username
         self._normalize = normalize
         self._services: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
@@ -78,28 +78,28 @@ class Users:
         return self.service.capabilities.id
 
     def has(self, service: Service) -> bool:
-        """Return whether the records of a service are the users: it is the service that
-        has them, or one over the same model.
+        """Return whether the records of a service are the users: the service is the one
+        that has them, or is over the same model.
 
         :param service: A service of the current application.
         """
-        known = self._services.get(service)
+        has_users = self._services.get(service)
 
-        if known is not None:
-            return known
+        if has_users is not None:
+            return has_users
 
         users = current_records.services.get(self.path)
 
         if users is None:
             return False
 
-        found = service is users or share_model(service, users)
-        self._services[service] = found
-        return found
+        has_users = service is users or share_model(service, users)
+        self._services[service] = has_users
+        return has_users
 
     def canonical_id(self, id: Id) -> Id:
-        """Return the identifier of a user as its record has it, or as it is if there is
-        no such user.
+        """Return the identifier of a user as its record has it, or unchanged if there
+        is no such user.
 
         :param id: The identifier, in any spelling that finds the user.
         """
@@ -113,7 +113,7 @@ class Users:
     def find(self, username: str) -> Record | None:
         """Return the record of the user with a name, if there is one.
 
-        :param username: The name, as it was typed.
+        :param username: The name as it was typed.
         """
         if self._normalize:
             username = self._normalize(username)
@@ -121,14 +121,22 @@ class Users:
         if not username:
             return None
 
-        # A client's query has no part in this.
-        query = {self._username: username, "$limit": 1}
-        found = self.service._find(Params(query=query, paginate=False))
-        return next(iter(t.cast("list[Record]", found)), None)
+        return self.find_by(self._username, username)
+
+    def find_by(self, field: str, value: str) -> Record | None:
+        """Return the record of the user with a value, if there is one.
+
+        :param field: The name of a field.
+        :param value: Its value.
+        """
+        # The query of a client has no part in this.
+        query = {field: value, "$limit": 1}
+        records = self.service._find(Params(query=query, paginate=False))
+        return next(iter(t.cast("list[Record]", records)), None)
 
     def load(self, id: Id) -> tuple[Record, Record]:
-        """Return a user as clients may see it, and as hooks see it. The service is
-        called with its hooks, as from Python; a hook that raises keeps the user out.
+        """Return a user as clients see it, and as hooks see it. The service is called
+        with its hooks, as from Python; a hook that raises refuses the user.
 
         :param id: The identifier of the user.
         :raises NotAuthenticated: There is no such user.
@@ -148,8 +156,8 @@ class Users:
         return t.cast("Record", without(user, {self.password})), stored
 
     def credentials(self, id: Id) -> Record:
-        """Return the password hash that the service has for a user, by its field,
-        whatever hooks make of it. Empty if the service does not tell.
+        """Return a record with the stored password hash of a user, without hooks. It
+        is empty if the service does not return the hash.
 
         :param id: The identifier of the user.
         :raises NotAuthenticated: There is no such user.
@@ -170,27 +178,26 @@ class Users:
         return user if isinstance(user, dict) else {}
 
     def replace_hash(self, user: Record, hash: str) -> str:
-        """Replace the password hash of a user, and return the one that the user has
-        then.
+        """Replace the password hash of a user. Return the hash that is stored then.
 
         :param user: The record of the user.
         :param hash: The new hash.
         """
         before = t.cast("str", user[self.password])
-        # Somebody may have changed the password meanwhile.
+        # The password may have changed since.
         unchanged = Params(query={self.password: before})
 
         try:
             self.service._patch(user[self.id], {self.password: hash}, unchanged)
         except RecordsError as error:
-            current_app.logger.warning("A hash stays as it is: %s", error.name)
+            current_app.logger.warning("A hash was not upgraded: %s", error.name)
             return before
 
         return hash
 
 
 def fields_of(service: Service) -> Fields | None:
-    """Return the fields of a service, or ``None`` if it does not tell.
+    """Return the fields of a service, or ``None`` if they are not known.
 
     :param service: The service.
     """
@@ -199,7 +206,7 @@ def fields_of(service: Service) -> Fields | None:
 
 
 def share_model(one: Service, other: Service) -> bool:
-    """Return whether two services are over one model, or one that inherits from the
+    """Return whether two services are over one model, or one model inherits from the
     other.
 
     :param one: A service.
