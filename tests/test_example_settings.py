@@ -113,7 +113,9 @@ def test_secret_is_kept_when_the_process_starts_again(copy, file):
         secret = file.read_bytes()
 
     with started(copy) as example, example.app.app_context():
-        payload = example.authentication.target.verify_token(person.token)
+        payload = example.authentication.target.settings.tokens.verify_token(
+            person.token
+        )
 
     assert (payload["sub"], file.read_bytes()) == (str(person.id), secret)
 

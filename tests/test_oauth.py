@@ -48,15 +48,15 @@ from .oauth_providers import Site
 from .oauth_providers import StrictMember
 from .oauth_providers import token_of
 
-SILENT = "Fake does not answer at the moment. Try again later."
-NONSENSE = "Fake gave an answer that is not understood. Try again later."
-TROUBLE = (SILENT, NONSENSE)
+SILENT = "Fake is not responding. Try again later."
+INVALID = "Fake sent an invalid response. Try again later."
+TROUBLE = (SILENT, INVALID)
 DENIED = "The login was cancelled."
 LOST = "The login took too long, or began in another browser. Try again."
 EMAIL_TAKEN = (
     "There is a user with this email already. Log in as this user, then connect Fake."
 )
-PROFILE_TAKEN = "This login of Fake belongs to another user."
+PROFILE_TAKEN = "This Fake login belongs to another user."
 NOT_ALLOWED = (
     "Invalid authentication information (strategy not allowed in authStrategies)"
 )
@@ -296,7 +296,7 @@ def test_profile_without_an_id_is_nobody(site, provider, profile):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
     assert site.users() == []
 
 
@@ -526,7 +526,7 @@ def test_a_code_that_the_provider_refuses_is_an_error_for_people(
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 @pytest.mark.parametrize("option", ["access_url", "profile_url"])
@@ -683,7 +683,7 @@ def test_code_is_good_for_one_login(site):
         f"/oauth/fake/callback?code={used['code']}&state={fresh['state']}"
     )
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def test_code_of_another_login_is_refused(site):
@@ -693,7 +693,7 @@ def test_code_of_another_login_is_refused(site):
 
     answer = site.get(f"/oauth/fake/callback?code={one['code']}&state={two['state']}")
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def test_state_of_another_provider_is_no_login(provider, other):
@@ -909,7 +909,7 @@ def test_without_a_redirect_errors_are_json(json_site, provider):
     answers = [wrong, nonsense, silent, taken, unlinked]
     assert [(answer.status_code, answer.json()["message"]) for answer in answers] == [
         (401, LOST),
-        (401, NONSENSE),
+        (401, INVALID),
         (401, SILENT),
         (409, EMAIL_TAKEN),
         (401, "jwt malformed"),
@@ -1149,7 +1149,7 @@ def test_what_a_provider_says_of_an_error_is_not_shown(site, provider, caplog):
     shown = answer.text + str(answer.headers)
     logged = [record.getMessage() for record in caplog.records]
     told = [*secrets_of(provider), verifier]
-    assert error_of(answer) == NONSENSE
+    assert error_of(answer) == INVALID
     assert not any(one in shown for one in [*told, "invalid_grant", "Forged"])
     assert not any(one in line for line in logged for one in told)
     assert not any("\n" in line for line in logged)
@@ -1197,7 +1197,7 @@ def test_a_subclass_that_misses_something_is_an_error_for_people(provider):
     with serving_logins({"fake": provider}, records=records) as site:
         answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 @pytest.mark.parametrize(

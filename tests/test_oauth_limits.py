@@ -20,7 +20,6 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import hash_password
 from flask_records import SQLAlchemyService
-from flask_records.authentication import oauth_client
 from flask_records.authentication.oauth_client import Conversations
 from flask_records.authentication.oauth_client import TooBusy
 
@@ -39,9 +38,9 @@ from .test_gunicorn import remember
 from .test_gunicorn import ROOT
 from .waiting import wait_until
 
-BUSY = "Too many logins wait for Fake at the moment. Try again later."
+BUSY = "Too many logins at Fake are in progress. Try again later."
 LOST = "The login took too long, or began in another browser. Try again."
-SILENT = "Other does not answer at the moment. Try again later."
+SILENT = "Other is not responding. Try again later."
 
 FORM_POST = {"params": {"response_mode": "form_post"}}
 
@@ -200,9 +199,8 @@ def test_a_slow_provider_keeps_nobody_from_another_one(provider):
     assert error_of(answer) is None
 
 
-def test_a_conversation_that_goes_on_counts_until_it_ends(monkeypatch):
-    monkeypatch.setattr(oauth_client, "DEADLINE", 0.05)
-    may_end, conversations = threading.Event(), Conversations(1)
+def test_a_conversation_that_goes_on_counts_until_it_ends():
+    may_end, conversations = threading.Event(), Conversations(1, deadline=0.05)
 
     with pytest.raises(TimeoutError):
         conversations.ask(may_end.wait, 10)
@@ -408,7 +406,7 @@ def test_a_silent_provider_does_not_hold_the_threads_of_a_worker(server):
 
     with ThreadPoolExecutor(60) as pool:
         starts = [pool.submit(begin, number) for number in range(60)]
-        wait_until(lambda: sum(one.done() for one in starts) >= 52)
+        wait_until(lambda: sum(one.done() for one in starts) >= 52, 20)
         began = time.monotonic()
         others = [requests.get(f"{url}/secrets") for _ in range(20)]
         seconds = time.monotonic() - began

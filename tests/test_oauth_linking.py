@@ -40,7 +40,7 @@ from .waiting import wait_until
 EMAIL_TAKEN = (
     "There is a user with this email already. Log in as this user, then connect Fake."
 )
-PROFILE_TAKEN = "This login of Fake belongs to another user."
+PROFILE_TAKEN = "This Fake login belongs to another user."
 USED_UP = (
     "This address to connect a login was used, is too old, or is for another browser."
     " Try again."

@@ -32,8 +32,8 @@ from .oauth_providers import serving_logins
 from .oauth_providers import SIGNING_KEY
 from .oauth_providers import token_of
 
-SILENT = "Fake does not answer at the moment. Try again later."
-NONSENSE = "Fake gave an answer that is not understood. Try again later."
+SILENT = "Fake is not responding. Try again later."
+INVALID = "Fake sent an invalid response. Try again later."
 EMAIL_TAKEN = (
     "There is a user with this email already. Log in as this user, then connect Fake."
 )
@@ -328,7 +328,7 @@ def test_token_that_says_something_wrong_is_refused(site, provider, claims):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
     assert site.users() == []
 
 
@@ -347,7 +347,7 @@ def test_token_of_another_key_is_refused(site, provider, header):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 @pytest.mark.parametrize("header", [{}, {"kid": "1"}])
@@ -361,7 +361,7 @@ def test_token_without_a_signature_is_refused(provider, header, listed):
         answer = site.log_in()
 
     assert answer.status_code == 302
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 @pytest.mark.parametrize("header", [{}, {"kid": "1"}])
@@ -378,7 +378,7 @@ def test_token_that_is_signed_with_a_secret_is_refused(
     with serving_logins({"fake": provider}) as site:
         answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def test_token_of_another_algorithm_than_announced_is_refused(site, provider):
@@ -386,7 +386,7 @@ def test_token_of_another_algorithm_than_announced_is_refused(site, provider):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def giving(provider, change):
@@ -424,7 +424,7 @@ def test_what_is_no_token_is_refused(site, provider, change):
     answer = site.log_in()
 
     assert (answer.status_code, site.users()) == (302, [])
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def test_token_of_another_login_is_refused(site, provider):
@@ -437,7 +437,7 @@ def test_token_of_another_login_is_refused(site, provider):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 # Profiles besides the token
@@ -457,7 +457,7 @@ def test_profile_of_somebody_else_is_refused(site, provider, sub):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
     assert site.users() == []
 
 
@@ -522,7 +522,7 @@ def test_key_that_is_not_published_is_refused(site, provider):
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 def test_key_that_was_taken_back_is_refused_once_another_is_used(site, provider):
@@ -534,7 +534,7 @@ def test_key_that_was_taken_back_is_refused_once_another_is_used(site, provider)
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 @pytest.mark.parametrize(
@@ -547,7 +547,7 @@ def test_keys_that_make_no_sense_are_an_error_for_people(site, provider, keys):
     answer = site.log_in()
 
     assert answer.status_code == 302
-    assert answer_of(answer) == (HOME, {"error": NONSENSE})
+    assert answer_of(answer) == (HOME, {"error": INVALID})
 
 
 # The configuration of a provider
@@ -560,13 +560,13 @@ MICROSOFT = "https://login.example/{}/v2.0"
     ("claims", "error"),
     [
         ({"iss": MICROSOFT.format(TENANT), "tid": TENANT}, None),
-        ({"iss": MICROSOFT.format(TENANT), "tid": TENANT.upper()}, NONSENSE),
-        ({"iss": MICROSOFT.format(TENANT), "tid": TENANT[::-1]}, NONSENSE),
-        ({"iss": MICROSOFT.format(TENANT)}, NONSENSE),
-        ({"iss": MICROSOFT.format("evil"), "tid": "evil"}, NONSENSE),
-        ({"iss": MICROSOFT.format("{tenantid}"), "tid": "{tenantid}"}, NONSENSE),
-        ({"iss": MICROSOFT.format("")}, NONSENSE),
-        ({"iss": f"https://evil.example/{TENANT}/v2.0", "tid": TENANT}, NONSENSE),
+        ({"iss": MICROSOFT.format(TENANT), "tid": TENANT.upper()}, INVALID),
+        ({"iss": MICROSOFT.format(TENANT), "tid": TENANT[::-1]}, INVALID),
+        ({"iss": MICROSOFT.format(TENANT)}, INVALID),
+        ({"iss": MICROSOFT.format("evil"), "tid": "evil"}, INVALID),
+        ({"iss": MICROSOFT.format("{tenantid}"), "tid": "{tenantid}"}, INVALID),
+        ({"iss": MICROSOFT.format("")}, INVALID),
+        ({"iss": f"https://evil.example/{TENANT}/v2.0", "tid": TENANT}, INVALID),
     ],
 )
 def test_issuer_with_a_tenant_is_that_of_the_token(provider, claims, error):
@@ -586,13 +586,13 @@ ISS = "authorization_response_iss_parameter_supported"
     ("listed", "said", "error"),
     [
         (True, "{url}", None),
-        (True, None, NONSENSE),
-        (True, "", NONSENSE),
-        (True, "https://evil.example", NONSENSE),
-        (True, "{url}/", NONSENSE),
-        (True, "{url}.evil.example", NONSENSE),
-        (ABSENT, "https://evil.example", NONSENSE),
-        (False, "https://evil.example", NONSENSE),
+        (True, None, INVALID),
+        (True, "", INVALID),
+        (True, "https://evil.example", INVALID),
+        (True, "{url}/", INVALID),
+        (True, "{url}.evil.example", INVALID),
+        (ABSENT, "https://evil.example", INVALID),
+        (False, "https://evil.example", INVALID),
         (ABSENT, "{url}", None),
         (ABSENT, None, None),
         (False, None, None),
@@ -619,10 +619,10 @@ def test_answer_names_the_issuer_that_was_asked(provider, listed, said, error):
     ("said", "error"),
     [
         (f"https://login.example/{TENANT}/v2.0", None),
-        ("https://login.example/{tenantid}/v2.0", NONSENSE),
-        ("https://login.example/evil/v2.0", NONSENSE),
-        (f"https://login.example.evil.example/{TENANT}/v2.0", NONSENSE),
-        (f"https://loginXexample/{TENANT}/v2.0", NONSENSE),
+        ("https://login.example/{tenantid}/v2.0", INVALID),
+        ("https://login.example/evil/v2.0", INVALID),
+        (f"https://login.example.evil.example/{TENANT}/v2.0", INVALID),
+        (f"https://loginXexample/{TENANT}/v2.0", INVALID),
     ],
 )
 def test_issuer_of_an_answer_may_have_a_tenant(provider, said, error):
@@ -686,7 +686,7 @@ def test_without_a_configuration_the_start_is_an_error_for_people(
     answer = site.start()
 
     assert answer_of(answer)[0] == HOME
-    assert error_of(answer) in (SILENT, NONSENSE)
+    assert error_of(answer) in (SILENT, INVALID)
 
 
 def test_a_provider_that_is_down_at_the_start_is_an_error_for_people():

@@ -150,7 +150,7 @@ def test_redirect_says_nothing_behind_the_hash_in_any_form(clients, text):
 
     assert [answer.status_code for answer in answers] == [400] * len(FORMS)
     assert end(clients[6], text).json["message"] in (
-        "The redirect can't set anything behind the '#'.",
+        "The redirect can't set anything after the '#'.",
         "The redirect leads to another site.",
     )
 
@@ -161,7 +161,7 @@ def test_redirect_says_nothing_behind_the_hash_in_any_form(clients, text):
 def test_redirect_adds_no_parameter_to_a_configured_hash(text):
     redirects = Redirects("https://app.example/#/login")
 
-    with pytest.raises(BadRequest, match="behind the '#'"):
+    with pytest.raises(BadRequest, match="after the '#'"):
         redirects.target(text)
 
     assert redirects.target("/x") == "https://app.example/#/login/x"

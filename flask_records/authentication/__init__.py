@@ -1,4 +1,4 @@
-"""Who calls: logins, tokens and passwords."""
+"""Logins, tokens and passwords."""
 
 from .hooks import authenticate as authenticate
 from .hooks import hash_password as hash_password

@@ -1,4 +1,4 @@
-"""Who makes a call: found out before the call runs."""
+"""Authentication of the caller, before the call runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 OWN_PARAMS: t.Final = frozenset({"accessToken", "authentication", "user"})
-"""What a result has that is not handed on as extra."""
+"""The parts of a result that do not go into ``params.extra``."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Finds out who calls a service, and refuses those that it can't accept."""
+    """Authenticates the callers of a service."""
 
     path: str
     """The path of the service that is called."""
@@ -38,10 +38,10 @@ class Access:
     """The names of the strategies that are accepted."""
 
     named: str | None = None
-    """The path of the authentication service, if the application has named one."""
+    """The path of the authentication service, if the application names one."""
 
     def check(self) -> None:
-        """Look at the names that the application has given.
+        """Check the names that the application gave.
 
         :raises RuntimeError: There is no such authentication service, or it has no such
             strategy.
@@ -65,11 +65,11 @@ class Access:
                 )
 
     def __call__(self, context: HookContext) -> None:
-        """Set what is known of the caller. What is wrong is ignored where the method is
+        """Set the user of a call. Invalid credentials are ignored if the method is
         public.
 
         :param context: The call.
-        :raises NotAuthenticated: What the caller sent is not valid.
+        :raises NotAuthenticated: The credentials are not valid.
         """
         params = context.params
         service = self.find_service()
@@ -77,7 +77,7 @@ class Access:
         if service is None or self._is_accepted(params):
             return
 
-        # Other transports keep a login themselves, until it is logged out.
+        # Other transports have the credentials of their connection.
         if params.authentication is None and params.provider == REST:
             params.authentication = service.parse(params.headers)
 
@@ -87,21 +87,24 @@ class Access:
         try:
             admit(service, params, self.strategies)
         except RecordsError as error:
-            if context.method not in context.service.public or _is_ours(error):
+            is_public = context.method in context.service.public
+
+            # Failures of the server are no invalid credentials.
+            if not is_public or error.code is None or error.code >= 500:
                 raise
 
     def accepts(self, params: Params) -> bool:
-        """Return whether a login that was found valid is one that is accepted here.
+        """Return whether the service accepts a valid login.
 
-        :param params: What was found out about it.
+        :param params: The params with the login.
         """
         strategy = (params.authentication or {}).get("strategy")
         is_own = params.authenticator is self.find_service()
         return params.authenticated and is_own and strategy in self.strategies
 
     def _is_accepted(self, params: Params) -> bool:
-        """Return whether a login was found out before, as for a call that another one
-        makes. One that this service does not accept counts for nothing.
+        """Return whether the call is authenticated already, as one that another call
+        makes. A login that this service does not accept is taken off.
         """
         if params.authenticator is None:
             return params.authenticated
@@ -116,20 +119,20 @@ class Access:
 def admit(
     service: AuthenticationService, params: Params, strategies: Collection[str]
 ) -> None:
-    """Check ``params.authentication``, and set what is known of the caller.
+    """Check ``params.authentication``, and set the user of a call.
 
-    :param service: The authentication service to ask.
-    :param params: The params of his call.
+    :param service: The authentication service.
+    :param params: The params of the call.
     :param strategies: The names of the strategies that are accepted.
-    :raises NotAuthenticated: It was refused.
+    :raises NotAuthenticated: The credentials are not valid.
     """
     result = service.authenticate(params.authentication, params, strategies)
     params.authentication = result["authentication"]
     params.authenticated = True
     params.authenticator = service
     params.user = result.get("user")
-    known = params.user if isinstance(params.user, dict) else {}
-    params.user_id = known.get(service.id)
+    user = params.user if isinstance(params.user, dict) else {}
+    params.user_id = user.get(service.id)
     params.extra.update({k: v for k, v in result.items() if k not in OWN_PARAMS})
 
 
@@ -141,14 +144,10 @@ def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> No
     :raises RuntimeError: A token of one would let in at another.
     """
     for (other, its), (path, service) in combinations(services.items(), 2):
-        tokens, others = (one.settings_of(app).tokens for one in (service, its))
+        tokens = service.settings_of(app).tokens
 
-        if tokens.shares_keys_with(others):
+        if tokens.shares_keys_with(its.settings_of(app).tokens):
             raise RuntimeError(
                 f"A token of '{other}' would let in at '{path}'. Give one of them"
                 " settings with an 'audience' of its own."
             )
-
-
-def _is_ours(error: RecordsError) -> bool:
-    return error.code is None or error.code >= 500

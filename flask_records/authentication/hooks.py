@@ -1,4 +1,4 @@
-"""Hooks for services that know their users."""
+"""Hooks for services with users."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class HashPassword:
     """The fields with passwords."""
 
     service: str | None = None
-    """The path of the authentication service whose settings say what a hash costs."""
+    """The path of the authentication service with the costs of a hash."""
 
     def __call__(self, method: str, context: HookContext) -> None:
-        """Replace the passwords of a call by their hashes.
+        """Replace the passwords of a call with their hashes.
 
         :param method: The name of the method.
         :param context: The call.
@@ -64,8 +64,8 @@ class Protect:
 
 
 def authenticate(*strategies: str, service: str | None = None) -> Hook:
-    """Return a before hook that lets only those pass whom one of the strategies
-    accepts. Calls in Python pass, unless they have ``params.authentication``.
+    """Return a before hook that refuses callers that none of the strategies accepts.
+    Calls in Python pass, unless they have ``params.authentication``.
 
     Services that are not public do this by themselves.
 
@@ -76,34 +76,31 @@ def authenticate(*strategies: str, service: str | None = None) -> Hook:
 
     def hook(method: str, context: HookContext) -> None:
         params = context.params
-        known = params.authentication
+        credentials = params.authentication
 
-        if known is None:
+        if credentials is None:
             if params.provider is not None:
                 raise NotAuthenticated("Not authenticated")
 
             return
 
-        found = current_records.authentication(service)
-        is_same = params.authenticator in (None, found)
+        authentication = current_records.authentication(service)
+        is_same = params.authenticator in (None, authentication)
+        is_accepted = credentials.get("strategy") in accepted
 
-        if (
-            not params.authenticated
-            or not is_same
-            or known.get("strategy") not in accepted
-        ):
-            admit(found, params, accepted)
+        if not (params.authenticated and is_same and is_accepted):
+            admit(authentication, params, accepted)
 
     return hook
 
 
 def hash_password(*fields: str, service: str | None = None) -> Hook:
-    """Return a before hook for create, update and patch that replaces passwords by
+    """Return a before hook for create, update and patch that replaces passwords with
     their hashes. Absent ones stay absent, and null stays null.
 
     :param fields: The fields with passwords. ``"password"`` by default.
-    :param service: The path of the authentication service whose settings say what a
-        hash costs. The first one by default.
+    :param service: The path of the authentication service whose settings have the costs
+        of a hash. The first one by default.
     """
     return HashPassword(fields or ("password",), service)
 
@@ -112,7 +109,7 @@ def protect(*fields: str) -> Hook:
     """Return an after hook that leaves fields out of what clients and the receivers of
     events see. The result, which hooks and calls in Python get, keeps them.
 
-    Fields that nobody may filter or sort by either are better ``hidden``.
+    If nobody may filter or sort by the fields either, make them ``hidden`` instead.
 
     :param fields: Their names.
     """
@@ -121,8 +118,8 @@ def protect(*fields: str) -> Hook:
 
 def set_user_field(field: str) -> Hook:
     """Return a before hook for create, update and patch that makes the caller the owner
-    of what he writes. A patch that does not name the field leaves it as it is. Calls in
-    Python without a user pass.
+    of the records that are written. A patch that does not name the field leaves it
+    unchanged. Calls in Python without a user pass.
 
     :param field: The field with the identifier of the owner.
     """
@@ -141,8 +138,8 @@ def set_user_field(field: str) -> Hook:
 
 
 def limit_to_user(field: str) -> Hook:
-    """Return a before hook that shows a caller his own records only. Others are not
-    found, whatever the method; create is not concerned. Calls in Python without a user
+    """Return a before hook that limits callers to their own records. Others are not
+    found, whatever the method; create is not affected. Calls in Python without a user
     pass.
 
     :param field: The field with the identifier of the owner.
@@ -163,7 +160,7 @@ def _user_id(params: Params) -> Id:
     """
     owner = params.user_id
 
-    # A call in Python may name a user, too.
+    # A call in Python may have a user without it.
     if owner is None and isinstance(params.user, dict):
         owner = params.user.get(current_records.authentication().id)
 

@@ -1,4 +1,4 @@
-"""How often a client may call a method."""
+"""Limits on the calls of a client."""
 
 from __future__ import annotations
 
@@ -33,39 +33,34 @@ if t.TYPE_CHECKING:
 SETTING: t.Final = "RECORDS_LIMITS"
 
 LOGINS: t.Final = "20 per minute; 200 per hour"
-"""How often a client may try to log in, unless the settings say otherwise."""
+"""The default limit on attempts of a client to log in."""
 
 REGISTRATIONS: t.Final = "10 per minute; 50 per hour"
-"""How often a client may register a user, unless the settings say otherwise."""
+"""The default limit on users that a client registers."""
 
 OAUTH: t.Final = "30 per minute"
-"""How often a client may begin a login at a provider, or come back from one, unless the
-settings say otherwise.
-"""
+"""The default limit on logins at a provider that a client begins, or returns from."""
 
 OAUTH_VIEWS: t.Final = ("oauth.start", "oauth.callback")
-"""The names of the limits for the two views of OAuth."""
+"""The names of the limits on the two OAuth views."""
 
 ACCOUNT_LOGINS: t.Final = "50 per hour"
-"""How often strangers may try to log in as one user, unless the settings say otherwise.
-"""
+"""The default limit on attempts of unknown clients to log in as one user."""
 
 PASSWORD_CHANGES: t.Final = "10 per minute; 50 per hour"
-"""How often a client, and a user, may change passwords, unless the settings say
-otherwise.
-"""
+"""The default limit on password changes of a client, and of a user."""
 
 KNOWN_ADDRESS: t.Final = "1 per 30 days"
-"""How long an address that a user has logged in from is no stranger's."""
+"""The time that an address is known after a login of the user."""
 
 EXTENSION: t.Final = "records_limits"
-"""Where an application keeps its limits, by the name of the call."""
+"""The key of ``app.extensions`` with the limits, by the name of the call."""
 
 
 class Limits:
     """Refuses calls of a client that come too often, by its address, and logins and
-    changes of passwords by the user, too. What counts them is the application's
-    Flask-Limiter, in the storage that it has.
+    password changes by the user, too. The application's Flask-Limiter counts them, in
+    its storage.
 
     :param limiter: The ``flask_limiter.Limiter``.
     """
@@ -84,7 +79,7 @@ class Limits:
         :param app: The application.
         :param services: All services, by path.
         :param authentications: The authentication services, by path.
-        :raises RuntimeError: A limit is not understood.
+        :raises RuntimeError: A limit is not valid.
         """
         defaults = dict.fromkeys(OAUTH_VIEWS, OAUTH) | {
             name: limits
@@ -96,21 +91,21 @@ class Limits:
                 (f"{service.users_path}.password", PASSWORD_CHANGES),
             )
         }
-        said = app.config.get(SETTING) or {}
+        custom = app.config.get(SETTING) or {}
 
-        if not isinstance(said, Mapping):
+        if not isinstance(custom, Mapping):
             raise RuntimeError(
                 f"{SETTING} is not a mapping, such as"
                 " {'messages.create': '10 per minute'}."
             )
 
-        for name in said:
+        for name in custom:
             if name not in defaults:
                 _check_name(name, services)
 
         app.extensions[EXTENSION] = {
             name: _parsed(name, text)
-            for name, text in {**defaults, **said}.items()
+            for name, text in {**defaults, **custom}.items()
             if text
         }
 
@@ -124,7 +119,7 @@ class Limits:
         :raises TooManyRequests: There were too many. ``Retry-After`` tells how many
             seconds to wait.
         """
-        # What a call needs from other services is not the client's doing.
+        # The client does not make the calls that a call makes.
         if call_stack.get() is None:
             self.count(context.path, context.method)
 
@@ -138,11 +133,11 @@ class Limits:
         self._count(path, method, client_address)
 
     def count_login(self, path: str, account: str) -> None:
-        """Count an attempt to log in as a user, unless the client's address is one that
-        the user has logged in from: a stranger can't lock the user out there.
+        """Count an attempt to log in as a user, unless the user has logged in from the
+        client's address: others can't lock the user out there.
 
         :param path: The path of the authentication service.
-        :param account: What tells the user from others.
+        :param account: The key of the user.
         :raises TooManyRequests: There were too many.
         """
         if _is_of_client() and not self._knows(path, account):
@@ -152,13 +147,13 @@ class Limits:
         """Remember that a user has logged in from the client's address.
 
         :param path: The path of the authentication service.
-        :param account: What tells the user from others.
+        :param account: The key of the user.
         """
         if _is_of_client() and self._limits_of(path, "account"):
             self._ask("hit", self._known, path, "known", _client_of(account))
 
     def count_password_change(self, method: str, context: HookContext) -> None:
-        """Count a call of a client that names the password of users. It is a before
+        """Count a call of a client that sets the password of users. It is a before
         hook of all services.
 
         :param method: The name of the method.
@@ -219,7 +214,10 @@ class Limits:
         raise error
 
     def _ask(self, question: str, limit: RateLimitItem, *key: str) -> t.Any:
-        """Return what Flask-Limiter's strategy answers, or ``None`` without storage."""
+        """Return the answer of Flask-Limiter's strategy, or ``None`` without storage.
+
+        :param question: The name of its method.
+        """
         prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
 
         try:
@@ -236,7 +234,7 @@ class Limits:
 
 
 def count_view(path: str, view: str) -> None:
-    """Count a request to a view that is no service, if the application has limits.
+    """Count a request to a view that is not a service, if the application has limits.
 
     :param path: The first part of the name of the limit.
     :param view: The rest of it.
@@ -249,15 +247,14 @@ def count_view(path: str, view: str) -> None:
 
 
 def client_address() -> str:
-    """Return the address of the client of the current request, or the network of it
-    where one client has many addresses, as with IPv6.
+    """Return the address of the client of the current request, or its network if one
+    client has many addresses, as with IPv6.
     """
     return network_of(request.remote_addr or "unknown")
 
 
 def network_of(text: str) -> str:
-    """Return an address, or the network of it where one client has many addresses, as
-    with IPv6.
+    """Return an address, or its network if one client has many addresses, as with IPv6.
 
     :param text: The address.
     """
@@ -276,7 +273,7 @@ def network_of(text: str) -> str:
 
 
 def _is_of_client() -> bool:
-    """Return whether a client waits for what is done, not a hook or a script."""
+    """Return whether a client makes the current call, not a hook or a script."""
     context = call_stack.get()
     return context is None or context.params.provider is not None
 
@@ -286,7 +283,7 @@ def _client_of(account: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what stands for a name in the keys of the storage."""
+    """Return the digest of a name, for the keys of the storage."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -298,7 +295,7 @@ def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:
 
     if path not in services or method not in services[path].methods:
         raise RuntimeError(
-            f"{SETTING} names '{name}', which is no method of a service. It is like"
+            f"{SETTING} names '{name}', which is not a method of a service. It is like"
             " 'messages.create'."
         )
 

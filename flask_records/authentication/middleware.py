@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 
 def requires(*strategies: str, service: str | None = None) -> Callable[..., t.Any]:
-    """Return what lets only requests pass that one of the strategies accepts: a
+    """Return a check that refuses requests that none of the strategies accepts: a
     decorator for views, and a function for ``before_request`` of a blueprint. See
     section 5.6 of the specification.
 
@@ -32,7 +32,7 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
         blueprint.before_request(requires("jwt", "api-key"))
 
     The result of the strategy is in ``g.authentication``: ``authentication``, ``user``
-    and what else the strategy gives. Others get 401.
+    and what else the strategy returns. Other requests get 401.
 
     :param strategies: Their names. ``"jwt"`` by default.
     :param service: The path of the authentication service. The first one by default.
@@ -45,20 +45,20 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
     def check() -> None:
         rule = request.url_rule
 
-        # A browser asks what it may send before it sends a token.
+        # A browser sends a preflight request without a token.
         if request.method == "OPTIONS" and getattr(
             rule, "provide_automatic_options", False
         ):
             return
 
-        found = current_records.authentication(service)
-        params = Params(headers=request.headers)
-        data = found.parse(request.headers)
+        authentication = current_records.authentication(service)
+        credentials = authentication.parse(request.headers)
 
-        if data is None:
+        if credentials is None:
             raise NotAuthenticated("Not authenticated")
 
-        g.authentication = found.authenticate(data, params, accepted)
+        params = Params(headers=request.headers)
+        g.authentication = authentication.authenticate(credentials, params, accepted)
 
     def decorator(view: Callable[..., t.Any] | None = None) -> t.Any:
         if view is None:

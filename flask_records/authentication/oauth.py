@@ -1,4 +1,4 @@
-"""Logging in at a provider: the way there, and the way back."""
+"""The views of logins at OAuth providers."""
 
 from __future__ import annotations
 
@@ -56,33 +56,33 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 MAX_BODY: t.Final = 64 * 1024
-"""How many bytes a body has at most."""
+"""The number of bytes of the largest body."""
 
 FORM: t.Final[Mapping[str, BodyParser]] = {
     "application/x-www-form-urlencoded": lambda request: request.form.to_dict()
 }
-"""The parser of an answer that a provider lets the browser post."""
+"""The parser of answers that providers let the browser post."""
 
-CODE = re.compile("[a-z_]{1,40}")
-"""What an error of OAuth is called."""
+ERROR_CODE = re.compile("[a-z_]{1,40}")
+"""An error code of OAuth."""
 
 DENIED: t.Final = "The login was cancelled."
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
-BUSY: t.Final = "Too many logins wait for {title} at the moment. Try again later."
+BUSY: t.Final = "Too many logins at {title} are in progress. Try again later."
 
-SILENT: t.Final = "{title} does not answer at the moment. Try again later."
+SILENT: t.Final = "{title} is not responding. Try again later."
 
-NONSENSE: t.Final = "{title} gave an answer that is not understood. Try again later."
+INVALID: t.Final = "{title} sent an invalid response. Try again later."
 
 EMAIL_TAKEN: t.Final = """\
 There is a user with this email already. Log in as this user, then connect {title}.\
 """
 
-PROFILE_TAKEN: t.Final = "This login of {title} belongs to another user."
+PROFILE_TAKEN: t.Final = "This {title} login belongs to another user."
 
-TROUBLES: tuple[type[Exception], ...] = (
+PROVIDER_ERRORS: tuple[type[Exception], ...] = (
     AttributeError,
     AuthlibBaseError,
     JoseError,
@@ -94,7 +94,7 @@ TROUBLES: tuple[type[Exception], ...] = (
     TypeError,
     ValueError,
 )
-"""What a provider can cause: it is away, or its answer is not as it should be."""
+"""The errors of a provider that does not respond, or whose response is invalid."""
 
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
@@ -122,13 +122,13 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
 
 
 class OAuthBlueprint:
-    """Makes the views of an authentication service for one application: see the last
-    two rows of section 4.1 of the specification, and one to connect a login.
+    """The views of an authentication service in one application: those in the last two
+    rows of section 4.1 of the specification, and one to connect a login.
 
-    :param app: The application, which has a secret key.
+    :param app: The application.
     :param service: The authentication service.
-    :param settings: The providers, and where users come back to.
-    :raises RuntimeError: There is nothing to sign with.
+    :param settings: The providers, and the addresses that users return to.
+    :raises RuntimeError: There is no secret to sign with.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class OAuthBlueprint:
     def make(self, path: str) -> Blueprint:
         """Return the blueprint.
 
-        :param path: Where it is found, such as ``/oauth``.
+        :param path: The path of the views, such as ``/oauth``.
         """
         blueprint = Blueprint("records_oauth", __package__, url_prefix=path)
         blueprint.add_url_rule("/<provider>", "start", self._start)
@@ -177,7 +177,7 @@ class OAuthBlueprint:
         return response
 
     def _connect_query(self) -> dict[str, str]:
-        """Return the parameters of a one-time address that the caller asks for."""
+        """Return the parameters that the caller asks for in a one-time address."""
         if request.args:
             raise BadRequest("Send 'redirect' in the body.")
 
@@ -195,7 +195,7 @@ class OAuthBlueprint:
         return {"redirect": redirect} if redirect else {}
 
     def _start(self, provider: str) -> ResponseReturnValue:
-        found = self._provider(provider)
+        chosen = self._provider(provider)
         count_view("oauth", "start")
         query = request.args.to_dict()
         target = self._settings.redirects.target(query.pop("redirect", ""))
@@ -203,14 +203,14 @@ class OAuthBlueprint:
 
         try:
             link = self._connections.take(url, query)
-            response = self._sent_away(found, target, link, query)
+            response = self._redirect_to_provider(chosen, target, link, query)
         except RecordsError as error:
             response = _refused(target, error)
 
         self._connections.remove_address(response, url)
         return response
 
-    def _sent_away(
+    def _redirect_to_provider(
         self, provider: Provider, target: str | None, link: Record | None, query: Record
     ) -> Response:
         """Return the response that sends a user to a provider."""
@@ -221,16 +221,16 @@ class OAuthBlueprint:
             if not client.is_ready:
                 self._conversations[provider.name].ask(client.load_server_metadata)
 
-            sent = client.create_authorization_url(redirect_uri)
-            response = _redirect(sent["url"])
-        except TROUBLES as error:
-            raise _trouble(provider, error) from error
+            start = client.create_authorization_url(redirect_uri)
+            response = _redirect(start["url"])
+        except PROVIDER_ERRORS as error:
+            raise _provider_error(provider, error) from error
 
         login = {
             "provider": provider.name,
-            "state": sent["state"],
-            "nonce": sent.get("nonce"),
-            "code_verifier": sent["code_verifier"],
+            "state": start["state"],
+            "nonce": start.get("nonce"),
+            "code_verifier": start["code_verifier"],
             "redirect_uri": redirect_uri,
             "target": target,
             "link": link,
@@ -240,55 +240,52 @@ class OAuthBlueprint:
         return response
 
     def _callback(self, provider: str) -> ResponseReturnValue:
-        found = self._provider(provider)
+        chosen = self._provider(provider)
         count_view("oauth", "callback")
-        answer = _posted(found) if request.method == "POST" else request.args.to_dict()
+        answer = _posted(chosen) if request.method == "POST" else request.args.to_dict()
         login = self._cookies.find(provider, answer.get("state", ""))
 
         if login is None:
-            # Some providers leave out the state when they deny.
+            # Some providers omit the state if the user cancels.
             message = DENIED if "error" in answer else LOST
             target = self._settings.redirects.target("")
             return _refused(target, NotAuthenticated(message))
 
         try:
-            response = self._logged_in(found, login, answer)
+            response = self._log_in(chosen, login, answer)
         except RecordsError as error:
             response = _refused(login["target"], error)
 
         self._cookies.remove(response, login)
         return response
 
-    def _logged_in(
-        self, provider: Provider, kept: Record, answer: dict[str, str]
+    def _log_in(
+        self, provider: Provider, started: Record, answer: dict[str, str]
     ) -> Response:
+        """Return the response of a login that the provider has answered."""
         if "error" in answer or "code" not in answer:
             raise NotAuthenticated(DENIED)
+
+        client = self._clients[provider.name]
+        conversation = self._conversations[provider.name]
 
         try:
             raw = {
                 **(_posted_profile(answer) if provider.posts_back else {}),
-                **self._conversations[provider.name].ask(
-                    raw_profile,
-                    self._clients[provider.name],
-                    provider,
-                    kept,
-                    answer,
-                ),
+                **conversation.ask(raw_profile, client, provider, started, answer),
             }
-            login = OAuthLogin(provider, raw, kept["link"])
+            login = OAuthLogin(provider, raw, started["link"])
             strategy = self._service.strategy(provider.name)
             t.cast(OAuthStrategy, strategy).profile(login)
-        except TROUBLES as error:
-            raise _trouble(provider, error) from error
+        except PROVIDER_ERRORS as error:
+            raise _provider_error(provider, error) from error
 
-        result = self._result(login, kept["query"])
+        result, target = self._result(login, started["query"]), started["target"]
 
-        if kept["target"] is None:
+        if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        token = result["accessToken"]
-        return _redirect(with_answer(kept["target"], access_token=token))
+        return _redirect(with_answer(target, access_token=result["accessToken"]))
 
     def _result(self, login: OAuthLogin, query: Record) -> Record:
         name = login.provider.name
@@ -301,7 +298,7 @@ class OAuthBlueprint:
         try:
             return call()
         except Conflict:
-            # The same profile may have logged in for the first time at this moment.
+            # The first login of a profile may run twice at once.
             try:
                 return call()
             except Conflict as error:
@@ -336,7 +333,7 @@ class OAuthBlueprint:
 def _posted(provider: Provider) -> dict[str, str]:
     """Return the answer that a provider lets the browser post.
 
-    :raises MethodNotAllowed: The provider answers in the address.
+    :raises MethodNotAllowed: The provider answers in the query string.
     """
     if not provider.posts_back:
         error = MethodNotAllowed(f"{provider.title} does not answer by POST.")
@@ -352,33 +349,34 @@ def _body(parsers: Mapping[str, BodyParser]) -> t.Any:
 
 
 def _posted_profile(answer: dict[str, str]) -> Record:
-    """Return what comes with the first answer only, as the name at Apple."""
+    """Return the profile in an answer. Apple sends a name with the first one only."""
     try:
         name = json.loads(answer.get("user", "{}"))["name"]
         parts = [name.get("firstName"), name.get("lastName")]
         return {"name": " ".join(part for part in parts if part)}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        # It is no more than a name to show.
+        # A login does not need the name.
         return {}
 
 
-def _trouble(provider: Provider, error: Exception) -> RecordsError:
+def _provider_error(provider: Provider, error: Exception) -> RecordsError:
     if isinstance(error, TooBusy):
         return Unavailable(BUSY.format(title=provider.title))
 
-    # What a provider says of it may hold what it was sent.
-    code = getattr(error, "error", None)
-    known = code if isinstance(code, str) and CODE.fullmatch(code) else ""
+    # The description of a provider may quote secrets, but not the code.
+    error_code = getattr(error, "error", None)
+    is_code = isinstance(error_code, str) and ERROR_CODE.fullmatch(error_code)
+    code = error_code if is_code else ""
     current_app.logger.warning(
-        "The login at %s failed: %s %s", provider.name, type(error).__name__, known
+        "The login at %s failed: %s %s", provider.name, type(error).__name__, code
     )
-    is_away = isinstance(error, (RequestException, TimeoutError))
-    message = SILENT if is_away else NONSENSE
+    is_silent = isinstance(error, (RequestException, TimeoutError))
+    message = SILENT if is_silent else INVALID
     return NotAuthenticated(message.format(title=provider.title))
 
 
 def _refused(target: str | None, error: RecordsError) -> Response:
-    """Return the way back of a login that failed."""
+    """Return the response of a login that failed."""
     if target is None:
         raise error
 
@@ -386,7 +384,7 @@ def _refused(target: str | None, error: RecordsError) -> Response:
 
 
 def _redirect(url: str) -> Response:
-    # The page that redirects have by default would show the token.
+    # The default page of a redirect would show the token.
     response = empty(302)
     response.location = url
     return response

@@ -1,4 +1,4 @@
-"""What an OAuth provider is asked, and what is believed of its answers."""
+"""Conversations with OAuth providers."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if t.TYPE_CHECKING:
     from .providers import Provider
 
 TIMEOUT: t.Final = 3
-"""How many seconds a provider has to say something."""
+"""The number of seconds that a provider may be silent."""
 
 DEADLINE: t.Final = 8
-"""How many seconds it has to say all that it is asked."""
+"""The number of seconds of a conversation."""
 
 TENANT = re.compile(r"[0-9a-f-]{36}")
 
-TENANT_PLACE: t.Final = "{tenantid}"
-"""What stands for a directory in the issuer of Microsoft."""
+TENANT_PLACEHOLDER: t.Final = "{tenantid}"
+"""The placeholder of a directory in the issuer of Microsoft."""
 
 ISSUER_IN_ANSWERS: t.Final = "authorization_response_iss_parameter_supported"
-"""The part of a configuration that says that each answer names the issuer."""
+"""The part of a configuration that is true if each answer names the issuer."""
 
 EXPIRY: t.Final = frozenset({"expires_in", "expires_at"})
-"""The parts of a token that tell how long it lives."""
+"""The parts of a token with its lifetime."""
 
 ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
-SIGNED: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
-"""The algorithms of an ID token that only the provider can have signed."""
+SIGNATURES: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
+"""The algorithms that sign ID tokens with a key of the provider alone."""
 
 
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
-    """A client of a provider that takes from its configuration what is understood."""
+    """A client of a provider, with the checked parts of its configuration."""
 
     @property
     def is_ready(self) -> bool:
@@ -52,9 +52,9 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         return not self._server_metadata_url or "_loaded_at" in self.server_metadata
 
     def load_server_metadata(self) -> Record:
-        """Return the addresses of the provider, asked for once.
+        """Return the addresses of the provider, which are requested once.
 
-        :raises ValueError: They make no sense.
+        :raises ValueError: They are not valid.
         """
         if self._server_metadata_url and "_loaded_at" not in self.server_metadata:
             with self._get_session() as session:
@@ -75,24 +75,26 @@ class Registry(OAuth):  # type: ignore[misc]  # it has no hints
 
 
 class Conversations:
-    """Asks a provider in threads of their own, so that a slow one holds neither a login
-    for long nor all threads of the server.
+    """Conversations with a provider, in threads of their own: a slow one holds neither
+    a login for long nor all threads of the server.
 
-    :param most: How many run at once.
+    :param limit: The number of conversations at once.
+    :param deadline: The number of seconds of a conversation.
     """
 
-    def __init__(self, most: int) -> None:
-        self._free = threading.BoundedSemaphore(most)
+    def __init__(self, limit: int, deadline: float = DEADLINE) -> None:
+        self._slots = threading.BoundedSemaphore(limit)
+        self._deadline = deadline
 
     def ask(self, function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-        """Return the result of a function, unless that takes too long. A slow one goes
-        on in its thread, and counts until it ends.
+        """Return the result of a function, unless it takes too long. A slow one
+        continues in its thread, and counts until it ends.
 
-        :param function: The function, which asks the provider.
+        :param function: A function that asks the provider.
         :raises TooBusy: Too many are running.
         :raises TimeoutError: It took too long.
         """
-        if not self._free.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise TooBusy
 
         outcome: Record = {}
@@ -103,17 +105,17 @@ class Conversations:
             except Exception as error:
                 outcome["error"] = error
             finally:
-                self._free.release()
+                self._slots.release()
 
         thread = threading.Thread(target=run, daemon=True)
 
         try:
             thread.start()
         except RuntimeError:
-            self._free.release()
+            self._slots.release()
             raise
 
-        thread.join(DEADLINE)
+        thread.join(self._deadline)
 
         if "error" in outcome:
             raise outcome["error"]
@@ -125,11 +127,11 @@ class Conversations:
 
 
 class TooBusy(Exception):
-    """As many conversations with a provider are running as there may be."""
+    """Too many conversations with a provider are running."""
 
 
 def client_options(provider: Provider) -> Record:
-    """Return what the client of a provider is made of.
+    """Return the arguments for the client of a provider.
 
     :param provider: The provider.
     """
@@ -151,30 +153,33 @@ def client_options(provider: Provider) -> Record:
 
 
 def raw_profile(
-    client: ProviderClient, provider: Provider, kept: Record, answer: Mapping[str, str]
+    client: ProviderClient,
+    provider: Provider,
+    started: Record,
+    answer: Mapping[str, str],
 ) -> Record:
-    """Return what a provider tells of who has logged in.
+    """Return the profile of a login as the provider sends it.
 
     :param client: The client of the provider.
     :param provider: The provider.
-    :param kept: What was kept of the start of the login.
-    :param answer: The parameters that came back, with the code.
-    :raises Exception: The provider is away, or makes no sense, in the many ways that
-        the libraries have to say so.
+    :param started: The values of the start of the login.
+    :param answer: The parameters of the callback, with the code.
+    :raises Exception: The provider does not respond, or its response is invalid, by
+        many classes of the libraries.
     """
     _check_issuer(client.load_server_metadata(), answer.get("iss"))
     token = client.fetch_access_token(
         code=answer["code"],
-        redirect_uri=kept["redirect_uri"],
-        code_verifier=kept["code_verifier"],
+        redirect_uri=started["redirect_uri"],
+        code_verifier=started["code_verifier"],
     )
     claims: Record = {}
 
     if provider.discovery_url:
-        claims = _claims(client, token, kept["nonce"])
+        claims = _claims(client, token, started["nonce"])
 
-    # The provider says whether a token has expired. Authlib would refuse one that lives
-    # for less than a minute.
+    # The provider decides whether a token has expired. Authlib would refuse one with a
+    # lifetime of less than a minute.
     token = without(token, EXPIRY)
     url = provider.profile_url or client.load_server_metadata().get("userinfo_endpoint")
     raw = _profile(client, provider, url, token) if url else {}
@@ -183,28 +188,27 @@ def raw_profile(
         raw["email"] = _email(client, provider.emails_url, token)
 
     if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
-        raise ValueError("The profile is of somebody else.")
+        raise ValueError("The profile is of another user.")
 
     return {**raw, **claims}
 
 
-def _metadata(said: t.Any) -> Record:
-    known = {name: _url(said[name]) for name in ENDPOINTS}
+def _metadata(answer: t.Any) -> Record:
+    """Return the checked parts of the configuration of a provider."""
+    issuer, userinfo = answer["issuer"], answer.get("userinfo_endpoint")
 
-    if not isinstance(said["issuer"], str) or not said["issuer"]:
+    if not isinstance(issuer, str) or not issuer:
         raise ValueError("The issuer is not text.")
 
-    listed = said.get("id_token_signing_alg_values_supported") or ["RS256"]
+    algorithms = answer.get("id_token_signing_alg_values_supported") or ["RS256"]
     return {
-        **known,
-        "issuer": said["issuer"],
-        "userinfo_endpoint": _url(said["userinfo_endpoint"])
-        if said.get("userinfo_endpoint")
-        else None,
+        **{name: _url(answer[name]) for name in ENDPOINTS},
+        "issuer": issuer,
+        "userinfo_endpoint": _url(userinfo) if userinfo else None,
         "id_token_signing_alg_values_supported": [
-            name for name in listed if SIGNED.fullmatch(name)
+            name for name in algorithms if SIGNATURES.fullmatch(name)
         ],
-        ISSUER_IN_ANSWERS: said.get(ISSUER_IN_ANSWERS) is True,
+        ISSUER_IN_ANSWERS: answer.get(ISSUER_IN_ANSWERS) is True,
         "_loaded_at": time.time(),
     }
 
@@ -217,25 +221,23 @@ def _url(value: t.Any) -> str:
     return value
 
 
-def _check_issuer(metadata: Record, said: str | None) -> None:
-    """Refuse an answer that comes from another provider than the one that was asked,
-    before it gets the code: see RFC 9207.
-    """
+def _check_issuer(metadata: Record, answered: str | None) -> None:
+    """Refuse an answer of another provider before that gets the code: see RFC 9207."""
     issuer = metadata.get("issuer")
     is_optional = not metadata.get(ISSUER_IN_ANSWERS)
 
-    # A provider without a configuration has no issuer that is known.
-    if issuer is None or (said is None and is_optional):
+    # A provider without a configuration has no known issuer.
+    if issuer is None or (answered is None and is_optional):
         return
 
-    pattern = re.escape(issuer).replace(re.escape(TENANT_PLACE), TENANT.pattern)
+    pattern = re.escape(issuer).replace(re.escape(TENANT_PLACEHOLDER), TENANT.pattern)
 
-    if not re.fullmatch(pattern, said or ""):
+    if not re.fullmatch(pattern, answered or ""):
         raise ValueError("The answer is from another issuer.")
 
 
 def _claims(client: ProviderClient, token: Record, nonce: str) -> Record:
-    """Return what a valid ID token says."""
+    """Return the claims of a valid ID token."""
     metadata = client.load_server_metadata()
 
     def is_issuer(claims: Record, value: t.Any) -> bool:
@@ -247,16 +249,16 @@ def _claims(client: ProviderClient, token: Record, nonce: str) -> Record:
     audiences = audience if isinstance(audience, list) else [audience]
 
     if client.client_id not in audiences or claims["nonce"] != nonce:
-        raise ValueError("The ID token is for somebody else.")
+        raise ValueError("The ID token is for another application.")
 
     if not isinstance(claims["sub"], str) or not claims["sub"]:
-        raise ValueError("The ID token is of nobody.")
+        raise ValueError("The ID token has no subject.")
 
     return claims
 
 
 def _issuer(issuer: str, claims: Record) -> str | None:
-    if TENANT_PLACE not in issuer:
+    if TENANT_PLACEHOLDER not in issuer:
         return issuer
 
     tenant = claims.get("tid")
@@ -264,28 +266,27 @@ def _issuer(issuer: str, claims: Record) -> str | None:
     if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
         return None
 
-    return issuer.replace(TENANT_PLACE, tenant)
+    return issuer.replace(TENANT_PLACEHOLDER, tenant)
 
 
 def _email(client: ProviderClient, url: str, token: Record) -> str | None:
-    """Return the email that a user has verified and uses first."""
+    """Return the verified primary email of a user."""
     response = client.get(url, token=token, headers={"Accept": "application/json"})
 
     # The user may have allowed the profile alone.
     emails = response.json() if response.ok else []
-    return next(
-        (one["email"] for one in emails if one["primary"] and one["verified"]), None
-    )
+    primary = [email for email in emails if email["primary"] and email["verified"]]
+    return primary[0]["email"] if primary else None
 
 
 def _profile(
     client: ProviderClient, provider: Provider, url: str, token: Record
 ) -> Record:
-    more = {
-        name: text.format(key=provider.key)
-        for name, text in provider.profile_headers.items()
-    }
-    headers = {"Accept": "application/json", **more}
+    headers = {"Accept": "application/json"}
+
+    for name, text in provider.profile_headers.items():
+        headers[name] = text.format(key=provider.key)
+
     response = client.get(url, token=token, headers=headers)
     response.raise_for_status()
     raw = response.json()

@@ -1,4 +1,4 @@
-"""Connecting another login to a user who is logged in."""
+"""Requests of users to connect a login at a provider."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 LIFETIME: t.Final = 60
-"""How many seconds a one-time address works."""
+"""The number of seconds that a one-time address works."""
 
 CODE: t.Final = "connect_code"
 """The parameter of a one-time address."""
@@ -48,15 +48,15 @@ POST {path}, which returns an address to open.\
 
 
 class Connections:
-    """Finds the user who connects a login. The claims of their access token are kept
+    """Finds the user who connects a login. The claims of the access token are kept
     until the login ends, not the token.
 
     A one-time address works only in the browser that asked for it, which has a cookie
-    for it: nobody else can use it, nor have a visitor use an address of their own.
+    for it: nobody else can use it, or make a visitor use an address of their own.
 
     :param app: The application.
     :param service: The authentication service.
-    :raises RuntimeError: There is nothing to sign with.
+    :raises RuntimeError: There is no secret to sign with.
     """
 
     def __init__(self, app: Flask, service: AuthenticationService) -> None:
@@ -64,9 +64,9 @@ class Connections:
         self._serializer = serializer_of(app, service, "flask-records oauth connect")
 
     def caller(self) -> Record:
-        """Return the claims of the caller, as the headers of the request tell them.
+        """Return the claims of the caller, by the headers of the request.
 
-        :raises NotAuthenticated: They have no login that is valid.
+        :raises NotAuthenticated: The headers have no valid credentials.
         """
         service = self._service
         credentials = service.parse(request.headers)
@@ -74,7 +74,7 @@ class Connections:
         if credentials is None:
             raise NotAuthenticated("Not authenticated")
 
-        # A token connects a login, and so does all that a client can get a token with.
+        # A token connects a login, and so do all credentials for a token.
         allowed = {"jwt", *service.settings.strategies}
         params = Params(headers=request.headers)
         result = service.authenticate(credentials, params, allowed)
@@ -84,9 +84,9 @@ class Connections:
     def add_address(
         self, response: Response, url: str, claims: Record, query: Mapping[str, str]
     ) -> str:
-        """Return a one-time address, whose cookie the response gets.
+        """Return a one-time address, and set its cookie.
 
-        :param response: The response that the address is told in.
+        :param response: The response with the address.
         :param url: The address where logins at the provider begin.
         :param claims: The claims of the user.
         :param query: The other parameters of the address.
@@ -106,11 +106,11 @@ class Connections:
 
     def take(self, url: str, query: dict[str, str]) -> Record | None:
         """Return the claims of the user who begins a login to connect it, or ``None``
-        if the login is nobody's yet.
+        for a login that is not to be connected.
 
         :param url: The address where the login begins.
-        :param query: The parameters of the request. Those that tell the user are taken
-            out.
+        :param query: The parameters of the request. Those that identify the user are
+            taken out.
         :raises NotAuthenticated: The one-time address or the token is not valid.
         :raises BadRequest: The token comes from another page.
         """
@@ -122,7 +122,8 @@ class Connections:
         return None if token is None else self._claims_of_token(token)
 
     def remove_address(self, response: Response, url: str) -> None:
-        """Forget a one-time address, if the request is for it: it works once.
+        """Delete the cookie of a one-time address that the request is for: it works
+        once.
 
         :param response: The response to the request.
         :param url: The address where logins at the provider begin.
@@ -134,25 +135,24 @@ class Connections:
         text = request.cookies.get(COOKIE, "")
 
         try:
-            kept = self._serializer.loads(text, max_age=LIFETIME)
+            cookie = self._serializer.loads(text, max_age=LIFETIME)
         except BadData as error:
             raise NotAuthenticated(USED_UP) from error
 
-        is_right = hmac.compare_digest(kept[CODE].encode(), code.encode())
+        is_right = hmac.compare_digest(cookie[CODE].encode(), code.encode())
 
-        if not is_right or kept["url"] != url:
+        if not is_right or cookie["url"] != url:
             raise NotAuthenticated(USED_UP)
 
-        return t.cast("Record", kept["claims"])
+        return t.cast("Record", cookie["claims"])
 
     def _claims_of_token(self, token: str) -> Record:
-        # Anybody can put an address with a token of their own into a page, and the
-        # login of a visitor would be theirs. Browsers that do not say where an address
-        # stands prove nothing.
+        # Anybody can put an address with a token of their own into a page, and would
+        # own the login of a visitor. A browser without this header proves nothing.
         if request.headers.get("Sec-Fetch-Site") != "same-origin":
             path = f"{request.script_root}{request.path}"
             raise BadRequest(OTHER_PAGE.format(path=path))
 
         payload = self._service.settings.tokens.verify_token(token)
-        self._service.user_of(payload)
+        self._service.tokens.user_of(payload)
         return payload

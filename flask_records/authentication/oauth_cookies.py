@@ -1,4 +1,4 @@
-"""The signed cookies in which a browser keeps the logins that are under way."""
+"""Signed cookies for logins that are in progress."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 LIFETIME: t.Final = 10 * 60
-"""How many seconds a user has to log in at the provider."""
+"""The number of seconds that a user has to log in at the provider."""
 
 MAX_LOGINS: t.Final = 5
-"""How many logins of one browser are under way at most."""
+"""The number of logins that one browser can have in progress."""
 
 MAX_COOKIE: t.Final = 3800
-"""How many characters of a login can be kept. Browsers drop larger cookies."""
+"""The number of characters of the largest login. Browsers drop larger cookies."""
 
 MAX_COOKIES: t.Final = 4096
-"""How many characters all of them have at most. Servers refuse larger headers."""
+"""The number of characters of all cookies. Servers refuse larger headers."""
 
 NAME = re.compile(r"records_login_[0-9a-f]{11}_[0-9a-f]{16}")
-"""The name of a login: when it began, and a hash of its state."""
+"""The name of a cookie: the start of the login, and a hash of its state."""
 
 
 class LoginCookies:
-    """Keeps each login in a cookie of its own, so that several tabs do not disturb each
-    other, and only the last few of them, since many are abandoned.
+    """Stores each login in a cookie of its own, so that several tabs do not disturb
+    each other. Only the latest are kept, since many logins are abandoned.
 
     :param app: The application.
     :param service: The authentication service.
-    :raises RuntimeError: There is nothing to sign with.
+    :raises RuntimeError: There is no secret to sign with.
     """
 
     def __init__(self, app: Flask, service: AuthenticationService) -> None:
         self._serializer = serializer_of(app, service, "flask-records oauth")
 
     def add(self, response: Response, login: Record, *, posts_back: bool) -> None:
-        """Keep a login until its user comes back, and forget the oldest ones beyond the
+        """Store a login until its user returns, and delete the oldest ones beyond the
         bounds.
 
         :param response: The response that sends the user to the provider.
         :param login: The login, with its ``state`` and its ``redirect_uri``.
-        :param posts_back: Whether the provider lets the browser post the answer.
+        :param posts_back: ``True`` if the provider lets the browser post the answer.
         :raises BadRequest: The login is too large for a cookie.
         """
         text = str(self._serializer.dumps(login))
@@ -74,7 +74,7 @@ class LoginCookies:
             max_age=LIFETIME,
             path=path,
             httponly=True,
-            # A form that another site posts comes with no other cookies.
+            # Other cookies are not sent with a form that another site posts.
             samesite="None" if posts_back else "Lax",
             secure=posts_back or login["redirect_uri"].startswith("https:"),
         )
@@ -100,7 +100,7 @@ class LoginCookies:
         return login if is_same else None
 
     def remove(self, response: Response, login: Record) -> None:
-        """Forget a login: a state is good for one answer.
+        """Delete the cookie of a login: a state is valid for one answer.
 
         :param response: The response to the answer.
         :param login: The login.
@@ -112,13 +112,13 @@ class LoginCookies:
 def serializer_of(
     app: Flask, service: AuthenticationService, salt: str
 ) -> URLSafeTimedSerializer:
-    """Return what signs the cookies of one purpose.
+    """Return the serializer of the cookies for one purpose.
 
     :param app: The application.
     :param service: The authentication service, whose secret signs if the application
         has none.
     :param salt: The purpose.
-    :raises RuntimeError: There is nothing to sign with.
+    :raises RuntimeError: There is no secret to sign with.
     """
     keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
     settings = service.settings_of(app)
@@ -136,7 +136,10 @@ def serializer_of(
 
 
 def _beyond_bounds(size: int) -> Iterator[str]:
-    """Yield the names of the logins that are too many beside a new one."""
+    """Yield the names of the cookies that exceed the bounds beside a new one.
+
+    :param size: The size of the new cookie.
+    """
     names = sorted(filter(NAME.fullmatch, request.cookies), reverse=True)
 
     for count, name in enumerate(names, start=2):
@@ -152,8 +155,8 @@ def _names_of(state: str) -> list[str]:
 
 
 def _path_of(login: Record) -> str:
-    """Return the path of all views of OAuth, so that the start of a login sees the
-    others.
+    """Return the path of all OAuth views: the start of a login needs the other
+    cookies.
     """
     return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
 

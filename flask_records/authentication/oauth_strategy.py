@@ -120,7 +120,7 @@ class OAuthStrategy:
     ) -> Record | None:
         # The token may have been revoked while its user was at the provider.
         if login.link is not None:
-            return service.users._get(service.user_of(login.link)[service.id])
+            return service.users._get(service.tokens.user_of(login.link)[service.id])
 
         return service.lookup.find_by(login.provider.id_field, profile.id)
 

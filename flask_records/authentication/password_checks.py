@@ -1,4 +1,4 @@
-"""The fields that users log in with, checked when an application starts."""
+"""Checks of the users and their passwords when an application starts."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ NO_ID_FIELD: t.Final = """\
 unique and can be null.\
 """
 
-SEEN: t.Final = """\
+VISIBLE: t.Final = """\
 Clients of '{path}' can see the password hashes. Hide them:
 
     SQLAlchemyService({model}, hidden=["{field}"])
 """
 
-PLAIN: t.Final = """\
+NOT_HASHED: t.Final = """\
 Passwords that clients of '{path}' send are not hashed. Connect the hook before \
 'init_app', or say that the application hashes them, with \
 AuthenticationService(custom_hashing=True):
@@ -78,12 +78,12 @@ def check_passwords(
     records: FlaskRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
     """Check that there are users with the fields of a login, and that no service over
-    them shows password hashes or stores passwords as they are.
+    them shows password hashes or stores plain passwords.
 
     :param records: The extension, with its services and their hooks.
     :param app: An application that has the settings.
     :param authentication: An authentication service.
-    :raises RuntimeError: Something is missing. The message has the lines to write.
+    :raises RuntimeError: A check fails. The message has the lines to write.
     """
     users = records.services.get(authentication.users_path)
 
@@ -143,7 +143,7 @@ def _problems(
     if service is not users and not share_model(service, users):
         return
 
-    words = {
+    values = {
         "field": field,
         "path": service.path,
         "model": fields.model.__name__,
@@ -151,18 +151,20 @@ def _problems(
         if service.path.isidentifier()
         else f'records["{service.path}"]',
     }
-    shown = service.target.fields_for(Params(provider=REST)).names
+    visible = service.target.fields_for(Params(provider=REST)).names
     protecting = (records.after, service.after)
 
-    if field in shown and not _have_hooks(protecting, Protect, field, service.methods):
-        yield SEEN.format(**words)
+    if field in visible and not _have_hooks(
+        protecting, Protect, field, service.methods
+    ):
+        yield VISIBLE.format(**values)
 
     writes = [name for name in WRITES if name in service.methods]
     hashing = (records.before, service.before)
     is_written = not authentication.custom_hashing and not fields[field].is_readonly
 
     if is_written and not _have_hooks(hashing, HashPassword, field, writes):
-        yield PLAIN.format(**words)
+        yield NOT_HASHED.format(**values)
 
 
 def _have_hooks(

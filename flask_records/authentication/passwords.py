@@ -1,4 +1,4 @@
-"""Passwords: hashed, verified, and hashed again when they should be."""
+"""Password hashes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_LENGTH: t.Final = 1024
-"""How many characters a password has at most."""
+"""The number of characters of the longest password."""
 
 NO_BCRYPT = """\
 A user has a password hash of bcrypt, and the package 'bcrypt' is not installed. \
@@ -33,22 +33,22 @@ Install 'flask-record-services[bcrypt]'.\
 
 @dataclass(frozen=True)
 class Passwords:
-    """Hashes passwords with Argon2id, and verifies those that Argon2, Werkzeug (scrypt
-    and PBKDF2) or bcrypt have hashed.
+    """Hashes passwords with Argon2id, and verifies hashes of Argon2, Werkzeug (scrypt
+    and PBKDF2) and bcrypt.
 
-    Each check takes :attr:`memory`, and no more checks run at once in a process than
-    it has processors: others wait. They run in threads of their own, because a thread
-    keeps the memory that it has used.
+    Each check takes :attr:`memory`, and a process runs no more checks at once than it
+    has processors: others wait. They run in threads of their own, because a thread
+    does not return the memory that it has used.
     """
 
     memory: int = 19 * 1024
-    """How many KiB of memory a check takes."""
+    """The memory of a check in KiB."""
 
     passes: int = 2
-    """How often a check goes through the memory."""
+    """The number of passes of a check over the memory."""
 
     threads: int = 1
-    """How many threads a check runs on."""
+    """The number of threads of a check."""
 
     def hash(self, password: str) -> str:
         """Return the hash of a password.
@@ -63,33 +63,32 @@ class Passwords:
         that the tokens of the user stay valid.
 
         :param password: The password.
-        :param hash: The hash that it was verified with.
+        :param hash: The hash that has verified it.
         """
         salt = _salt_of(hash)
-        # With a salt of another length, it would be made again at each login.
+        # A salt of another length would be upgraded again at each login.
         is_usable = len(salt) == self._hasher.salt_len
-        make = partial(self._hasher.hash, salt=salt if is_usable else None)
-        return t.cast("str", _run(make, _encoded(password)))
+        hasher = partial(self._hasher.hash, salt=salt if is_usable else None)
+        return t.cast("str", _run(hasher, _encoded(password)))
 
     def verify(self, password: str, hash: str | None) -> bool:
-        """Return whether a password is the one that was hashed. It takes as long
-        without a hash.
+        """Return whether a password has a hash. Takes as long if there is no hash.
 
-        :param password: What somebody says is the password.
-        :param hash: The hash, or ``None`` where there is no password.
+        :param password: The password to check.
+        :param hash: The hash, or ``None`` if there is no password.
         :raises BadRequest: The password is too long.
         """
         secret = _encoded(password)
         check = _check_of(hash) if hash else None
 
         if check is None or hash is None:
-            _run(self._verify_argon2, secret, self._nobody)
+            _run(self._verify_argon2, secret, self._unknown_hash)
             return False
 
         return t.cast("bool", _run(check, self, secret, hash))
 
     def needs_update(self, hash: str) -> bool:
-        """Return whether a hash was made in another way than new ones are.
+        """Return whether a hash has another type or other costs than new ones.
 
         :param hash: A hash that was just verified.
         """
@@ -111,7 +110,7 @@ class Passwords:
             raise RuntimeError(NO_BCRYPT) from None
 
         try:
-            # What made the hash looked at no more of the password.
+            # The hash depends on no more of the password.
             return bcrypt.checkpw(secret[:72], hash.encode())
         except ValueError:
             return False
@@ -129,7 +128,7 @@ class Passwords:
         )
 
     @cached_property
-    def _nobody(self) -> str:
+    def _unknown_hash(self) -> str:
         return t.cast("str", _run(self._hasher.hash, os.urandom(16)))
 
 
@@ -141,7 +140,7 @@ CHECKS: dict[str, Callable[[Passwords, bytes, str], bool]] = {
     "scrypt:": Passwords._verify_werkzeug,
     "pbkdf2:": Passwords._verify_werkzeug,
 }
-"""What verifies a hash, by how it begins."""
+"""The checks of hashes, by their prefix."""
 
 
 @cache
@@ -149,7 +148,7 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, "passwords")
 
 
-# The threads of a process are not those of its children.
+# A child process does not inherit the threads.
 os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
@@ -183,5 +182,5 @@ def _encoded(password: str) -> bytes:
             errors={"password": "is too long"},
         )
 
-    # JSON can hold halves of characters, which have no bytes of their own.
+    # JSON can have lone surrogates, which UTF-8 does not encode.
     return password.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The OAuth providers that an application lets its users log in with."""
+"""OAuth providers and their profiles."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
 class Profile:
     """A user, as a provider describes them.
 
-    :raises ValueError: The id would not come back equal from every database, or could
-        be taken for another one.
+    :raises ValueError: The id would not be equal after a round trip through every
+        database, or could be mistaken for another one.
     """
 
     id: str
@@ -45,10 +45,11 @@ class Profile:
 
 
 def profile_of_claims(raw: Record) -> Profile:
-    """Return the profile in the claims of OpenID Connect, or in what most others send.
+    """Return the profile in the claims of OpenID Connect, or in the fields that most
+    others send.
 
-    :param raw: What the provider sent.
-    :raises ValueError: It names nobody.
+    :param raw: The profile as the provider sends it.
+    :raises ValueError: It has no usable identifier.
     """
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
@@ -59,7 +60,7 @@ def profile_of_claims(raw: Record) -> Profile:
 
 
 def _profile_of_microsoft(raw: Record) -> Profile:
-    # Whoever runs a directory there can put any email into it.
+    # The owner of a directory there can put any email into it.
     return replace(profile_of_claims(raw), email=None, avatar=None)
 
 
@@ -72,7 +73,7 @@ def _profile_of_slack(raw: Record) -> Profile:
 
 def _profile_of_facebook(raw: Record) -> Profile:
     picture = _mapping(_mapping(raw.get("picture")).get("data"))
-    # It tells an email only if it is valid, and has no word for verified.
+    # It sends valid emails only, without a word on verification.
     return Profile(
         _id(raw.get("id")),
         _email(raw.get("email")),
@@ -119,46 +120,46 @@ def _profile_of_x(raw: Record) -> Profile:
 
 @dataclass(frozen=True)
 class Provider:
-    """Where a provider is found, and how it is talked to."""
+    """An OAuth provider: its addresses, and how to talk to it."""
 
     name: str
     """The name in URLs and settings."""
 
     key: str = ""
-    """What the provider knows the application by, its client id."""
+    """The client id of the application at the provider."""
 
     secret: str = field(default="", repr=False)
     """The client secret."""
 
     scope: str = ""
-    """What the application asks to know, with spaces between."""
+    """The scope that the application asks for, separated by spaces."""
 
     discovery_url: str | None = None
-    """The address of the OpenID Connect configuration, which tells the others."""
+    """The address of the OpenID Connect configuration, which has the others."""
 
     authorize_url: str | None = None
-    """Where users are sent."""
+    """The address that users are sent to."""
 
     access_url: str | None = None
-    """Where the code is exchanged for a token of the provider."""
+    """The address that exchanges the code for a token of the provider."""
 
     profile_url: str | None = None
-    """What tells who the user is."""
+    """The address of the profile of a user."""
 
     emails_url: str | None = None
-    """What tells the emails of a user whose profile has none."""
+    """The address of the emails of a user whose profile has none."""
 
     params: Mapping[str, str] = field(default_factory=dict)
-    """More for the URL that users are sent to."""
+    """More parameters for the address that users are sent to."""
 
     token_endpoint_auth_method: str = "client_secret_basic"
-    """How the secret is sent: ``client_secret_basic`` or ``client_secret_post``."""
+    """How to send the secret: ``client_secret_basic`` or ``client_secret_post``."""
 
     profile_headers: Mapping[str, str] = field(default_factory=dict)
     """More headers for the profile. ``{key}`` stands for the key."""
 
     read_profile: Callable[[Record], Profile] = profile_of_claims
-    """Makes a profile of what the provider sends."""
+    """Reads the profile that the provider sends."""
 
     @property
     def title(self) -> str:
@@ -167,19 +168,19 @@ class Provider:
 
     @property
     def id_field(self) -> str:
-        """The field of a user with what the provider knows him by. See section 2.1 of
+        """The field of a user with the identifier at the provider. See section 2.1 of
         the specification.
         """
         return f"{self.name}Id"
 
     @property
     def posts_back(self) -> bool:
-        """Whether the provider sends its answer by a form."""
+        """``True`` if the provider lets the browser post its answer as a form."""
         return self.params.get("response_mode") == "form_post"
 
 
 TITLES: t.Final = {"github": "GitHub", "gitlab": "GitLab", "linkedin": "LinkedIn"}
-"""The names that are not written like others."""
+"""The titles that are not the name with a capital."""
 
 OPENID: t.Final = "openid email profile"
 
@@ -306,13 +307,13 @@ def _text(value: t.Any) -> str | None:
 
 
 def _email(value: t.Any) -> str | None:
-    # One with a space or an invisible character looks like that of somebody else.
+    # With a space or an invisible character it looks like the email of another user.
     text = _text(value)
     return text if text and _is_visible(text) and " " not in text else None
 
 
 def _is_visible(text: str) -> bool:
-    """Return whether a text has something to see, and nothing that can't be seen."""
+    """Return whether a text is not blank, and has no invisible characters."""
     return bool(text.strip()) and text.isprintable() and not BLANK.search(text)
 
 
@@ -321,7 +322,7 @@ def _first(raw: Mapping[str, t.Any], *names: str) -> str | None:
 
 
 def _is_verified(raw: Record) -> bool:
-    # Claims of OpenID, which have a `sub`, say so. Others have no word for it.
+    # Claims of OpenID, which have a `sub`, state it. Others have no field for it.
     return raw.get("email_verified", "sub" not in raw) in (True, "true")
 
 

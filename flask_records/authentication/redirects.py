@@ -1,4 +1,4 @@
-"""Where a user is sent after a login elsewhere, and where not."""
+"""Redirects of users after a login at a provider."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""
 
 INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-"""Characters that browsers leave out of addresses, and halves of characters, which JSON
-can hold.
+"""Characters that browsers remove from addresses, and lone surrogates, which JSON can
+have.
 """
 
-LAYERS: t.Final = 5
-"""How often an address is decoded to see what it hides."""
+MAX_LAYERS: t.Final = 5
+"""The number of times that an address is decoded to find what it hides."""
 
-KEPT: t.Final = "/?&=;:@!$'()*+,~%.-_"
+UNQUOTED: t.Final = "/?&=;:@!$'()*+,~%.-_"
+"""The characters that are not quoted."""
 
 
 @dataclass(frozen=True)
 class Redirects:
-    """The address that users come back to, and the origins that they may come back to
-    besides.
-    """
+    """The address that users return to, and other origins that they may return to."""
 
     base: str | None = None
     """The configured address: a URL, or a path of the application."""
@@ -44,12 +43,12 @@ class Redirects:
     """More origins, such as ``https://app.example``."""
 
     def target(self, extra: str) -> str | None:
-        """Return where to go after a login, or ``None`` if no address is configured.
+        """Return the address after a login, or ``None`` if no address is configured.
 
-        :param extra: What ``?redirect=`` says: a path below the configured address, a
-            URL of an origin that is allowed, or nothing.
-        :raises BadRequest: It leads elsewhere, or sets something behind the ``#``,
-            where the page looks for the answer.
+        :param extra: The value of ``?redirect=``: a path below the configured address,
+            a URL of an origin that is allowed, or nothing.
+        :raises BadRequest: It leads to another site, or sets something after the ``#``,
+            where the page reads the answer.
         """
         if self.base is None:
             if extra:
@@ -67,9 +66,9 @@ class Redirects:
             if not PATH.fullmatch(form) and origin_of(form) not in self._allowed:
                 raise BadRequest("The redirect leads to another site.")
 
-            # A page would take a token from it before the one that is issued.
+            # A page would read a token from it before the one that is issued.
             if "#" in form or (ends_in_fragment and "=" in form):
-                raise BadRequest("The redirect can't set anything behind the '#'.")
+                raise BadRequest("The redirect can't set anything after the '#'.")
 
         if is_url:
             return _encoded(extra)
@@ -83,7 +82,7 @@ class Redirects:
 
 
 def with_answer(target: str, **answer: str) -> str:
-    """Return an address with an answer behind the ``#``, which no server gets to see.
+    """Return an address with an answer after the ``#``, which no server receives.
 
     :param target: The address.
     :param answer: ``access_token`` or ``error``.
@@ -93,8 +92,8 @@ def with_answer(target: str, **answer: str) -> str:
 
 
 def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of an address, or ``None`` if it is not a plain
-    address of the web.
+    """Return scheme, host and port of an address, or ``None`` if it is not a plain web
+    address.
 
     :param url: The address.
     """
@@ -118,10 +117,10 @@ def origin_of(url: str) -> str | None:
 def _host(name: str) -> str:
     """Return a host as browsers send it.
 
-    :raises ValueError: It can't be one.
+    :raises ValueError: It is not a valid host.
     """
     if unicodedata.normalize("NFKC", name) != name or "\u3002" in name:
-        raise ValueError("There is another form of the host.")
+        raise ValueError("The host has another form.")
 
     if ":" in name:
         return f"[{ipaddress.IPv6Address(name)}]"
@@ -130,12 +129,12 @@ def _host(name: str) -> str:
 
 
 def _forms(text: str) -> list[str]:
-    """Return a text as it is, and as whatever may decode it sees it."""
+    """Return a text, and all that it becomes when it is decoded."""
     forms = [text]
 
-    for _ in range(LAYERS):
+    for _ in range(MAX_LAYERS):
         decoded = unicodedata.normalize("NFKC", unquote(forms[-1]))
-        # A space is as good as none where an address begins.
+        # Browsers ignore spaces where an address begins.
         decoded = decoded.replace(" ", "")
 
         if decoded == forms[-1]:
@@ -149,10 +148,10 @@ def _forms(text: str) -> list[str]:
 def _encoded(text: str) -> str:
     parts = urlsplit(text)
 
-    # The brackets of an address of version 6 are not to be quoted.
+    # The brackets of an IPv6 address must not be quoted.
     if parts.scheme:
         start = f"{origin_of(text)}"
         path = urlunsplit(("", "", parts.path, parts.query, ""))
-        return start + quote(path, safe=KEPT)
+        return start + quote(path, safe=UNQUOTED)
 
-    return quote(text, safe=KEPT)
+    return quote(text, safe=UNQUOTED)

@@ -118,8 +118,9 @@ class AuthenticationService:
             self.revocations = Revocations(revocations, self.users_path)
             self.user_changes = UserChanges(self.lookup, self.revocations)
 
+        self.tokens = UserTokens(self.lookup, self.revocations)
+        """Issues tokens to users, and finds the users of tokens."""
         self._logins = PasswordLogins(self.lookup, custom_hashing)
-        self._tokens = UserTokens(self.lookup, self.revocations)
 
     def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:
         """Read the settings of an application, and add the views for its OAuth
@@ -221,7 +222,7 @@ class AuthenticationService:
             return result
 
         user = result.get("user")
-        token, payload = self._tokens.create(self.settings.tokens, user, hashes)
+        token, payload = self.tokens.create(self.settings.tokens, user, hashes)
         claims = {"accessToken": token, "payload": payload}
         authentication = {**result["authentication"], **claims}
         return {"accessToken": token, **result, "authentication": authentication}
@@ -326,28 +327,7 @@ class AuthenticationService:
         :param user: The user it is for.
         :raises NotAuthenticated: There is no user.
         """
-        return self._tokens.create(self.settings.tokens, user, {})
-
-    def verify_token(self, token: t.Any) -> Record:
-        """Return the claims of an access token.
-
-        :param token: The token that a client sent.
-        :raises NotAuthenticated: It is invalid, or was revoked.
-        """
-        payload = self.settings.tokens.verify_token(token)
-        self._tokens.check_revoked(payload)
-        return payload
-
-    def user_of(self, payload: Record) -> Record:
-        """Return the user that an access token was issued for, as :meth:`get_user`
-        does.
-
-        :param payload: The claims of the token, whose signature has been verified, now
-            or some minutes ago.
-        :raises NotAuthenticated: The token has expired or was revoked, its user is
-            gone, or the password was changed since.
-        """
-        return self._tokens.user_of(payload)
+        return self.tokens.create(self.settings.tokens, user, {})
 
     def revoke_user(self, id: Id) -> None:
         """Refuse all tokens of a user that were issued until now, as of the commit of

@@ -1,4 +1,4 @@
-"""The ways to authenticate: a name and a password, a token, or one of your own."""
+"""Strategies: a name and a password, a token, or one of your own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEMES: t.Final = ("bearer", "jwt")
 """The schemes of an ``Authorization`` header with a token."""
 
 MAX_USERNAME: t.Final = 1024
-"""How many characters a user name has at most."""
+"""The number of characters of the longest user name."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Strategy:
     """A way to authenticate: two functions."""
 
     authenticate: Authenticate
-    """Return the result of what a client sent: ``user``, and what else hooks get in
-    ``params.extra``. A function of the authentication service, the data and the params
-    of the call, which raises :class:`.NotAuthenticated` to refuse.
+    """Returns the result for the credentials of a client: ``user``, and what else hooks
+    get in ``params.extra``. A function of the authentication service, the data and the
+    params of the call, which raises :class:`.NotAuthenticated` to refuse.
     """
 
     parse: Parse | None = None
-    """Return the data that the headers of a request have for the strategy, or
-    ``None``. A strategy without it is for logins only.
+    """Returns the credentials in the headers of a request, or ``None``. A strategy
+    without it is for logins only.
     """
 
 
@@ -54,11 +54,11 @@ def authenticate_local(
     """Return the user with a name and a password. See section 5.2 of the
     specification.
 
-    :param service: The service, which knows the names of the two fields.
-    :param data: What the client sent.
+    :param service: The service, which has the names of the two fields.
+    :param data: The credentials.
     :param params: What accompanies the call.
-    :raises NotAuthenticated: There is no such user, or it is not his password.
-    :raises BadRequest: One of the two is not text, or too long.
+    :raises NotAuthenticated: There is no such user, or the password is wrong.
+    :raises BadRequest: The name or the password is not text, or too long.
     """
     username = _text(data, service.username)
     password = _text(data, service.password)
@@ -78,7 +78,7 @@ def authenticate_token(
     """Return the user that an access token was issued for, and the token.
 
     :param service: The service, which verifies tokens.
-    :param data: What the client sent.
+    :param data: The credentials.
     :param params: What accompanies the call.
     :raises NotAuthenticated: The token is not valid, its user is gone, or the password
         was changed.
@@ -92,7 +92,7 @@ def authenticate_token(
     return {
         "accessToken": token,
         "authentication": {"accessToken": token, "payload": payload},
-        "user": service.user_of(payload),
+        "user": service.tokens.user_of(payload),
     }
 
 
@@ -107,12 +107,12 @@ def parse_bearer(headers: Headers) -> Record | None:
     if not value:
         return None
 
-    found = SCHEME.match(value)
+    match = SCHEME.match(value)
 
-    if found and found[1].lower() not in SCHEMES:
+    if match and match[1].lower() not in SCHEMES:
         return None
 
-    return {"accessToken": found[2] if found else value}
+    return {"accessToken": match[2] if match else value}
 
 
 LOCAL = Strategy(authenticate_local)

@@ -66,7 +66,9 @@ class UserTokens:
         if payload["exp"] <= time.time():
             raise NotAuthenticated("jwt expired")
 
-        self.check_revoked(payload)
+        if self._revocations and self._revocations.is_revoked(payload):
+            raise NotAuthenticated("jwt revoked")
+
         user, stored = self._users.load(payload["sub"])
         id = user[self._users.id]
 
@@ -81,15 +83,6 @@ class UserTokens:
             raise NotAuthenticated("jwt revoked")
 
         return user
-
-    def check_revoked(self, payload: Record) -> None:
-        """Refuse a token that was revoked.
-
-        :param payload: The claims of the token.
-        :raises NotAuthenticated: It was revoked.
-        """
-        if self._revocations and self._revocations.is_revoked(payload):
-            raise NotAuthenticated("jwt revoked")
 
     def _has_password_of(self, payload: Record, user: Record) -> bool:
         hash = user.get(self._users.password)
