@@ -131,9 +131,13 @@ def admit(
     params.authenticated = True
     params.authenticator = service
     params.user = result.get("user")
-    user = params.user if isinstance(params.user, dict) else {}
-    params.user_id = user.get(service.id)
-    params.extra.update({k: v for k, v in result.items() if k not in OWN_PARAMS})
+    params.user_id = None
+
+    if isinstance(params.user, dict):
+        params.user_id = params.user.get(service.id)
+
+    if not OWN_PARAMS.issuperset(result):
+        params.extra.update({k: v for k, v in result.items() if k not in OWN_PARAMS})
 
 
 def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> None:

@@ -63,7 +63,7 @@ class Users:
         :raises RuntimeError: There is none.
         """
         try:
-            return current_records[self.path]
+            return current_records.services[self.path]
         except KeyError:
             raise RuntimeError(self.no_service) from None
 
