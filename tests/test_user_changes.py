@@ -13,21 +13,24 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records.transaction import before_commit
 
-from .test_revocation import add_users
-from .test_revocation import bearer
-from .test_revocation import everywhere
-from .test_revocation import in_tables
-from .test_revocation import is_valid
-from .test_revocation import log_in
-from .test_revocation import on_sqlite
-from .test_revocation import redis_client as redis_client
-from .test_revocation import redis_store as redis_store
-from .test_revocation import register
-from .test_revocation import served
-from .test_revocation import signed
-from .test_revocation import store as store
-from .test_revocation import Unique
-from .test_revocation import User
+from .revocations import add_users
+from .revocations import ann as ann
+from .revocations import bearer
+from .revocations import ben as ben
+from .revocations import client as client
+from .revocations import everywhere
+from .revocations import in_tables
+from .revocations import is_valid
+from .revocations import log_in
+from .revocations import on_sqlite
+from .revocations import records as records
+from .revocations import redis_client as redis_client
+from .revocations import redis_store as redis_store
+from .revocations import served
+from .revocations import signed
+from .revocations import store as store
+from .revocations import Unique
+from .revocations import User
 
 in_redis = pytest.mark.parametrize(
     ("database_url", "store"), [("sqlite", "redis")], indirect=True
@@ -43,34 +46,11 @@ def add_people(records, **options):
 
 
 @pytest.fixture
-def records(store):
-    records = FlaskRecords()
-    add_users(records)
-    records.add("authentication", AuthenticationService(revocations=store))
-    return records
-
-
-@pytest.fixture
 def app(records, database_url):
     add_people(records)
 
     with served(records, database_url) as app:
         yield app
-
-
-@pytest.fixture
-def client(app):
-    return app.test_client()
-
-
-@pytest.fixture
-def ann(client):
-    return register(client, "ann")
-
-
-@pytest.fixture
-def ben(client, ann):
-    return register(client, "ben")
 
 
 @on_sqlite

@@ -1,0 +1,44 @@
+"""Sites whose users log in with OpenID Connect."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import running
+from .oauth_providers import as_json
+from .oauth_providers import OpenIDProvider
+from .oauth_providers import present
+from .oauth_providers import serving_logins
+
+INVALID = "Fake sent an invalid response. Try again later."
+
+CLAIMS = {
+    "name": "Ada Lovelace",
+    "picture": "https://img.example/ada.png",
+    "email": "ada@example.com",
+    "email_verified": True,
+}
+
+
+@pytest.fixture
+def provider():
+    provider = OpenIDProvider()
+
+    with running(provider) as provider.url:
+        yield provider
+
+
+@pytest.fixture
+def site(provider):
+    with serving_logins({"fake": provider}) as site:
+        yield site
+
+
+def giving(provider, change):
+    """A token endpoint that gives something else for an ID token."""
+
+    def token(request):
+        said = provider.token(request).json
+        return as_json(present({**said, "id_token": change(said["id_token"])}))
+
+    return token

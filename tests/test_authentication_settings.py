@@ -1,0 +1,132 @@
+"""Settings of an authentication service, checked at the start."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from flask import Flask
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+
+from .authenticated import SETTINGS
+from .authenticated import start
+from .authentication import Echo
+from .authentication import make_records
+from .authentication import SECRET
+
+
+def test_closed_service_needs_settings():
+    with pytest.raises(RuntimeError) as caught:
+        start()
+
+    assert str(caught.value) == (
+        "The service 'messages' needs a token for its calls, but this app has no"
+        " authentication. Configure RECORDS_AUTHENTICATION, or add the service with"
+        " 'public=True' to let everybody in."
+    )
+
+
+def test_closed_service_needs_an_authentication_service():
+    with pytest.raises(RuntimeError) as caught:
+        start(RECORDS_AUTHENTICATION=SETTINGS)
+
+    assert str(caught.value) == (
+        "The service 'messages' needs a token for its calls, and nothing issues tokens."
+        ' Add one: records.add("authentication", AuthenticationService()).'
+    )
+
+
+def test_closed_service_needs_the_authentication_service_that_it_names():
+    records = make_records()
+    records.add("admin", Echo(), authentication="nowhere")
+
+    with pytest.raises(RuntimeError, match="nowhere"):
+        start(records, RECORDS_AUTHENTICATION=SETTINGS)
+
+
+def test_closed_service_needs_the_strategies_that_it_names():
+    records = make_records()
+    records.add("admin", Echo(), strategies=["jtw"])
+
+    with pytest.raises(RuntimeError, match="'admin' accepts 'jtw', which is not a"):
+        start(records, RECORDS_AUTHENTICATION=SETTINGS)
+
+
+@pytest.mark.parametrize("path", ["authentication", "login"])
+def test_services_are_added_to_an_app_that_has_a_secret_key(path):
+    records = FlaskRecords()
+    app = Flask("tests")
+    app.config["SECRET_KEY"] = SECRET
+    records.init_app(app)
+
+    records.add(path, AuthenticationService())
+    records.add("users", Echo())
+    records.add("messages", Echo())
+
+    assert app.test_client().get("/messages").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("secret", " is not a mapping, such as {'secret': ...}."),
+        (["secret"], " is not a mapping, such as {'secret': ...}."),
+        ({"lifetme": "1d"}, "['lifetme'] is not a setting."),
+        ({"private_key": "x"}, "['private_key'] is not a setting."),
+        ({"strategies": "local"}, "['strategies'] is not a list of texts."),
+        ({"parse_strategies": {}}, "['parse_strategies'] is not a list of texts."),
+        ({"strategies": [["jwt"]]}, "['strategies']"),
+        ({"passwords": 5}, "['passwords'] is a int, not a Mapping."),
+        ({"oauth": []}, "['oauth'] is a list, not a Mapping."),
+        ({"allow_short_secret": 1}, "['allow_short_secret'] is a int, not a bool."),
+        *(
+            (
+                {option: ["jwt", "locale"]},
+                f"['{option}'] names 'locale', which is not a strategy. There is: jwt,"
+                " local, api-key.",
+            )
+            for option in ("strategies", "parse_strategies")
+        ),
+    ],
+)
+def test_wrong_settings_are_refused_at_start_up(setting, message):
+    is_mapping = isinstance(setting, dict)
+    value = {"secret": SECRET, **setting} if is_mapping else setting
+
+    with pytest.raises(
+        RuntimeError, match=re.escape(f"RECORDS_AUTHENTICATION{message}")
+    ):
+        start(make_records(), RECORDS_AUTHENTICATION=value)
+
+
+def test_error_names_the_setting_of_the_service():
+    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN\['x'\] is not a setting"):
+        start(
+            make_records(settings="ADMIN_LOGIN"), ADMIN_LOGIN={"secret": SECRET, "x": 1}
+        )
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"": json.dumps({"secret": SECRET, "lifetime": "15m"})},
+        {"__secret": SECRET, "__lifetime": "15m"},
+        {"__secret": SECRET, "__lifetime": "900"},
+    ],
+)
+def test_settings_of_the_environment(monkeypatch, environment):
+    for name, value in environment.items():
+        monkeypatch.setenv(f"FLASK_RECORDS_AUTHENTICATION{name}", value)
+
+    app = Flask("tests")
+    app.config.from_prefixed_env()
+    records = make_records()
+    records.init_app(app)
+
+    with app.app_context():
+        tokens = records.authentication().settings.tokens
+
+    assert tokens.lifetime == 900

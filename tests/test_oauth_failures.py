@@ -1,0 +1,218 @@
+"""Providers that fail, or send what is not valid."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from werkzeug.wrappers import Response
+
+from .conftest import running
+from .oauth_providers import ADA
+from .oauth_providers import answer_of
+from .oauth_providers import as_json
+from .oauth_providers import error_of
+from .oauth_providers import HOME
+from .oauth_providers import moved
+from .oauth_providers import OpenIDProvider
+from .oauth_providers import Provider
+from .oauth_providers import serving_logins
+from .oauth_sites import cookie_of
+from .oauth_sites import INVALID
+from .oauth_sites import records as records
+from .oauth_sites import SILENT
+from .oauth_sites import site as site
+from .oauth_sites import TOKEN
+
+TROUBLE = (SILENT, INVALID)
+
+
+@pytest.mark.parametrize("endpoint", ["token", "profile"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response("<html>Oops</html>", mimetype="text/html"),
+        Response("<html>Oops</html>", 500, mimetype="text/html"),
+        as_json({"error": "server_error"}, 503),
+        Response('{"id": 1', mimetype="application/json"),
+        Response("[" * 100_000, mimetype="application/json"),
+        Response("", 204),
+        as_json([ADA, TOKEN]),
+        as_json([]),
+        as_json("text"),
+        as_json(None),
+        as_json(1),
+        as_json({}),
+        moved("ftp://evil.example/"),
+        lambda request: moved(request.url),
+        Response("x", headers={"Content-Encoding": "gzip"}),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_an_error_for_people(
+    site, provider, endpoint, answer
+):
+    provider.answers[endpoint] = answer
+
+    answer = site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+    assert error_of(answer) in TROUBLE
+    assert site.users() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"access_token": None},
+        {"access_token": ""},
+        {"access_token": ["x"]},
+        {"access_token": "a\r\nX-Header: b"},
+        {"access_token": "\ud800"},
+        {"token_type": None},
+        {"token_type": 1},
+        {"token_type": []},
+        {"token_type": "mac"},
+        {"expires_in": "soon"},
+        {"expires_in": ["x"]},
+        {"error": "invalid_grant"},
+        {"error": {"a": 1}},
+    ],
+    ids=str,
+)
+def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, change):
+    provider.answers["token"] = as_json({**TOKEN, **change})
+
+    answer = site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+    assert error_of(answer) in TROUBLE
+
+
+@pytest.mark.parametrize("refresh", [{}, {"refresh_token": "r"}], ids=str)
+@pytest.mark.parametrize(
+    "life",
+    [*({"expires_in": value} for value in (0, 1, 30, "59", 3600)), {"expires_at": 1}],
+    ids=str,
+)
+def test_a_token_that_the_provider_takes_logs_in_however_short_it_lives(
+    site, provider, life, refresh
+):
+    provider.answers["token"] = as_json({**TOKEN, **life, **refresh})
+
+    answer = site.log_in()
+
+    assert error_of(answer) is None
+
+
+def test_a_token_that_the_provider_takes_no_more_is_an_error_for_people(site, provider):
+    provider.answers["token"] = as_json({**TOKEN, "expires_in": 1})
+    provider.answers["profile"] = as_json({"error": "invalid_token"}, 401)
+
+    answer = site.log_in()
+
+    assert error_of(answer) in TROUBLE
+    assert site.users() == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_a_code_that_the_provider_refuses_is_an_error_for_people(
+    site, provider, status
+):
+    error = {"error": "invalid_grant", "error_description": "<b>expired</b>"}
+    provider.answers["token"] = as_json(error, status)
+
+    answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": INVALID})
+
+
+@pytest.mark.parametrize("option", ["access_url", "profile_url"])
+def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
+    with running(Provider()) as gone:
+        provider.options = {option: f"{gone}/{option}"}
+
+    with serving_logins({"fake": provider}) as site:
+        answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": SILENT})
+
+
+def drip(request):
+    """Answer a byte at a time, so that no single read takes long."""
+
+    def spaces():
+        deadline = time.monotonic() + 11
+
+        while time.monotonic() < deadline:
+            time.sleep(0.2)
+            yield b" "
+
+    return Response(spaces(), mimetype="application/json")
+
+
+def hang(request):
+    time.sleep(4)
+    return as_json({})
+
+
+def wander(request):
+    """Send the caller on and on, slowly."""
+    time.sleep(2)
+    query = request.query_string.decode() + "x"
+    return moved(f"{request.base_url}?{query}") if len(query) < 6 else as_json({})
+
+
+def log_in_slowly(endpoint, answer):
+    """Return how a login at a provider with a slow endpoint ends, and its seconds."""
+    provider = Provider()
+    provider.answers[endpoint] = answer
+
+    with (
+        running(provider) as provider.url,
+        serving_logins({"fake": provider}) as site,
+    ):
+        began = time.monotonic()
+        answer = site.log_in()
+        return error_of(answer) in TROUBLE, time.monotonic() - began
+
+
+def come_back_slowly():
+    """Return how a login ends in a worker that knows nothing of an OpenID provider
+    where everything is slow, and the seconds of that.
+    """
+    provider = OpenIDProvider()
+
+    for endpoint in ("openid_configuration", "token", "keys", "profile"):
+        answer = getattr(provider, endpoint)
+        provider.answers[endpoint] = slowly(answer)
+
+    with (
+        running(provider) as provider.url,
+        serving_logins({"fake": provider}) as one,
+        serving_logins({"fake": provider}) as another,
+    ):
+        started = one.start()
+        address = one.authorize(started).replace(one.url, another.url)
+        began = time.monotonic()
+        answer = another.visit(address, headers={"Cookie": cookie_of(started)})
+        return answer.status_code == 302, time.monotonic() - began
+
+
+def slowly(answer):
+    return lambda request: (time.sleep(2.6), answer(request))[1]
+
+
+@pytest.mark.slow
+def test_no_login_takes_longer_than_10_seconds():
+    slow = [(one, two) for one in ("token", "profile") for two in (hang, drip, wander)]
+
+    with ThreadPoolExecutor(len(slow) + 1) as pool:
+        outcomes = [
+            pool.submit(come_back_slowly),
+            *(pool.submit(log_in_slowly, *case) for case in slow),
+        ]
+
+    ends, seconds = zip(*(outcome.result() for outcome in outcomes), strict=True)
+    assert all(ends)
+    assert [one for one in seconds if one >= 10] == []

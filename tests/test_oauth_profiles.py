@@ -1,0 +1,182 @@
+"""Profiles of a provider become users."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import requests
+
+from .oauth_providers import ADA
+from .oauth_providers import ADA_USER
+from .oauth_providers import answer_of
+from .oauth_providers import error_of
+from .oauth_providers import HOME
+from .oauth_providers import LooseMember
+from .oauth_providers import make_members
+from .oauth_providers import Member
+from .oauth_providers import serving_logins
+from .oauth_providers import Site
+from .oauth_providers import StrictMember
+from .oauth_providers import token_of
+from .oauth_sites import INVALID
+from .oauth_sites import records as records
+from .oauth_sites import site as site
+
+
+@pytest.mark.parametrize(
+    ("id", "kept"), [("7", "7"), (7, "7"), (10**30, "1" + "0" * 30), ("é😀", "é😀")]
+)
+def test_id_is_text_or_a_whole_number(site, provider, id, kept):
+    provider.claims = {"id": id}
+
+    site.log_in()
+
+    assert [user["fakeId"] for user in site.users()] == [kept]
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {},
+        *({"id": id} for id in (None, "", [], ["x"], {}, {"a": 1}, True, 1.5)),
+        *({"id": id} for id in (" ", "\n", "\u00a0", "\u200b", "alice ", "\talice")),
+    ],
+    ids=ascii,
+)
+def test_profile_without_an_id_is_nobody(site, provider, profile):
+    provider.claims = profile
+
+    answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": INVALID})
+    assert site.users() == []
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {"id": "\ud800"},
+        {"id": "a\x00b"},
+        {"id": "x" * 1_000_000},
+        {"id": "1", "email": "e" * 1_000_000},
+        {"id": "1", "email": "\ud800@example.com"},
+        {"id": "1", "email": "a\x00@example.com"},
+        {"id": "1", "name": "a\x00b", "avatar_url": "https://img.example/\x00"},
+        {"id": "1", "bio": "b" * 5_000_000},
+    ],
+    ids=lambda profile: json.dumps(profile)[:40],
+)
+def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
+    provider.claims = profile
+
+    with serving_logins({"fake": provider}, url=database_url) as site:
+        answer = site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {"name": "n" * 51},
+        {"avatar_url": "https://img.example/" + "a" * 200},
+        {"name": "\ud800"},
+        {"avatar_url": "https://img.example/\ud800"},
+    ],
+    ids=lambda profile: json.dumps(profile)[:40],
+)
+def test_a_name_or_an_image_that_does_not_fit_keeps_nobody_out(site, provider, profile):
+    provider.claims = {"id": "1", **profile}
+
+    answer = site.log_in()
+
+    assert error_of(answer) is None
+
+
+def test_an_id_that_does_not_fit_is_an_error(site, provider):
+    """Nobody would be found by it again."""
+    provider.claims = {"id": "x" * 51}
+    id, token = site.register(email="ann@example.com")
+    before = site.users()
+
+    answers = [site.log_in(), site.link(token)]
+
+    assert all(error_of(answer) for answer in answers)
+    assert site.users() == before
+
+
+@pytest.mark.parametrize("value", [None, 1, True, [], {}, ""], ids=repr)
+def test_what_is_not_text_is_left_out(site, provider, value):
+    provider.claims = {"id": "1", "name": value, "email": value, "avatar_url": value}
+
+    site.log_in()
+
+    left = {"name": None, "email": None, "avatar": None, "fakeId": "1"}
+    assert site.users() == [{**ADA_USER, **left}]
+
+
+@pytest.mark.parametrize("said", [False, "false", None, 0, "", "yes"], ids=repr)
+def test_email_that_is_not_verified_is_left_out(site, provider, said):
+    provider.claims = {**ADA, "email_verified": said}
+
+    site.log_in()
+
+    assert site.users() == [{**ADA_USER, "email": None}]
+
+
+def test_users_without_an_email_are_no_conflict(site, provider):
+    for id in ("1", "2"):
+        provider.claims = {"id": id}
+        site.log_in()
+
+    assert [user["email"] for user in site.users()] == [None, None]
+
+
+def test_profile_without_a_field_that_users_need_is_an_error(provider):
+    provider.claims = {"id": "1"}
+
+    with serving_logins({"fake": provider}, records=make_members(StrictMember)) as site:
+        answer = site.log_in()
+
+        assert "email" in error_of(answer)
+        assert site.users() == []
+
+
+@pytest.mark.parametrize("model", [Member, LooseMember])
+@pytest.mark.parametrize("ids", [("abc", "abc "), ("abc", "ABC"), ("e", "é")])
+def test_profiles_with_ids_that_differ_are_never_one_user(
+    database_url, provider, model, ids
+):
+    records = make_members(model)
+    options = {"records": records, "url": database_url}
+
+    with serving_logins({"fake": provider}, **options) as site:
+        provider.claims = {"id": ids[0]}
+        first = site.caller(token_of(site.log_in()))
+        provider.claims = {"id": ids[1]}
+        answer = site.log_in()
+
+        assert error_of(answer) or site.caller(token_of(answer)) != first
+
+
+def test_two_first_logins_at_once_are_one_user(database_url, provider):
+    count = 4
+    barrier = Barrier(count)
+
+    def log_in(site):
+        with requests.Session() as browser:
+            own = Site(site.app, site.url, browser)
+            address = own.authorize(own.start())
+            barrier.wait(10)
+            return own.visit(address)
+
+    with serving_logins({"fake": provider}, url=database_url) as site:
+        with ThreadPoolExecutor(count) as pool:
+            answers = list(pool.map(log_in, [site] * count))
+
+        callers = [site.caller(token_of(answer)) for answer in answers]
+        assert callers == site.users() * count
+        assert len(site.users()) == 1

@@ -1,0 +1,136 @@
+"""Strategies of OAuth providers, and the start of an application."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from flask_records.authentication.oauth_strategy import OAuthStrategy
+
+from .authentication import API_KEY
+from .oauth_providers import ADA
+from .oauth_providers import ADA_USER
+from .oauth_providers import answer_of
+from .oauth_providers import error_of
+from .oauth_providers import HOME
+from .oauth_providers import make_app
+from .oauth_providers import make_members
+from .oauth_providers import serving_logins
+from .oauth_sites import INVALID
+from .oauth_sites import other as other
+from .oauth_sites import records as records
+from .oauth_sites import site as site
+from .oauth_sites import TOKEN
+
+NOT_ALLOWED = (
+    "Invalid authentication information (strategy not allowed in authStrategies)"
+)
+
+KEYS = {"api-key": API_KEY}
+
+
+class Hidden(OAuthStrategy):
+    """Tells of nobody who he is elsewhere."""
+
+    def profile(self, login):
+        found = super().profile(login)
+        return replace(found, email=None, name=login.raw["login"])
+
+    def user_data(self, login, profile, user):
+        data = super().user_data(login, profile, user)
+        return {**data, "avatar": f"https://img.example/{login.provider.name}"}
+
+
+def test_a_subclass_changes_the_mapping(provider):
+    records = make_members(strategies={**KEYS, "fake": Hidden()})
+    provider.claims = {**ADA, "login": "ada1815"}
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        site.log_in()
+
+        changed = {"name": "ada1815", "avatar": "https://img.example/fake"}
+        assert site.users() == [{**ADA_USER, **changed, "email": None}]
+
+
+def test_a_subclass_that_misses_something_is_an_error_for_people(provider):
+    records = make_members(strategies={**KEYS, "fake": Hidden()})
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": INVALID})
+
+
+@pytest.mark.parametrize(
+    ("strategies", "settings", "message"),
+    [
+        ({}, {}, NOT_ALLOWED),
+        ({"fake": Hidden()}, {}, NOT_ALLOWED),
+        (
+            {"fake": Hidden()},
+            {"strategies": ["jwt", "local", "fake"]},
+            "Log in at /oauth/fake.",
+        ),
+    ],
+)
+def test_no_client_can_say_that_he_was_at_a_provider(
+    provider, strategies, settings, message
+):
+    records = make_members(strategies={**KEYS, **strategies})
+    login = {"strategy": "fake", "oauth": {"raw": ADA}, "fakeId": "p-1001", **TOKEN}
+
+    with serving_logins({"fake": provider}, records=records, settings=settings) as site:
+        site.log_in()
+        answer = site.browser.post(f"{site.url}/authentication", json=login)
+
+    assert (answer.status_code, answer.json()["message"]) == (401, message)
+
+
+def test_one_extension_serves_apps_with_providers_of_their_own(provider, other):
+    records = make_members()
+
+    with (
+        serving_logins({"fake": provider}, records=records) as one,
+        serving_logins({"fake": other, "other": provider}, records=records) as two,
+    ):
+        unknown = one.start(provider="other")
+        logins = [one.log_in(), two.log_in(), two.log_in(provider="other")]
+
+        ids = [[user["fakeId"] for user in site.users()] for site in (one, two)]
+        assert unknown.status_code == 404
+        assert [error_of(login) for login in logins] == [None] * 3
+        assert ids == [["p-1001"], ["77", None]]
+
+
+def test_a_provider_without_its_field_is_an_error_at_the_start(provider):
+    message = re.escape("RECORDS_AUTHENTICATION['oauth']['third'] needs a field 'third")
+
+    with pytest.raises(RuntimeError, match=message):
+        make_app({"third": provider})
+
+
+WITHOUT_PROVIDERS = """
+import sys
+from flask import Flask
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+records = FlaskRecords()
+records.add("authentication", AuthenticationService())
+records.add("users", type("Users", (), {"find": lambda self, params: []})())
+app = Flask("tests")
+app.config["SECRET_KEY"] = "s" * 32
+records.init_app(app)
+app.test_client().post("/authentication", json={"strategy": "fake"})
+print(sorted({"authlib", "joserfc", "requests"} & set(sys.modules)))
+"""
+
+
+def test_nothing_of_oauth_is_imported_without_a_provider():
+    command = [sys.executable, "-c", WITHOUT_PROVIDERS]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"

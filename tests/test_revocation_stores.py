@@ -1,0 +1,149 @@
+"""Stores of revoked tokens delete expired ones, and may fail."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+import redis
+import sqlalchemy as sa
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import RedisRevocations
+from flask_records import Unavailable
+
+from .revocations import add_users
+from .revocations import ann as ann
+from .revocations import app as app
+from .revocations import bearer
+from .revocations import ben as ben
+from .revocations import client as client
+from .revocations import in_tables
+from .revocations import log_in
+from .revocations import log_out
+from .revocations import on_sqlite
+from .revocations import records as records
+from .revocations import redis_client as redis_client
+from .revocations import redis_store as redis_store
+from .revocations import register
+from .revocations import RevokedToken
+from .revocations import served
+from .revocations import signed
+from .revocations import store as store
+
+
+@in_tables
+def test_mark_is_removed_once_it_has_expired(app, client, ann, store):
+    with app.app_context():
+        store.put("expired", 1, int(time.time()) - 1)
+        store.put("kept", 1, int(time.time()) + 60)
+
+    log_out(client, log_in(client))
+
+    with app.app_context():
+        session = app.extensions["sqlalchemy"].session
+        keys = set(session.scalars(sa.select(RevokedToken.key)))
+
+    assert (len(keys), "expired" in keys, "kept" in keys) == (2, False, True)
+
+
+def test_redis_forgets_a_mark_when_its_tokens_have_expired(redis_store, redis_client):
+    redis_store.put("key", 1, int(time.time()) + 60)
+
+    assert 55 < redis_client.ttl(redis_store._prefix + "key") <= 60
+
+
+@on_sqlite
+def test_marks_hold_as_long_as_their_tokens(records, database_url, store):
+    with served(records, database_url, lifetime="2s") as app:
+        client = app.test_client()
+        url = f"/users/{register(client, 'ann')}"
+        register(client, "ben")
+        left, changed = log_in(client, "ben"), log_in(client)
+        messages = {left: set(), changed: set()}
+        log_out(client, left)
+        client.patch(url, json={"password": "new"}, headers=bearer(changed))
+
+        while not all("jwt expired" in found for found in messages.values()):
+            for token, found in messages.items():
+                response = client.get("/users", headers=bearer(token))
+                found.add(response.status_code == 401 and response.json["message"])
+
+            with app.app_context():
+                store.put("what makes room for itself", 1, int(time.time()) + 60)
+
+            time.sleep(0.05)
+
+    assert list(messages.values()) == [{"jwt revoked", "jwt expired"}] * 2
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
+    records = FlaskRecords()
+    users = add_users(records)
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        client = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
+        store = RedisRevocations(client)
+        records.add("authentication", AuthenticationService(revocations=store))
+
+        with served(records, database_url) as app:
+            client = app.test_client()
+            id = register(client, "ann")
+            headers = bearer(signed(id))
+            login = {"strategy": "local", "email": "ann", "password": "old"}
+            responses = [
+                client.get("/users", headers=headers),
+                client.post("/users", json={"email": "eve"}, headers=headers),
+                client.delete("/authentication", headers=headers),
+                client.post("/authentication", json=login),
+            ]
+
+            with app.app_context():
+                before = users.get(id)
+
+                with pytest.raises(Unavailable):
+                    users.patch(id, {"password": "new"})
+
+                assert users.get(id) == before
+
+    assert [response.status_code for response in responses] == [503] * 4
+    assert [response.json for response in responses] == [
+        {
+            "name": "Unavailable",
+            "message": "Logins can't be checked at the moment.",
+            "code": 503,
+            "className": "unavailable",
+            "errors": {},
+        }
+    ] * 4
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "names",
+    [["ADMINS", "RECORDS_AUTHENTICATION"], ["RECORDS_AUTHENTICATION", "ADMINS"]],
+)
+def test_mark_is_kept_for_the_longest_lifetime_of_all_services(
+    database_url, redis_store, redis_client, names
+):
+    """Services that share users and marks, with tokens of a day and of 30 days."""
+    records = FlaskRecords()
+    users = add_users(records)
+
+    for name in names:
+        service = AuthenticationService(revocations=redis_store, settings=name)
+        records.add(name.lower(), service)
+
+    with served(records, database_url) as app, app.app_context():
+        id = users.create({"email": "ann", "password": "old"})["id"]
+        users.patch(id, {"password": "new"})
+
+    keys = redis_client.scan_iter(f"{redis_store._prefix}*")
+    assert max(map(redis_client.ttl, keys)) > 29 * 24 * 60 * 60
