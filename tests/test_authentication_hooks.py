@@ -1,127 +1,37 @@
+"""Hooks for callers and owners of records."""
+
 from __future__ import annotations
 
 from copy import deepcopy
 
 import pytest
-import sqlalchemy as sa
-from flask import Flask
 
 from flask_records import authenticate
-from flask_records import AuthenticationService
 from flask_records import BadRequest
-from flask_records import FlaskRecords
 from flask_records import Forbidden
-from flask_records import hash_password
 from flask_records import limit_to_user
 from flask_records import NotAuthenticated
 from flask_records import Params
-from flask_records import protect
 from flask_records import restrict
 from flask_records import set_user_field
 from flask_records import SQLAlchemyService
 from flask_records import Strategy
 
-from .authentication import API_KEY
 from .authentication import bearer
-from .authentication import CHEAP
-from .authentication import SECRET
+from .hooked import _pairs
+from .hooked import ANN
+from .hooked import app as app
+from .hooked import BOB
+from .hooked import CALLS
+from .hooked import Echo
+from .hooked import echo as echo
+from .hooked import messages as messages
+from .hooked import OWNERS
+from .hooked import records as records
+from .hooked import users as users
 from .models import Message
-from .models import User
 
 KEY = {"X-Api-Key": "robot's key"}
-PASSWORD = "correct horse"
-ANN = {"id": 1, "email": "ann@example.com", "password": "old", "age": 30}
-BOB = {"id": 2, "email": "bob@example.com", "password": "old", "age": 40}
-EVE = {"email": "eve@example.com", "age": 50}
-
-OWNERS = {1: 1, 2: 2, 3: None}
-"""The owner of each message."""
-
-CALLS = [
-    ("GET", "/users?$sort[age]=1", None),
-    ("GET", "/users/1", None),
-    ("POST", "/users", EVE),
-    ("POST", "/users", [EVE]),
-    ("PUT", "/users/1", EVE),
-    ("PATCH", "/users/1", {"age": 31}),
-    ("PATCH", "/users", {"age": 31}),
-    ("DELETE", "/users/1", None),
-    ("DELETE", "/users", None),
-]
-"""A call of each kind: the verb, the path and the data."""
-
-
-class Echo:
-    """Answers who calls, and what he sends."""
-
-    def find(self, params):
-        strategy = (params.authentication or {}).get("strategy")
-        return {"strategy": strategy, "user": params.user}
-
-    def create(self, data, params):
-        return data
-
-
-class Workers:
-    """Users who have a name instead of an id."""
-
-    id = "name"
-
-    def get(self, id, params):
-        return {"name": id}
-
-
-@pytest.fixture
-def records():
-    records = FlaskRecords()
-    staff = AuthenticationService("workers", settings="STAFF")
-    # The tests connect what hashes passwords.
-    service = AuthenticationService(
-        strategies={"api-key": API_KEY}, custom_hashing=True
-    )
-    records.add("authentication", service)
-    records.add("staff", staff)
-    records.add("workers", Workers(), public=True)
-    return records
-
-
-@pytest.fixture
-def echo(records):
-    return records.add("echo", Echo(), public=True)
-
-
-@pytest.fixture
-def users(records):
-    return records.add(
-        "users", SQLAlchemyService(User, hidden=["password"], multi=True), public=True
-    )
-
-
-@pytest.fixture
-def messages(records):
-    return records.add("messages", SQLAlchemyService(Message, multi=True), public=True)
-
-
-@pytest.fixture(autouse=True)
-def app(db, records, users, echo, messages):
-    app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET, "passwords": CHEAP}
-    app.config["STAFF"] = {"secret": "t" * 32, "passwords": CHEAP | {"memory": 72}}
-    db.init_app(app)
-    records.init_app(app)
-
-    with app.app_context():
-        db.create_all()
-        db.session.execute(sa.insert(User), [ANN, BOB])
-        rows = [{"id": i, "text": "hi", "user_id": o} for i, o in OWNERS.items()]
-        db.session.execute(sa.insert(Message), rows)
-        db.session.commit()
-
-    yield app
-
-    with app.app_context():
-        db.engine.dispose()
 
 
 @pytest.fixture
@@ -146,28 +56,9 @@ def wanda(app, records):
 
 
 @pytest.fixture
-def verify(app, records):
-    with app.app_context():
-        return records.authentication().settings.passwords.verify
-
-
-@pytest.fixture
-def passwords(app, db):
-    """A function that returns what the database has as passwords, by email."""
-    return lambda: _pairs(app, db, User.email, User.password)
-
-
-@pytest.fixture
 def owners(app, db):
     """A function that returns the owner of each message."""
     return lambda: _pairs(app, db, Message.id, Message.user_id)
-
-
-def _pairs(app, db, key, value):
-    statement = sa.select(key, value).order_by(key)
-
-    with app.app_context():
-        return {row[0]: row[1] for row in db.session.execute(statement)}
 
 
 @pytest.mark.parametrize(("verb", "path", "data"), CALLS)
@@ -288,169 +179,6 @@ def test_authenticate_by_a_service_that_is_not_there_names_the_cure(
 
     with pytest.raises(RuntimeError, match=r"at 'nope'. Add one: records.add\("):
         echo.find(params)
-
-
-@pytest.mark.parametrize(
-    ("verb", "path", "body"),
-    [
-        ("POST", "/users", {"json": EVE | {"password": PASSWORD}}),
-        ("POST", "/users", {"json": [EVE | {"password": PASSWORD}]}),
-        ("POST", "/users", {"data": EVE | {"password": PASSWORD}}),
-        ("PUT", "/users/1", {"json": EVE | {"password": PASSWORD}}),
-        ("PATCH", "/users/1", {"json": {"password": PASSWORD}}),
-        ("PATCH", "/users?id=1", {"json": {"password": PASSWORD}}),
-    ],
-)
-def test_password_is_stored_as_a_hash(
-    client, users, passwords, verify, verb, path, body
-):
-    users.before("create", "update", "patch")(hash_password())
-
-    client.open(path, method=verb, **body)
-
-    new = [stored for stored in passwords().values() if stored != "old"]
-    assert [verify(PASSWORD, hash) for hash in new] == [True]
-
-
-def test_password_of_each_body_is_stored_as_its_hash(client, users, passwords, verify):
-    users.before("create")(hash_password())
-    ends = ["1 for me", "2 for me"]
-
-    client.post(
-        "/users", json=[{"email": end, "password": PASSWORD + end} for end in ends]
-    )
-
-    assert [verify(PASSWORD + end, passwords()[end]) for end in ends] == [True, True]
-
-
-def test_each_field_that_is_named_is_hashed(app_context, echo, verify):
-    echo.before("create")(hash_password("pin", "code"))
-
-    created = echo.create({"pin": "1", "code": "1", "password": "1"})
-
-    assert created["password"] == "1"
-    assert created["pin"] != created["code"]
-    assert verify("1", created["pin"]) and verify("1", created["code"])
-
-
-@pytest.mark.parametrize(
-    "data", [{"age": 1}, {"password": None}, {"a": {"password": "b"}}]
-)
-def test_password_that_is_absent_null_or_nested_is_left_alone(app_context, echo, data):
-    echo.before("create")(hash_password())
-
-    assert echo.create(data) == data
-
-
-@pytest.mark.parametrize(
-    ("password", "why"),
-    [
-        ("", "is empty"),
-        (5, "is not text"),
-        (True, "is not text"),
-        (["x"], "is not text"),
-        ({"$ne": "x"}, "is not text"),
-        ("x" * 1025, "is too long"),
-    ],
-)
-@pytest.mark.parametrize("field", ["password", "pin"])
-def test_password_that_can_not_be_hashed_is_refused(client, echo, field, password, why):
-    echo.before("create")(hash_password(field))
-
-    response = client.post("/echo", json=[{field: PASSWORD}, {field: password}])
-
-    assert response.status_code == 400
-    assert response.json["errors"] == {field: why}
-
-
-def test_body_that_is_no_object_is_refused_before_it_is_hashed(client, echo):
-    echo.before("create")(hash_password())
-
-    response = client.post("/echo", json=[{"password": PASSWORD}, ["password"]])
-
-    message = "First parameter for 'create' must be an object"
-    assert (response.status_code, response.json["message"]) == (400, message)
-
-
-def test_hash_costs_what_the_named_service_says(app_context, echo):
-    echo.before("create")(hash_password(service="staff"))
-
-    assert "$m=72,t=1,p=1$" in echo.create({"password": PASSWORD})["password"]
-
-
-@pytest.mark.parametrize(("verb", "path", "data"), CALLS)
-def test_protected_fields_are_in_no_answer_or_event(client, users, verb, path, data):
-    events = []
-    users.after()(protect("age"))
-    users.events()(lambda event, record, context: events.append(record))
-
-    response = client.open(path, method=verb, json=data)
-
-    answered = response.json if isinstance(response.json, list) else [response.json]
-    assert {name for one in answered for name in one} == {"id", "email"}
-    assert events == ([] if verb == "GET" else answered)
-
-
-def test_protected_fields_are_in_no_page(records, client):
-    service = SQLAlchemyService(User, paginate={"default": 1})
-    records.add("pages", service, public=True).after()(protect("password", "age"))
-
-    response = client.get("/pages")
-
-    data = [{"id": 1, "email": "ann@example.com"}]
-    assert response.json == {"total": 2, "limit": 1, "skip": 0, "data": data}
-
-
-def test_protected_field_that_is_selected_is_left_out(client, users):
-    users.after()(protect("age"))
-
-    response = client.get("/users/1?$select[]=age&$select[]=email")
-
-    assert response.json == {"id": 1, "email": "ann@example.com"}
-
-
-def test_fields_of_several_hooks_are_protected(client, users):
-    users.after()(protect("age"))
-    users.after("get")(protect("email"))
-
-    assert client.get("/users/1").json == {"id": 1}
-
-
-def test_protected_field_is_seen_by_hooks_and_calls_in_python(
-    app_context, records, users
-):
-    seen = []
-    users.after()(protect("age"))
-    records.after()(lambda method, context: seen.append(context.result["age"]))
-
-    assert (users.get(1), seen) == (ANN, [30])
-
-
-@pytest.mark.parametrize("result", [None, "text", 5, []])
-def test_protect_leaves_a_result_that_is_no_record(client, echo, result):
-    echo.before("find")(lambda method, context: setattr(context, "result", result))
-    echo.after()(protect("user"))
-
-    assert client.get("/echo").get_json(silent=True) == result
-
-
-def test_protect_hides_fields_of_a_mended_result(client, users):
-    def mend(method, context):
-        context.error, context.result = None, {"id": 9, "age": 9}
-
-    users.error()(mend)
-    users.error()(protect("age"))
-
-    assert client.get("/users/9").json == {"id": 9}
-
-
-def test_protect_leaves_an_error_as_it_is(client, users):
-    users.error()(protect("age", "message"))
-
-    response = client.get("/users/9")
-
-    assert response.status_code == 404
-    assert response.json["message"] == "No record found for id '9'"
 
 
 @pytest.mark.parametrize(
