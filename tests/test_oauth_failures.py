@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -138,35 +139,41 @@ def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
     assert answer_of(answer) == (HOME, {"error": SILENT})
 
 
-def drip(request):
+def drip(over):
     """Answer a byte at a time, so that no single read takes long."""
 
     def spaces():
-        deadline = time.monotonic() + 11
-
-        while time.monotonic() < deadline:
-            time.sleep(0.2)
+        while not over.wait(0.2):
             yield b" "
 
-    return Response(spaces(), mimetype="application/json")
+    return lambda request: Response(spaces(), mimetype="application/json")
 
 
-def hang(request):
-    time.sleep(4)
-    return as_json({})
+def hang(over):
+    """Answer only once the login is over."""
+
+    def answer(request):
+        over.wait(11)
+        return as_json({})
+
+    return answer
 
 
-def wander(request):
-    """Send the caller on and on, slowly."""
-    time.sleep(2)
-    query = request.query_string.decode() + "x"
-    return moved(f"{request.base_url}?{query}") if len(query) < 6 else as_json({})
+def wander(over):
+    """Redirect the caller again and again, slowly."""
+
+    def answer(request):
+        over.wait(2)
+        query = request.query_string.decode() + "x"
+        return moved(f"{request.base_url}?{query}") if len(query) < 6 else as_json({})
+
+    return answer
 
 
-def log_in_slowly(endpoint, answer):
-    """Return how a login at a provider with a slow endpoint ends, and its seconds."""
-    provider = Provider()
-    provider.answers[endpoint] = answer
+def log_in_slowly(endpoint, slow):
+    """The outcome of a login at a provider with a slow endpoint, and its seconds."""
+    provider, over = Provider(), threading.Event()
+    provider.answers[endpoint] = slow(over)
 
     with (
         running(provider) as provider.url,
@@ -174,18 +181,21 @@ def log_in_slowly(endpoint, answer):
     ):
         began = time.monotonic()
         answer = site.log_in()
-        return error_of(answer) in TROUBLE, time.monotonic() - began
+        seconds = time.monotonic() - began
+        over.set()
+
+    return error_of(answer) in TROUBLE, seconds
 
 
 def come_back_slowly():
-    """Return how a login ends in a worker that knows nothing of an OpenID provider
-    where everything is slow, and the seconds of that.
+    """The outcome of a login in a worker that has not asked its provider before, where
+    everything is slow, and its seconds.
     """
-    provider = OpenIDProvider()
+    provider, over = OpenIDProvider(), threading.Event()
 
     for endpoint in ("openid_configuration", "token", "keys", "profile"):
         answer = getattr(provider, endpoint)
-        provider.answers[endpoint] = slowly(answer)
+        provider.answers[endpoint] = slowly(answer, over)
 
     with (
         running(provider) as provider.url,
@@ -196,11 +206,14 @@ def come_back_slowly():
         address = one.authorize(started).replace(one.url, another.url)
         began = time.monotonic()
         answer = another.visit(address, headers={"Cookie": cookie_of(started)})
-        return answer.status_code == 302, time.monotonic() - began
+        seconds = time.monotonic() - began
+        over.set()
+
+    return answer.status_code == 302, seconds
 
 
-def slowly(answer):
-    return lambda request: (time.sleep(2.6), answer(request))[1]
+def slowly(answer, over):
+    return lambda request: (over.wait(2.6), answer(request))[1]
 
 
 @pytest.mark.slow

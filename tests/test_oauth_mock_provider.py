@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import socket
+import re
 import subprocess
 import sys
-import time
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -42,41 +42,35 @@ class Mock:
         }
 
     def know(self, sub, **claims):
-        """Let it know somebody, or something else of him."""
+        """Set the claims of a user."""
         requests.put(f"{self.url}/users/{sub}", json=claims).raise_for_status()
 
 
 @contextmanager
 def running_mock():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    options = ["--port", "0", "--host", "127.0.0.1", "--require-nonce"]
+    command = [sys.executable, "-m", "oidc_provider_mock", *options]
 
-    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port)]
-    options = ["--host", "127.0.0.1", "--require-nonce"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        addresses = re.finditer(r"running on (\S+)", "".join(until_running(process)))
+        # A process waits until its log is read.
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
 
-    with subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL) as process:
         try:
-            wait_for(port, process)
-            yield Mock(f"http://127.0.0.1:{port}")
+            yield Mock(next(addresses)[1])
         finally:
             process.terminate()
+            reader.join()
 
 
-def wait_for(port, process):
-    """Wait until a process listens."""
-    deadline = time.monotonic() + 30
+def until_running(process):
+    """Yield the lines of a log up to the address of the server."""
+    for line in process.stderr:
+        yield line
 
-    while time.monotonic() < deadline:
-        assert process.poll() is None
-
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+        if "running on" in line:
             return
-        except OSError:
-            time.sleep(0.05)
-
-    raise TimeoutError
 
 
 @pytest.fixture(scope="module")
