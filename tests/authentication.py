@@ -31,7 +31,7 @@ CHEAP = {"memory": 64, "passes": 1}
 """A cost of passwords for tests that are about something else."""
 
 ABSENT = object()
-"""What a token does not say."""
+"""A claim that a token leaves out."""
 
 
 class Echo:

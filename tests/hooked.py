@@ -40,7 +40,7 @@ CALLS = [
 
 
 class Echo:
-    """Answers who calls, and what he sends."""
+    """Answers with the caller and the data of a call."""
 
     def find(self, params):
         strategy = (params.authentication or {}).get("strategy")

@@ -41,7 +41,7 @@ KEY = "key-of-the-application"
 CLIENT_SECRET = "secret-of-the-application-at-the-provider"
 
 HOME = "https://app.example/home"
-"""Where users come back to."""
+"""The page that users return to."""
 
 ADA = {
     "id": "p-1001",
@@ -68,7 +68,7 @@ CPython 3.11 fails at now and then in several threads at once.
 """
 
 ABSENT = object()
-"""What a provider does not say."""
+"""A value that a provider leaves out."""
 
 
 class AnySecret(jwt.algorithms.HMACAlgorithm):
@@ -88,7 +88,7 @@ class Base(DeclarativeBase):
 
 
 class Member(Base):
-    """A user as two providers know him."""
+    """A user with an identifier at each of two providers."""
 
     __tablename__ = "member"
 
@@ -137,13 +137,13 @@ class Provider:
 
     def __init__(self, profile=ADA):
         self.url = ""
-        """Where it runs."""
+        """The address of the server."""
         self.options = {}
-        """What an application says of it besides."""
+        """More settings of an application for it."""
         self.claims = profile
-        """Who logs in."""
+        """The profile of the user who logs in."""
         self.answers = {}
-        """What endpoints answer instead of what they should, by name: a response, or a
+        """The answers of endpoints that are replaced, by name: a response, or a
         function of the request.
         """
         self.codes = []
@@ -152,7 +152,7 @@ class Provider:
 
     @property
     def settings(self):
-        """What an application says of it."""
+        """The settings of an application for it."""
         return {
             "key": KEY,
             "secret": CLIENT_SECRET,
@@ -225,17 +225,17 @@ class OpenIDProvider(Provider):
     def __init__(self, **claims):
         super().__init__({"sub": "s-1"})
         self.forged = claims
-        """What its ID tokens say, other than they should."""
+        """The claims of its ID tokens that are replaced."""
         self.header = {"kid": "1"}
         """The header of its ID tokens."""
         self.key = SIGNING_KEY
-        """What it signs with."""
+        """The key that signs."""
         self.algorithm = "RS256"
-        """How it signs."""
+        """The algorithm that signs."""
         self.published = {"1": SIGNING_KEY}
         """The keys that it tells of."""
         self.metadata = {}
-        """What its configuration says besides."""
+        """The parts of its configuration that are replaced."""
 
     @property
     def settings(self):

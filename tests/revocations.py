@@ -94,7 +94,7 @@ def redis_store(redis_client):
 
 @pytest.fixture(params=["table", "redis"])
 def store(request):
-    """What keeps marks: a table of the database, or Redis."""
+    """A store of marks: a table of the database, or Redis."""
     if request.param == "redis":
         return request.getfixturevalue("redis_store")
 

@@ -1,4 +1,4 @@
-"""How often somebody may try to log in as one user, or change passwords."""
+"""Limits on attempts to log in as one user, and on changes of passwords."""
 
 from __future__ import annotations
 

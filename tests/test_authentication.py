@@ -124,7 +124,7 @@ def test_public_method_ignores_a_bad_token(client, make):
 
 
 @pytest.mark.parametrize("verb", ["GET", "POST"])
-def test_client_can_not_say_who_he_is(client, verb):
+def test_client_can_not_set_the_user(client, verb):
     claimed = {
         "user": {"id": 1},
         "authenticated": True,

@@ -143,9 +143,7 @@ def test_authenticate_lets_calls_in_python_pass(app_context, echo):
     assert echo.find() == {"strategy": None, "user": None}
 
 
-def test_authenticate_checks_calls_in_python_that_say_who_calls(
-    app_context, echo, token
-):
+def test_authenticate_checks_calls_in_python_with_credentials(app_context, echo, token):
     echo.before()(authenticate())
 
     found = echo.find(Params(authentication={"strategy": "jwt", "accessToken": token}))
@@ -255,9 +253,7 @@ def test_user_without_an_id_may_call_what_needs_none(records, client, user):
     assert statuses == [403, 200]
 
 
-def test_owner_is_known_by_the_id_of_his_own_users_service(
-    records, client, wanda, owners
-):
+def test_owner_has_the_id_of_the_users_of_the_login(records, client, wanda, owners):
     own = records.add("own", SQLAlchemyService(Message), authentication="staff")
     own.before("create")(set_user_field("text"))
     own.before("find")(limit_to_user("text"))

@@ -368,7 +368,7 @@ def test_wrong_limits_are_refused_at_start_up(limits, message):
 
 
 def test_users_that_are_no_service_need_no_limit():
-    """Where nobody gets a token, nobody may need such a service."""
+    """An application without tokens may have no such service."""
     limiter = Limiter(get_remote_address)
     records = FlaskRecords(limiter=limiter)
     records.add("authentication", AuthenticationService())

@@ -139,7 +139,7 @@ def test_redirect_to_another_site_is_refused(site, redirect, layers):
 
 @pytest.mark.parametrize("redirect", ["/page?", "/?", "/page?a=b"])
 def test_token_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
-    """What is in front of it gets into logs and is told to other sites."""
+    """The part before it gets into logs and is sent to other sites."""
     answer = site.log_in(f"?redirect={quote(redirect, safe='')}")
 
     url = urlsplit(answer.headers["Location"])

@@ -63,7 +63,7 @@ NO_ORIGINS = [
     *("https://app.example:65536", "https://[::1", 5, True, [], {}),
     *("https://app.example/\n", "https://app.example /", "https://app.exam\tple"),
 ]
-"""What is not the address of anything."""
+"""Values that are no origins."""
 
 NO_URLS = ["", "x", "/path", "ftp://x.example", "https://x.example/\n", 5, True, ["x"]]
 

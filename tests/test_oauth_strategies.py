@@ -34,7 +34,7 @@ KEYS = {"api-key": API_KEY}
 
 
 class Hidden(OAuthStrategy):
-    """Tells of nobody who he is elsewhere."""
+    """Sets no identifier of the provider."""
 
     def profile(self, login):
         found = super().profile(login)
@@ -77,7 +77,7 @@ def test_a_subclass_that_misses_something_is_an_error_for_people(provider):
         ),
     ],
 )
-def test_no_client_can_say_that_he_was_at_a_provider(
+def test_no_client_can_claim_a_login_at_a_provider(
     provider, strategies, settings, message
 ):
     records = make_members(strategies={**KEYS, **strategies})

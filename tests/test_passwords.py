@@ -81,7 +81,7 @@ MALFORMED = [
 ]
 
 MEMORY = 16 * 1024
-"""How many KiB a check takes where that is measured."""
+"""The memory of a check in KiB, where it is measured."""
 
 PEAK = f"""
 import sys
@@ -273,7 +273,7 @@ def test_hash_of_another_kind_needs_an_update(passwords, name):
 
 
 def memory_of_checks(call, *, several=1, **environment):
-    """How many KiB a process takes at most for six checks a processor at once."""
+    """The peak memory in KiB of a process with six checks a processor at once."""
     process = subprocess.run(
         [sys.executable, "-c", PEAK, call, str(several), str(6 * PROCESSORS)],
         capture_output=True,
@@ -363,7 +363,7 @@ def test_settings_that_argon2_accepts(passwords):
 
 
 class Users:
-    """One user, with the password that he has registered with."""
+    """One user, with the password of the registration."""
 
     user: dict[str, object] = {}
 
@@ -410,7 +410,7 @@ def log_in(client, password, email="ann@a.test"):
 @pytest.mark.parametrize(
     "password", ["x", "a\0b", "\0", "\ud800", "x" * 1024, "\U0001f600" * 1024]
 )
-def test_user_logs_in_with_the_password_that_he_registered_with(client, password):
+def test_user_logs_in_with_the_password_of_the_registration(client, password):
     registered = register(client, password)
 
     assert registered.status_code == 201

@@ -287,7 +287,7 @@ def test_strategies_that_are_named_let_pass(
     ("service", "of_default", "of_staff"),
     [(None, 200, 401), ("authentication", 200, 401), ("/staff/", 401, 200)],
 )
-def test_service_that_is_named_says_who_passes(
+def test_service_that_is_named_authenticates(
     app, client, ann, clerk, service, of_default, of_staff
 ):
     app.add_url_rule("/", view_func=requires(service=service)(lambda: "passed"))

@@ -210,7 +210,7 @@ def test_token_issued_for_the_old_password_before_the_commit_is_refused(
 
 
 @everywhere
-def test_token_of_a_removed_user_is_not_that_of_the_next_with_his_id(app, client, ann):
+def test_token_of_a_removed_user_is_not_that_of_the_next_with_the_id(app, client, ann):
     token = log_in(client)
     users = app.extensions["records"]["users"]
 
