@@ -25,7 +25,11 @@ from flask_records import RevokedTokenMixin
 from flask_records import SQLAlchemyService
 from flask_records import TableRevocations
 
-SETTINGS = {"secret": "s" * 32, "passwords": {"memory": 64, "passes": 1}}
+from .authentication import bearer
+from .authentication import CHEAP
+from .authentication import SECRET
+
+SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
 everywhere = pytest.mark.parametrize(
     ("database_url", "store"),
@@ -170,10 +174,6 @@ def log_in(client, email="ann", password="old", path="/authentication"):
     response = client.post(path, json=login)
     assert response.status_code == 201, response.json
     return response.json["accessToken"]
-
-
-def bearer(token):
-    return {"Authorization": f"Bearer {token}"}
 
 
 def log_out(client, token):

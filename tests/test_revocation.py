@@ -15,11 +15,11 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
+from .authentication import bearer
 from .revocations import add_users
 from .revocations import ann as ann
 from .revocations import app as app
 from .revocations import Base
-from .revocations import bearer
 from .revocations import ben as ben
 from .revocations import client as client
 from .revocations import everywhere

@@ -13,9 +13,9 @@ from flask_records import Params
 from flask_records import Transaction
 from flask_records.authentication.token_ids import create_token_id
 
+from .authentication import bearer
 from .revocations import ann as ann
 from .revocations import app as app
-from .revocations import bearer
 from .revocations import ben as ben
 from .revocations import client as client
 from .revocations import everywhere

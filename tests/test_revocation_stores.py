@@ -16,10 +16,10 @@ from flask_records import FlaskRecords
 from flask_records import RedisRevocations
 from flask_records import Unavailable
 
+from .authentication import bearer
 from .revocations import add_users
 from .revocations import ann as ann
 from .revocations import app as app
-from .revocations import bearer
 from .revocations import ben as ben
 from .revocations import client as client
 from .revocations import in_tables

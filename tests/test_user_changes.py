@@ -13,9 +13,9 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records.transaction import before_commit
 
+from .authentication import bearer
 from .revocations import add_users
 from .revocations import ann as ann
-from .revocations import bearer
 from .revocations import ben as ben
 from .revocations import client as client
 from .revocations import everywhere
