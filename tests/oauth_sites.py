@@ -17,6 +17,10 @@ DENIED = "The login was cancelled."
 
 LOST = "The login took too long, or began in another browser. Try again."
 
+EMAIL_TAKEN = (
+    "There is a user with this email already. Log in as this user, then connect Fake."
+)
+
 TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
 
 

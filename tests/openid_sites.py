@@ -10,8 +10,6 @@ from .oauth_providers import OpenIDProvider
 from .oauth_providers import present
 from .oauth_providers import serving_logins
 
-INVALID = "Fake sent an invalid response. Try again later."
-
 CLAIMS = {
     "name": "Ada Lovelace",
     "picture": "https://img.example/ada.png",

@@ -17,12 +17,11 @@ from .oauth_providers import moved
 from .oauth_providers import OpenIDProvider
 from .oauth_providers import serving_logins
 from .oauth_providers import token_of
+from .oauth_sites import INVALID
+from .oauth_sites import SILENT
 from .openid_sites import giving
-from .openid_sites import INVALID
 from .openid_sites import provider as provider
 from .openid_sites import site as site
-
-SILENT = "Fake is not responding. Try again later."
 
 TENANT = "5f2c1a34-0000-4000-8000-9b8d7c6e5f4a"
 

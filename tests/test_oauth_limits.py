@@ -33,13 +33,13 @@ from .oauth_providers import OpenIDProvider
 from .oauth_providers import Provider
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
+from .oauth_sites import LOST
 from .test_gunicorn import environment
 from .test_gunicorn import remember
 from .test_gunicorn import ROOT
 from .waiting import wait_until
 
 BUSY = "Too many logins at Fake are in progress. Try again later."
-LOST = "The login took too long, or began in another browser. Try again."
 SILENT = "Other is not responding. Try again later."
 
 FORM_POST = {"params": {"response_mode": "form_post"}}

@@ -35,11 +35,9 @@ from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_providers import StrictMember
 from .oauth_providers import token_of
+from .oauth_sites import EMAIL_TAKEN
 from .waiting import wait_until
 
-EMAIL_TAKEN = (
-    "There is a user with this email already. Log in as this user, then connect Fake."
-)
 PROFILE_TAKEN = "This Fake login belongs to another user."
 USED_UP = (
     "This address to connect a login was used, is too old, or is for another browser."

@@ -20,13 +20,10 @@ from .oauth_providers import KEY
 from .oauth_providers import make_members
 from .oauth_providers import serving_logins
 from .oauth_providers import token_of
+from .oauth_sites import EMAIL_TAKEN
 from .openid_sites import CLAIMS
 from .openid_sites import provider as provider
 from .openid_sites import site as site
-
-EMAIL_TAKEN = (
-    "There is a user with this email already. Log in as this user, then connect Fake."
-)
 
 
 class Mock:

@@ -22,15 +22,12 @@ from .oauth_providers import make_members
 from .oauth_providers import serving_logins
 from .oauth_providers import StrictMember
 from .oauth_sites import DENIED
+from .oauth_sites import EMAIL_TAKEN
 from .oauth_sites import INVALID
 from .oauth_sites import LOST
 from .oauth_sites import records as records
 from .oauth_sites import SILENT
 from .oauth_sites import site as site
-
-EMAIL_TAKEN = (
-    "There is a user with this email already. Log in as this user, then connect Fake."
-)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from flask_records.authentication.oauth_strategy import OAuthStrategy
 
+from .authenticated import NOT_ALLOWED
 from .authentication import API_KEY
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
@@ -25,10 +26,6 @@ from .oauth_sites import other as other
 from .oauth_sites import records as records
 from .oauth_sites import site as site
 from .oauth_sites import TOKEN
-
-NOT_ALLOWED = (
-    "Invalid authentication information (strategy not allowed in authStrategies)"
-)
 
 KEYS = {"api-key": API_KEY}
 

@@ -21,9 +21,9 @@ from .oauth_providers import KEY
 from .oauth_providers import public_key
 from .oauth_providers import serving_logins
 from .oauth_providers import SIGNING_KEY
+from .oauth_sites import INVALID
 from .openid_sites import CLAIMS
 from .openid_sites import giving
-from .openid_sites import INVALID
 from .openid_sites import provider as provider
 from .openid_sites import site as site
 
