@@ -85,8 +85,8 @@ def test_services_are_added_to_an_app_that_has_a_secret_key(path):
         *(
             (
                 {option: ["jwt", "locale"]},
-                f"['{option}'] names 'locale', which is not a strategy. There is: jwt,"
-                " local, api-key.",
+                f"['{option}'] names 'locale', which is not a strategy. The strategies"
+                " are: jwt, local, api-key.",
             )
             for option in ("strategies", "parse_strategies")
         ),

@@ -347,9 +347,9 @@ def test_cost_beyond_what_argon2_knows_is_refused_at_start_up(cost):
             {"rounds": 12},
             r"\['passwords'\]\['rounds'\] is not a setting: memory, passes, threads",
         ),
-        ({"memory": 7}, r"\['passwords'\] needs 8 KiB of memory a thread"),
-        ({"memory": 31, "threads": 4}, "needs 8 KiB of memory a thread"),
-        ({"threads": 4096}, "needs 8 KiB of memory a thread"),
+        ({"memory": 7}, r"\['passwords'\] needs 8 KiB of memory per thread"),
+        ({"memory": 31, "threads": 4}, "needs 8 KiB of memory per thread"),
+        ({"threads": 4096}, "needs 8 KiB of memory per thread"),
     ],
 )
 def test_wrong_settings_are_refused_at_start_up(passwords, message):

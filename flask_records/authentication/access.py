@@ -61,7 +61,7 @@ class Access:
             if name not in service.strategies:
                 raise RuntimeError(
                     f"The service '{self.path}' accepts '{name}', which is not a"
-                    f" strategy. There is: {', '.join(service.strategies)}."
+                    f" strategy. The strategies are: {', '.join(service.strategies)}."
                 )
 
     def __call__(self, context: HookContext) -> None:
@@ -145,13 +145,13 @@ def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> No
 
     :param app: The application, whose settings they have read.
     :param services: The authentication services, by path.
-    :raises RuntimeError: A token of one would let in at another.
+    :raises RuntimeError: One would accept a token of another.
     """
     for (other, its), (path, service) in combinations(services.items(), 2):
         tokens = service.settings_of(app).tokens
 
         if tokens.shares_keys_with(its.settings_of(app).tokens):
             raise RuntimeError(
-                f"A token of '{other}' would let in at '{path}'. Give one of them"
-                " settings with an 'audience' of its own."
+                f"'{path}' would accept tokens of '{other}'. Give one of them settings"
+                " with an 'audience' of its own."
             )

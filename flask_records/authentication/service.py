@@ -50,7 +50,7 @@ SECRET_FIELDS: t.Final = frozenset({"accessToken"})
 """The fields of a login that no event has."""
 
 NO_STORE: t.Final = """\
-Revoking tokens needs a store. Give the authentication service one: \
+Revoking tokens needs a store. Pass one to the authentication service: \
 AuthenticationService(revocations=TableRevocations(RevokedToken)).\
 """
 

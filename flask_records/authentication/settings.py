@@ -86,7 +86,7 @@ class Settings:
                 if name not in names:
                     raise RuntimeError(
                         f"{self.name}['{option}'] names '{name}', which is not a"
-                        f" strategy. There is: {', '.join(names)}."
+                        f" strategy. The strategies are: {', '.join(names)}."
                     )
 
 
@@ -154,12 +154,12 @@ class _Reader:
                 raise RuntimeError(f"{place} must be a positive integer.")
 
             if cost > MAX_COSTS[option]:
-                raise RuntimeError(f"{place} is {MAX_COSTS[option]} at most.")
+                raise RuntimeError(f"{place} must be at most {MAX_COSTS[option]}.")
 
         passwords = Passwords(**costs)
 
         if passwords.memory < 8 * passwords.threads:
-            raise RuntimeError(f"{name} needs 8 KiB of memory a thread.")
+            raise RuntimeError(f"{name} needs 8 KiB of memory per thread.")
 
         return passwords
 
