@@ -25,7 +25,6 @@ from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
-from .waiting import wait_until as wait_until
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 

@@ -15,11 +15,11 @@ from .authentication import make_records
 from .authentication import SECRET
 from .authentication import serving
 from .authentication import signed
-from .realtime import wait_until
 from .token_files import client as client
 from .token_files import is_accepted
 from .token_files import OLDER
 from .token_files import refusal
+from .waiting import wait_until
 
 
 def test_remembered_token_expires():

@@ -84,7 +84,10 @@ class UserChanges:
     def _is_password_changed(self, context: HookContext) -> bool:
         name = self._users.password
         # An update sets absent fields to null, unless they are hidden.
-        is_reset = context.method == "update" and name not in context.service.capabilities.hidden
+        is_reset = (
+            context.method == "update"
+            and name not in context.service.capabilities.hidden
+        )
         return is_reset or any(name in body for body in context.bodies)
 
     def _changed_ids(self, context: HookContext, user_ids: UserIds | None) -> list[Id]:
@@ -112,7 +115,9 @@ class UserChanges:
     def _returns_ids(self, service: Service) -> bool:
         """Return whether the records of a service have the identifiers of tokens."""
         name = self._users.id
-        return service.capabilities.id == name and name not in service.capabilities.hidden
+        return (
+            service.capabilities.id == name and name not in service.capabilities.hidden
+        )
 
     def _ids(self, context: HookContext) -> UserIds:
         """Return the identifiers of the users that a call may change, by the
