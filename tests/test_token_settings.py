@@ -126,6 +126,7 @@ def test_short_secret_is_accepted_where_it_is_allowed():
         ({"secret": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZI"}, {}),
         ({"secret": f'{{"kty": "oct", "k": "{SECRET}"}}'}, {}),
         ({"secret": SECRET, "secrets": ["ssh-rsa " + "A" * 32]}, {}),
+        ({"secret": SECRET, "secrets": ["ecdsa-sha2-nistp256" + "A" * 32]}, {}),
     ],
 )
 def test_what_can_be_no_secret_is_refused_at_start_up(options, config):

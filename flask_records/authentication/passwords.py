@@ -12,15 +12,14 @@ from functools import cache
 from functools import cached_property
 from functools import partial
 
-from argon2 import PasswordHasher
-from argon2.exceptions import Argon2Error
-from argon2.exceptions import InvalidHashError
 from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+
+    from argon2 import PasswordHasher
 
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
@@ -92,12 +91,17 @@ class Passwords:
 
         :param hash: A hash that was just verified.
         """
+        from argon2.exceptions import InvalidHashError
+
         try:
             return self._hasher.check_needs_rehash(hash)
         except InvalidHashError:
             return True
 
     def _verify_argon2(self, secret: bytes, hash: str) -> bool:
+        from argon2.exceptions import Argon2Error
+        from argon2.exceptions import InvalidHashError
+
         try:
             return self._hasher.verify(hash, secret)
         except (Argon2Error, InvalidHashError, ValueError):
@@ -123,6 +127,8 @@ class Passwords:
 
     @cached_property
     def _hasher(self) -> PasswordHasher:
+        from argon2 import PasswordHasher
+
         return PasswordHasher(
             time_cost=self.passes, memory_cost=self.memory, parallelism=self.threads
         )

@@ -28,6 +28,9 @@ KEY_ALGORITHMS: t.Final = (
 )
 """The algorithms that sign with a private key."""
 
+RANDOM_TEXT = re.compile(rb"(?!ssh-|ecdsa-)[\w+/=-]+")
+"""Secrets of hexadecimal digits or Base64, which are no keys of another kind."""
+
 LIFETIME = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
 
 UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
@@ -179,6 +182,12 @@ class _Reader:
             if not getattr(tokens, option):
                 raise RuntimeError(f"{self._place(option)} is empty.")
 
+        if algorithm in KEY_ALGORITHMS:
+            self._check_pair(tokens)
+
+        return tokens
+
+    def _check_pair(self, tokens: Tokens) -> None:
         try:
             tokens.verify_token(tokens.create_token("nobody", token_id="none")[0])
         except Exception as error:
@@ -187,8 +196,6 @@ class _Reader:
                 f"{self._name} can't verify what it signs: 'private_key' and"
                 " 'public_key' are not a pair."
             ) from error
-
-        return tokens
 
     def _keys(self, algorithm: str) -> list[t.Any]:
         """Return the key that signs, then those that verify."""
@@ -273,9 +280,6 @@ def _texts(value: t.Any, place: str) -> tuple[t.Any, ...]:
 
 
 def _check_secret(secret: t.Any, name: str, length: int) -> None:
-    from jwt import get_algorithm_by_name
-    from jwt import InvalidKeyError
-
     if not isinstance(secret, (str, bytes)):
         raise RuntimeError(f"A secret of {name} is not text.")
 
@@ -285,6 +289,13 @@ def _check_secret(secret: t.Any, name: str, length: int) -> None:
         raise RuntimeError(
             f"A secret of {name} is shorter than {length} bytes. {MAKE_A_SECRET}"
         )
+
+    # PyJWT, which knows all kinds of keys, takes long to import.
+    if RANDOM_TEXT.fullmatch(data):
+        return
+
+    from jwt import get_algorithm_by_name
+    from jwt import InvalidKeyError
 
     try:
         get_algorithm_by_name("HS256").prepare_key(secret)

@@ -9,8 +9,6 @@ import typing as t
 from dataclasses import dataclass
 from dataclasses import field
 
-import jwt
-
 from ..errors import NotAuthenticated
 
 if t.TYPE_CHECKING:
@@ -35,15 +33,15 @@ BLOCK_SIZES: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
 
 SCALARS = (str, int, float, type(None))
 
-REFUSALS: dict[type[jwt.InvalidTokenError], str] = {
-    jwt.ExpiredSignatureError: "jwt expired",
-    jwt.ImmatureSignatureError: "jwt not active",
-    jwt.InvalidSignatureError: "invalid signature",
-    jwt.InvalidAlgorithmError: "invalid algorithm",
-    jwt.InvalidAudienceError: "jwt audience invalid. expected: {audience}",
-    jwt.InvalidIssuerError: "jwt issuer invalid. expected: {issuer}",
+REFUSALS: t.Final = {
+    "ExpiredSignatureError": "jwt expired",
+    "ImmatureSignatureError": "jwt not active",
+    "InvalidSignatureError": "invalid signature",
+    "InvalidAlgorithmError": "invalid algorithm",
+    "InvalidAudienceError": "jwt audience invalid. expected: {audience}",
+    "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
 }
-"""The messages for tokens that are not valid."""
+"""The messages for tokens that are not valid, by the names of PyJWT's errors."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,9 @@ class Tokens:
         :param token_id: The identifier of the token.
         :param issued_at: The time in seconds since 1970, if that is later than now.
         """
+        # It takes ten megabytes, which a process without tokens need not have.
+        import jwt
+
         issued_at = max(int(time.time()), issued_at)
         payload = {
             "iat": issued_at,
@@ -142,6 +143,8 @@ class Tokens:
         return forms
 
     def _decode(self, token: str) -> Record:
+        import jwt
+
         refusal: Exception = jwt.InvalidSignatureError()
 
         for key in self.verifying_keys:
@@ -156,6 +159,8 @@ class Tokens:
         raise NotAuthenticated(self._message_of(refusal)) from refusal
 
     def _decode_with(self, key: t.Any, token: str) -> Record:
+        import jwt
+
         payload: Record = jwt.decode(
             token,
             key,
@@ -180,14 +185,13 @@ class Tokens:
         return payload
 
     def _message_of(self, error: Exception) -> str:
+        import jwt
+
         if isinstance(error, jwt.MissingRequiredClaimError):
             return f"jwt has no {error.claim}"
 
-        for kind, message in REFUSALS.items():
-            if isinstance(error, kind):
-                return message.format(audience=self.audience, issuer=self.issuer)
-
-        return "invalid token"
+        message = REFUSALS.get(type(error).__name__, "invalid token")
+        return message.format(audience=self.audience, issuer=self.issuer)
 
 
 class VerifiedTokens:

@@ -1,0 +1,74 @@
+"""Packages of features are imported by the first call that needs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from .test_gunicorn import environment
+from .test_gunicorn import ROOT
+
+OF_FEATURES = {
+    *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),
+    *("gevent", "psycopg", "pymysql"),
+}
+"""What no application needs before the first login, or for another database."""
+
+OF_REALTIME = {"engineio", "flask_socketio", "redis", "requests", "socketio", "wsproto"}
+OF_LIMITS = {"flask_limiter", "limits"}
+
+APPLICATION = """
+from flask import Flask
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+from flask_records import hash_password
+from tests.models import User
+from sqlalchemy import create_engine
+from sqlalchemy.orm import sessionmaker
+
+sessions = sessionmaker(create_engine("sqlite://"))
+records = FlaskRecords()
+records.add("authentication", AuthenticationService())
+users = records.add(
+    "users",
+    SQLAlchemyService(User, hidden=["password"], session=sessions),
+)
+users.before("create", "update", "patch")(hash_password("password"))
+app = Flask("app")
+app.config["SECRET_KEY"] = "5e" * 32
+records.init_app(app)
+"""
+
+EXAMPLE = "import wsgi"
+
+
+def imported_by(source, folder):
+    """The names of the packages that a new interpreter has imported after a source."""
+    report = "import json, sys; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{source}\n{report}"],
+        cwd=ROOT,
+        env=environment(f"sqlite:///{folder}/imports.db", folder),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize(
+    ("source", "features"),
+    [
+        ("import flask_records", OF_FEATURES | OF_REALTIME | OF_LIMITS),
+        (APPLICATION, OF_FEATURES | OF_REALTIME | OF_LIMITS),
+        # Socket.IO imports what clients of it need, and they import cryptography.
+        (EXAMPLE, OF_FEATURES - {"cryptography"}),
+    ],
+)
+def test_start_imports_no_package_of_a_feature(tmp_path, source, features):
+    packages = imported_by(source, tmp_path)
+
+    assert "flask_records" in packages
+    assert packages & features == set()
