@@ -9,6 +9,8 @@ import socket
 import pytest
 from flask import Flask
 from flask import request
+from flask import Response
+from werkzeug.test import EnvironBuilder
 
 from flask_records import BadRequest
 from flask_records import FlaskRecords
@@ -294,6 +296,60 @@ def test_other_views_of_the_app_keep_no_limit(client):
     response = client.post("/upload", data=b"x" * (3 * MEBIBYTE))
 
     assert response.text == str(3 * MEBIBYTE)
+
+
+FRAMED = {"wsgi.input_terminated": True, "SERVER_PROTOCOL": "HTTP/2"}
+"""What a server says of a request over HTTP/2, which may tell no length."""
+
+
+def send_without_length(client, body, content_type, environ):
+    """The answer to a request that has no ``Content-Length``."""
+    builder = EnvironBuilder(
+        "/echo", method="POST", input_stream=io.BytesIO(body), content_type=content_type
+    )
+    sent = {**builder.get_environ(), **environ}
+    del sent["CONTENT_LENGTH"]
+    return Response.from_app(client.application, sent)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "answer"),
+    [
+        (b'{"a":1}', "application/json", (201, {"a": 1})),
+        (b"a=1", "application/x-www-form-urlencoded", (201, {"a": "1"})),
+        (b"", "application/json", (400, bad_request("No data provided"))),
+        (
+            b"",
+            "application/x-www-form-urlencoded",
+            (400, bad_request("No data provided")),
+        ),
+    ],
+)
+def test_body_over_http_2_needs_no_length(client, body, content_type, answer):
+    response = send_without_length(client, body, content_type, FRAMED)
+
+    assert (response.status_code, response.json) == answer
+
+
+@pytest.mark.parametrize(
+    ("environ", "content_type", "status"),
+    [
+        (CHUNKED, "application/x-www-form-urlencoded", 411),
+        (FRAMED, "application/x-www-form-urlencoded", 411),
+        (CHUNKED, "application/json", 201),
+        (FRAMED, "application/json", 201),
+    ],
+)
+def test_form_of_unknown_length_is_refused_where_it_may_be_cut_off(
+    client, environ, content_type, status
+):
+    """Granian ends the body where the connection breaks. JSON shows that itself."""
+    body = b"1".join(BODIES[content_type])
+    environ = {"SERVER_SOFTWARE": "Granian", **environ}
+
+    response = send_without_length(client, body, content_type, environ)
+
+    assert response.status_code == status
 
 
 def test_chunked_body_over_a_real_socket(app):

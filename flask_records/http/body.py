@@ -14,8 +14,10 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from ..errors import BadRequest
 from ..errors import ForeignError
+from ..errors import LengthRequired
 from ..errors import not_an_object
 from ..query.field import shown
+from .formatter import JSON
 from .qs import PARAMETER_LIMIT
 from .qs import parse
 
@@ -26,6 +28,9 @@ if t.TYPE_CHECKING:
 
 MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The maximum size of a body in bytes, if the application sets no limit."""
+
+CUTS_BODIES_OFF: t.Final = frozenset({"Granian"})
+"""The servers that end a body of unknown length where a connection breaks."""
 
 NO_DATA: t.Final = "No data provided"
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -92,13 +97,17 @@ def read_body(
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
+    :raises LengthRequired: The body might be cut off without notice.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     parser = parsers.get(request.mimetype)
     length = request.content_length
 
-    if parser is None or not (length or "Transfer-Encoding" in request.headers):
+    if parser is None or not (length or _may_have_body(request)):
         raise BadRequest(NO_DATA)
+
+    if length is None:
+        _check_end(request)
 
     _check_encoding(request)
     limit = request.max_content_length or MAX_CONTENT_LENGTH
@@ -106,8 +115,13 @@ def read_body(
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
 
-    if len(_content(request, length or 0)) > limit:
+    content = _content(request, length or 0)
+
+    if len(content) > limit:
         raise RequestEntityTooLarge
+
+    if not (content or length or _is_chunked(request) or request.form):
+        raise BadRequest(NO_DATA)
 
     _check_charset(request)
     data = parser(request)
@@ -116,6 +130,32 @@ def read_body(
         raise not_an_object(method)
 
     return data
+
+
+def _may_have_body(request: Request) -> bool:
+    """Return whether there may be a body of unknown length."""
+    protocol = request.environ.get("SERVER_PROTOCOL", "")
+    # HTTP/2 has no header for it.
+    is_framed = request.content_length is None and protocol.startswith("HTTP/2")
+    return is_framed or _is_chunked(request)
+
+
+def _is_chunked(request: Request) -> bool:
+    return "Transfer-Encoding" in request.headers
+
+
+def _check_end(request: Request) -> None:
+    """Refuse a body that may be cut off without notice.
+
+    JSON shows its end. Anything else needs a length where the server ends the body
+    when the connection breaks.
+
+    :raises LengthRequired: The client did not announce a length.
+    """
+    server = request.environ.get("SERVER_SOFTWARE")
+
+    if server in CUTS_BODIES_OFF and request.mimetype != JSON:
+        raise LengthRequired("A body of this type needs a Content-Length.")
 
 
 def _content(request: Request, length: int) -> bytes:
