@@ -223,6 +223,13 @@ def test_body_that_is_too_large_does_not_hold_a_thread(records, tmp_path):
         assert request(site, "POST", path, "4" * 101)[0] == 400
 
 
+SOCKET = {"werkzeug.socket": object()}
+"""The part of a request that tells that a server has WebSockets."""
+
+GRANIAN = {"SERVER_SOFTWARE": "Granian", "wsgi.multithread": True}
+"""The part of a request that granian sends, whatever it was started with."""
+
+
 def answer_to(site, environ, path=POLL, headers=None):
     """The status and the text of the answer of a server that is a certain one."""
     served = {"wsgi.multithread": True, **environ}
@@ -233,9 +240,9 @@ def answer_to(site, environ, path=POLL, headers=None):
 @pytest.mark.parametrize(
     ("settings", "environ"),
     [
-        ({}, {"wsgi.multiprocess": True}),
-        ({"message_queue": "redis://127.0.0.1:1"}, {}),
-        ({"transports": ["websocket"]}, {}),
+        ({}, {**SOCKET, "wsgi.multiprocess": True}),
+        ({"message_queue": "redis://127.0.0.1:1"}, SOCKET),
+        ({"transports": ["websocket"]}, SOCKET),
     ],
 )
 def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings, environ):
@@ -249,7 +256,7 @@ def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings, e
 def test_refused_polling_is_logged_once(records, tmp_path, caplog):
     with live(records, tmp_path) as site:
         for _ in range(3):
-            answer_to(site, {"wsgi.multiprocess": True})
+            answer_to(site, {**SOCKET, "wsgi.multiprocess": True})
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "['polling', 'websocket']" in caplog.text
@@ -258,9 +265,12 @@ def test_refused_polling_is_logged_once(records, tmp_path, caplog):
 @pytest.mark.parametrize(
     ("settings", "environ"),
     [
-        ({}, {}),
-        ({"transports": ["polling", "websocket"]}, {"wsgi.multiprocess": True}),
-        ({"transports": ("polling",)}, {}),
+        ({}, SOCKET),
+        (
+            {"transports": ["polling", "websocket"]},
+            {**SOCKET, "wsgi.multiprocess": True},
+        ),
+        ({"transports": ("polling",)}, SOCKET),
     ],
 )
 def test_polling_works_where_it_can(records, tmp_path, settings, environ):
@@ -270,6 +280,60 @@ def test_polling_works_where_it_can(records, tmp_path, settings, environ):
     upgrades = [] if settings.get("transports") == ("polling",) else ["websocket"]
     assert status == 200
     assert json.loads(text[1:])["upgrades"] == upgrades
+
+
+@pytest.mark.parametrize(
+    "environ", [{"wsgi.multiprocess": True}, {**GRANIAN, "wsgi.multiprocess": False}]
+)
+def test_server_without_websockets_and_several_workers_says_so(
+    records, tmp_path, monkeypatch, environ
+):
+    monkeypatch.setenv("GRANIAN_WORKERS", "2")
+
+    with live(records, tmp_path) as site:
+        status, text = answer_to(site, environ)
+
+    assert status == 400
+    assert "polling needs a single worker" in text
+
+
+@pytest.mark.parametrize("environ", [{}, GRANIAN])
+def test_server_without_websockets_offers_none(records, tmp_path, environ):
+    with live(records, tmp_path) as site:
+        status, text = answer_to(site, environ)
+
+    assert status == 200
+    assert json.loads(text[1:])["upgrades"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "status"),
+    [
+        ([], {}, 200),
+        (["--workers", "1"], {}, 200),
+        (["--workers=2"], {}, 400),
+        (["--workers", "2"], {"GRANIAN_WORKERS": "1"}, 400),
+        (["--workers", "1"], {"GRANIAN_WORKERS": "2"}, 200),
+        ([], {"GRANIAN_WORKERS": "2"}, 400),
+        (["--blocking-threads", "1"], {}, 400),
+        (["--blocking-threads=2"], {}, 200),
+        ([], {"GRANIAN_BLOCKING_THREADS": "1"}, 400),
+        (["--backpressure", "3"], {}, 400),
+        (["--backpressure", "4"], {}, 200),
+        (["--backpressure", "1", "--blocking-threads", "2"], {}, 200),
+    ],
+)
+def test_granian_holds_connections_if_its_options_let_it(
+    records, tmp_path, monkeypatch, arguments, environ, status
+):
+    command = ["granian", "--interface", "wsgi", *arguments, "wsgi:app"]
+    monkeypatch.setattr("sys.argv", command)
+
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    with live(records, tmp_path) as site:
+        assert answer_to(site, GRANIAN)[0] == status
 
 
 def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path):

@@ -12,6 +12,8 @@ from engineio import packet
 from ..authentication.limits import network_of
 from .gate import Gate
 from .gate import Place
+from .hosting import has_one_thread
+from .hosting import has_other_workers
 from .hosting import socket_of
 from .session import Session
 from .watcher import Watcher
@@ -102,15 +104,21 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
     def _refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
         """Return the reason to refuse a transport, or ``None`` to accept it."""
-        if not environ.get("wsgi.multithread") and self.async_mode == "threading":
+        if has_one_thread(environ) and self.async_mode == "threading":
             return "This server answers one request at a time. It holds no connections."
 
-        allowed = self._settings.transports
+        allowed, has_websockets = self._settings.transports, socket_of(environ)
 
         if transport == "websocket":
-            if socket_of(environ) is None:
+            if has_websockets is None:
                 return "This server has no WebSockets for WSGI applications."
-        elif allowed is None and self._has_other_workers(environ):
+        elif allowed is None and self._has_others(environ):
+            if has_websockets is None:
+                return (
+                    "This server holds no connections: polling needs a single worker,"
+                    " and there are no WebSockets for WSGI applications."
+                )
+
             self._warn_about_polling()
             return "Polling is not available. Connect with transports: ['websocket']."
 
@@ -119,8 +127,8 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
         return None
 
-    def _has_other_workers(self, environ: WSGIEnvironment) -> bool:
-        return bool(environ.get("wsgi.multiprocess") or self._settings.message_queue)
+    def _has_others(self, environ: WSGIEnvironment) -> bool:
+        return has_other_workers(environ) or bool(self._settings.message_queue)
 
     def _warn_about_polling(self) -> None:
         if not self._has_warned:
@@ -146,7 +154,9 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
         session = Session(self, self.generate_id(), place)
         self.sockets[session.sid] = session
-        session.send(packet.Packet(packet.OPEN, self._welcome(session, transport)))
+        session.send(
+            packet.Packet(packet.OPEN, self._welcome(session, transport, environ))
+        )
         self._trigger_event("connect", session.sid, environ, run_async=False)
         self._watcher.start(self.start_background_task, self.sleep)
 
@@ -160,10 +170,13 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         session.connected = True
         return self._ok(session.poll(), jsonp_index=jsonp_index)  # type: ignore[no-any-return]  # it has no hints
 
-    def _welcome(self, session: Session, transport: str) -> dict[str, t.Any]:
+    def _welcome(
+        self, session: Session, transport: str, environ: WSGIEnvironment
+    ) -> dict[str, t.Any]:
+        upgrades = self._upgrades(session.sid, transport)
         return {
             "sid": session.sid,
-            "upgrades": self._upgrades(session.sid, transport),
+            "upgrades": upgrades if socket_of(environ) is not None else [],
             "pingTimeout": int(self.ping_timeout * 1000),
             "pingInterval": int(self.ping_interval * 1000),
             "maxPayload": self.max_http_buffer_size,

@@ -16,6 +16,9 @@ logger = logging.getLogger(__package__)
 SOCKETS: t.Final = ("gunicorn.socket", "werkzeug.socket", "gunicorn.sock")
 """The keys of a request under which servers keep its socket."""
 
+GRANIAN: t.Final = "Granian"
+"""The name by which granian introduces itself to applications."""
+
 WITHOUT_WEBSOCKETS: t.Final = {
     "granian.wsgi": "granian",
     "uvicorn.middleware.wsgi": "uvicorn",
@@ -42,6 +45,50 @@ def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
     return None
 
 
+def has_one_thread(environ: WSGIEnvironment) -> bool:
+    """Return whether the server answers one request at a time.
+
+    :param environ: The request.
+    """
+    if environ.get("SERVER_SOFTWARE") == GRANIAN:
+        return _granian_threads() == 1
+
+    return not environ.get("wsgi.multithread")
+
+
+def has_other_workers(environ: WSGIEnvironment) -> bool:
+    """Return whether requests of one client may reach several processes.
+
+    :param environ: The request.
+    """
+    if environ.get("SERVER_SOFTWARE") == GRANIAN:
+        return (_granian_option("workers") or 1) > 1
+
+    return bool(environ.get("wsgi.multiprocess"))
+
+
+def _granian_threads() -> int | None:
+    """Return how many threads granian was told to start, if it was."""
+    pressure = _granian_option("backpressure")
+    half = None if pressure is None else max(1, pressure // 2)
+    return _granian_option("blocking-threads") or half
+
+
+def _granian_option(name: str) -> int | None:
+    """Return a number that granian was started with. It tells applications of neither
+    its workers nor its threads.
+    """
+    words = " ".join(sys.argv).replace("=", " ").split()
+    option = f"--{name}"
+
+    if option in words[:-1]:
+        value = words[words.index(option) + 1]
+    else:
+        value = os.environ.get(f"GRANIAN_{name.replace('-', '_').upper()}", "")
+
+    return int(value) if value.isdecimal() else None
+
+
 def warn_about_server() -> None:
     """Warn if the server that loads the application cannot hold connections."""
     if os.environ.get("SERVER_SOFTWARE", "").startswith("gunicorn/"):
@@ -57,6 +104,8 @@ def warn_about_server() -> None:
         if module in sys.modules:
             logger.warning(
                 "Clients cannot open WebSockets: %s has none for WSGI applications."
-                " Start gunicorn with '-k gthread --threads 100' or '-k gevent'.",
+                " They poll, which needs a single worker and a thread for each client."
+                " For WebSockets, start gunicorn with '-k gthread --threads 100' or"
+                " '-k gevent'.",
                 name,
             )
