@@ -1,8 +1,10 @@
 const find = selector => document.querySelector(selector)
 const { root } = document.currentScript.dataset
 const client = feathers()
-// With several workers, polling requests would reach different ones.
-client.configure(feathers.socketio(io({ path: `${root}/socket.io`, transports: ['websocket'] })))
+// With several workers, polling requests would reach different ones. A server without
+// WebSockets has one worker, and the page polls.
+const transports = ['websocket', 'polling']
+client.configure(feathers.socketio(io({ path: `${root}/socket.io`, transports, tryAllTransports: true })))
 client.configure(feathers.authentication({ storage: window.localStorage }))
 
 // Messages are inserted as text, never as HTML.

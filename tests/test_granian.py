@@ -1,0 +1,480 @@
+"""The example application behind granian, as the README starts it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent import futures
+from contextlib import closing
+from contextlib import contextmanager
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from .conftest import current_test
+from .conftest import LEAKS
+from .test_gunicorn import call
+from .test_gunicorn import Client
+from .test_gunicorn import CLIENTS
+from .test_gunicorn import connected
+from .test_gunicorn import environment
+from .test_gunicorn import GONE
+from .test_gunicorn import logged_in
+from .test_gunicorn import PASSWORD
+from .test_gunicorn import ROOT
+
+SECONDS = 10
+"""How long clients call while a worker is killed."""
+
+README = ROOT.joinpath("README.md").read_text()
+COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
+"""The line of the README."""
+
+POLL = "/socket.io/?EIO=4&transport=polling"
+MANY_THREADS = "Configuration allows spawning up to"
+"""What granian says of each number of threads that is large enough to poll."""
+
+
+class Log:
+    """The lines that a process writes, read by a thread of its own."""
+
+    def __init__(self, stream):
+        self.lines = []
+        self._stream = stream
+        self._has_news = threading.Condition()
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    @property
+    def text(self):
+        return "".join(self.lines)
+
+    def wait_for(self, text, count=1):
+        """Wait until a text is there as often as that, or the process has ended."""
+        with self._has_news:
+            self._has_news.wait_for(
+                lambda: self.text.count(text) >= count or self._stream.closed, 30
+            )
+
+        assert self.text.count(text) >= count, self.text
+
+    def end(self):
+        self._thread.join()
+
+    def _read(self):
+        with self._stream:
+            for line in self._stream:
+                with self._has_news:
+                    self.lines.append(line)
+                    self._has_news.notify_all()
+
+        with self._has_news:
+            self._has_news.notify_all()
+
+
+@dataclass
+class Granian:
+    """A running server."""
+
+    process: subprocess.Popen
+    host: str
+    log: Log
+
+    @property
+    def workers(self):
+        """The ids of the worker processes there have been, the oldest first."""
+        return re.findall(r"Spawning worker-\d+ with PID: (\d+)", self.log.text)
+
+    @property
+    def complaints(self):
+        return [
+            line
+            for line in self.log.lines
+            if re.search("Traceback|ERROR|WARN", line) and MANY_THREADS not in line
+        ]
+
+
+@contextmanager
+def granian(folder, *options, workers=1):
+    """A granian that serves the example application from a new database, as soon as
+    its workers have started, and is stopped after the block.
+    """
+    port = free_port()
+    url = f"sqlite:///{folder}/example.db"
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "granian", *shlex.split(COMMAND)[1:]]
+        + ["--workers", str(workers), *options],
+        cwd=ROOT,
+        env={**environment(url, folder), "GRANIAN_PORT": str(port)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    log = Log(process.stdout)
+
+    try:
+        log.wait_for("Started worker-", workers)
+        wait_until_open(f"127.0.0.1:{port}")
+        yield Granian(process, f"127.0.0.1:{port}", log)
+        process.terminate()
+        process.wait(15)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+        process.wait()
+        log.end()
+        LEAKS.look_at(log.text, f"{current_test()}: the log of granian")
+
+    assert process.returncode == 0, log.text
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+def wait_until_open(host):
+    """Connect until a worker accepts it, which is a little after it has started."""
+    deadline = time.monotonic() + 10
+
+    while True:
+        try:
+            return connected(host).close()
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with granian(tmp_path_factory.mktemp("granian")) as server:
+        yield server
+
+    assert server.complaints == []
+
+
+@pytest.fixture
+def connection(server):
+    with closing(connected(server.host)) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def ann(server):
+    """The token of a user."""
+    with closing(connected(server.host)) as connection:
+        return logged_in(connection, "ann")
+
+
+def test_line_of_the_readme_serves_the_six_methods(connection, ann):
+    def status_and(name, *request):
+        status, body = call(connection, *request, token=ann)
+        return status, body[name]
+
+    status, message = call(connection, "POST", "/messages", {"text": "one"}, ann)
+    path = f"/messages/{message['id']}"
+
+    assert status == 201
+    assert status_and("text", "GET", path) == (200, "one")
+    assert status_and("total", "GET", "/messages?text=one") == (200, 1)
+    assert status_and("text", "PUT", path, {"text": "two"}) == (200, "two")
+    assert status_and("text", "PATCH", path, {"text": "three"}) == (200, "three")
+    assert status_and("text", "DELETE", path) == (200, "three")
+    assert status_and("name", "GET", path) == (404, "NotFound")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "data", "status", "name"),
+    [
+        ("GET", "/messages?nothing=1", None, 400, "BadRequest"),
+        ("POST", "/users", {"email": "x"}, 400, "BadRequest"),
+        ("GET", "/rooms", None, 401, "NotAuthenticated"),
+        ("GET", "/%C3%A9%00", None, 404, "NotFound"),
+        ("POST", "/users/1", {}, 405, "MethodNotAllowed"),
+    ],
+)
+def test_errors_are_those_of_services(connection, verb, path, data, status, name, ann):
+    token = None if status == 401 else ann
+    answers = [call(connection, verb, path, data, token) for _ in range(2)]
+
+    assert [(status, body["name"]) for status, body in answers] == [(status, name)] * 2
+
+
+HEAD = "POST /users HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+JSON = f"{HEAD}Content-Type: application/json\r\n"
+FORM = f"{HEAD}Content-Type: application/x-www-form-urlencoded\r\n"
+CHUNKED = "Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status", "text"),
+    [
+        (f"{JSON}{CHUNKED}2\r\n{{}}\r\n0\r\n\r\n", 400, "'email' is required"),
+        (f"{JSON}{CHUNKED}0\r\n\r\n", 400, "not valid JSON"),
+        (f"{JSON}Content-Length: 2\r\n\r\n{{}}", 400, "'email' is required"),
+        (f"{FORM}Content-Length: 3\r\n\r\na=1", 400, "'email' is required"),
+        (f"{JSON}Content-Length: 0\r\n\r\n", 400, "No data provided"),
+        (f"{HEAD}\r\n", 400, "No data provided"),
+        (f"{JSON}{CHUNKED}100001\r\n{' ' * 0x100001}\r\n0\r\n\r\n", 413, "limit"),
+        (f"{JSON}Content-Length: {2**21}\r\n\r\n", 413, "limit"),
+        (f"{JSON}Content-Length: x\r\n\r\n{{}}", 400, ""),
+        (HEAD.replace("POST", "HEAD") + "\r\n", 401, ""),
+        ("GET /nothing HTTP/1.0\r\n\r\n", 404, "Page not found"),
+    ],
+)
+def test_request_is_answered_as_by_other_servers(server, request_text, status, text):
+    answer = raw_answer(server.host, request_text)
+
+    assert answer[0] == status
+    assert text in answer[1]
+    assert bool(text) == bool(answer[1])
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status", "text"),
+    [
+        (f"{JSON}Content-Length: 20\r\n\r\n{{}}", 400, "could not be read"),
+        (f"{JSON}{CHUNKED}20\r\n{{", 400, "not valid JSON"),
+        (f"{JSON}{CHUNKED}zz\r\n{{}}", 400, "not valid JSON"),
+        (f"{FORM}{CHUNKED}20\r\nemail=a%40b.de", 411, "needs a Content-Length"),
+    ],
+)
+def test_body_that_breaks_off_is_refused(server, request_text, status, text):
+    answer = raw_answer(server.host, request_text, is_end=True)
+
+    assert answer[0] == status
+    assert text in answer[1]
+
+
+def raw_answer(host, text, *, is_end=False):
+    """The status and the text of the answer to a request.
+
+    :param is_end: Whether the client goes away in the middle of its body.
+    """
+    name, _, port = host.partition(":")
+
+    with socket.create_connection((name, int(port)), timeout=10) as client:
+        client.sendall(text.encode())
+
+        if is_end:
+            client.shutdown(socket.SHUT_WR)
+
+        with http.client.HTTPResponse(client, method=text.split()[0]) as response:
+            response.begin()
+            return response.status, response.read().decode()
+
+
+def test_client_that_expects_to_go_on_is_told(server):
+    name, _, port = server.host.partition(":")
+
+    with socket.create_connection((name, int(port)), timeout=10) as client:
+        head = f"{JSON}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        client.sendall(head.encode())
+        first = client.recv(1000)
+        client.sendall(b"{}")
+        second = client.recv(1000)
+
+    assert first == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert second.startswith(b"HTTP/1.1 400 ")
+
+
+class Poller:
+    """A client of Socket.IO that polls."""
+
+    def __init__(self, host, token):
+        self._http = connected(host)
+        self._path = POLL
+        welcome = json.loads(self.packets()[0][1:])
+        self._path = f"{POLL}&sid={welcome['sid']}"
+        self.upgrades = welcome["upgrades"]
+        self.post(f"40{json.dumps({'token': token})}")
+        assert self.packets()[0].startswith("40")
+
+    def post(self, packet):
+        with closing(connected(self._http.host + f":{self._http.port}")) as http:
+            http.request("POST", self._path, packet)
+            assert http.getresponse().read() == b"OK"
+
+    def packets(self):
+        """The packets that come next."""
+        self._http.request("GET", self._path)
+        response = self._http.getresponse()
+        text = response.read().decode()
+        assert response.status == 200, text
+        return text.split("\x1e")
+
+    def call(self, *message):
+        """The answer to a call, and the events before it."""
+        self.post(f"421{json.dumps(message)}")
+        packets = []
+
+        while not packets or not packets[-1].startswith("431"):
+            packets += self.packets()
+
+        *events, answer = packets
+        return json.loads(answer[3:]), [json.loads(event[2:]) for event in events]
+
+    def close(self):
+        self.post("1")
+        self._http.close()
+
+
+def test_client_that_polls_calls_and_gets_events(server, connection, ann):
+    with closing(Poller(server.host, ann)) as poller:
+        login = {
+            "strategy": "local",
+            "email": "ann@example.com",
+            "password": PASSWORD,
+        }
+        (error, result), _ = poller.call("create", "authentication", login)
+
+        with futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(poller.packets)
+            call(connection, "POST", "/messages", {"text": "hello"}, ann)
+            packets = waiting.result()
+
+        answer, _ = poller.call(
+            "find", "messages", {"text": "hello", "$select": ["text"]}
+        )
+
+    name, message = json.loads(packets[0][2:])
+    assert (error, poller.upgrades) == (None, [])
+    assert (name, message["text"]) == ("messages created", "hello")
+    assert [record["text"] for record in answer[1]["data"]] == ["hello"]
+
+
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+def test_websocket_is_refused_in_words(server, connection):
+    path = POLL.replace("polling", "websocket")
+    connection.request("GET", path, headers=UPGRADE)
+    response = connection.getresponse()
+
+    assert response.status == 400
+    assert b"This server has no WebSockets for WSGI applications." in response.read()
+    assert "granian has none for WSGI applications" in server.log.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workers", "options", "words"),
+    [
+        (2, [], b"polling needs a single worker"),
+        (1, ["--blocking-threads", "1"], b"one request at a time"),
+    ],
+)
+def test_server_that_holds_no_connections_says_so(tmp_path, workers, options, words):
+    with granian(tmp_path, *options, workers=workers) as server:
+        with closing(connected(server.host)) as connection:
+            connection.request("GET", POLL)
+            response = connection.getresponse()
+            answer = response.read()
+
+    assert response.status == 400
+    assert words in answer
+
+
+@pytest.mark.slow
+def test_client_that_polls_does_not_hold_up_the_end(tmp_path):
+    with granian(tmp_path) as server:
+        with closing(connected(server.host)) as connection:
+            poller = Poller(server.host, logged_in(connection))
+
+        with futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(poller.packets)
+            server.process.terminate()
+            server.process.wait(15)
+
+            with pytest.raises((http.client.HTTPException, OSError)):
+                waiting.result()
+
+
+@dataclass
+class Run:
+    """What clients saw while a worker was killed, and what was stored in the end."""
+
+    clients: list[Client]
+    killed_at: float
+    server: Granian
+    stored: dict[int, str]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("load")
+    options = ["--blocking-threads", "4", "--respawn-failed-workers"]
+
+    with (
+        granian(folder, *options, "--respawn-interval", "1", workers=2) as server,
+        futures.ThreadPoolExecutor(CLIENTS) as pool,
+    ):
+        clients = [Client(server.host, number) for number in range(CLIENTS)]
+        list(pool.map(Client.log_in, clients))
+        deadline = time.monotonic() + SECONDS
+        running = [pool.submit(client.run, deadline) for client in clients]
+        futures.wait(running, SECONDS / 2, futures.FIRST_EXCEPTION)
+        killed_at = time.monotonic()
+        os.kill(int(server.workers[0]), signal.SIGKILL)
+
+        for each in running:
+            each.result()
+
+        server.log.wait_for("Started worker-", 3)
+
+    engine = sa.create_engine(f"sqlite:///{folder}/example.db")
+
+    with engine.connect() as connection:
+        rows = connection.execute(sa.text("SELECT id, text FROM message"))
+        stored = {row.id: row.text for row in rows}
+
+    engine.dispose()
+    return Run(clients, killed_at, server, stored)
+
+
+@pytest.mark.slow
+def test_every_request_is_answered_right(run):
+    assert [client.refused for client in run.clients] == [[]] * CLIENTS
+
+
+@pytest.mark.slow
+def test_requests_break_only_when_a_worker_is_killed(run):
+    """Those that the kernel had queued for it break, too."""
+    broken = [when for client in run.clients for when, _ in client.unanswered]
+
+    assert all(run.killed_at < when < run.killed_at + 2 for when in broken)
+
+
+@pytest.mark.slow
+def test_every_acknowledged_write_is_stored(run):
+    known = [item for client in run.clients for item in client.known.items()]
+
+    assert len(known) > 100
+    assert len(dict(known)) == len(known)
+    assert {id: run.stored.get(id, GONE) for id, _ in known} == dict(known)
+
+
+@pytest.mark.slow
+def test_log_has_no_complaint_but_of_the_killed_worker(run):
+    others = [line for line in run.server.complaints if "worker-1" not in line]
+
+    assert others == []
