@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { chromium } from 'playwright-core'
-import { start, startProvider } from './server.js'
+import { granian, start, startProvider } from './server.js'
 
 const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium'
 const ARGUMENTS = [
@@ -57,8 +57,8 @@ beforeEach(async () => {
 
 afterEach(() => context.close())
 
-async function register (name) {
-  await page.goto(server.base)
+async function register (name, base = server.base) {
+  await page.goto(base)
   await page.getByPlaceholder('Email').fill(`${name}@example.com`)
   await page.getByPlaceholder('Password').fill('a long password')
   await page.getByRole('button', { name: 'Register' }).click()
@@ -88,6 +88,18 @@ test('the page uses a WebSocket, and tells nobody else of its visitor', async ()
   assert.equal(await image.evaluate(element => element.decode().then(() => element.naturalWidth > 0)), true)
   assert.match(await image.getAttribute('src'), /^\/static\//)
   assert.deepEqual([sockets, elsewhere, problems], [['/socket.io/'], [], []])
+})
+
+test('the page polls where the server has no WebSockets', async () => {
+  const polling = await start({}, granian)
+  await register('gus', polling.base)
+
+  await page.getByPlaceholder('Write something').fill('Hello')
+  await page.getByRole('button', { name: 'Send' }).click()
+
+  await page.locator('#messages li').first().waitFor()
+  await polling.stop()
+  assert.deepEqual(problems, [])
 })
 
 test('a script that gets into the page does not run', async () => {

@@ -19,12 +19,17 @@ export async function freePort () {
   return port
 }
 
-export async function start (settings = {}) {
+export const gunicorn = port =>
+  ['gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`]
+export const granian = port =>
+  ['granian', '--interface', 'wsgi', '--port', port, '--workers-kill-timeout', '1s', 'wsgi:app']
+
+export async function start (settings = {}, command = gunicorn) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
   const port = await freePort()
   const server = spawn(
     process.env.PYTHON || 'python3',
-    ['-m', 'gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`],
+    ['-m', ...command(port)],
     {
       cwd: ROOT,
       env: {
