@@ -35,7 +35,7 @@ RECORDS_LIMITS = {
 GRAVATAR = False
 
 # Carries events between workers and machines, for example redis://127.0.0.1:6379.
-# A connection takes one of gunicorn's threads, and requests need some too.
+# A connection takes one of the server's threads, and requests need some too.
 RECORDS_REALTIME = {
     "message_queue": environ.get("REDIS_URL"),
     "max_connections": int(environ.get("MAX_CONNECTIONS", 80)),
