@@ -1,25 +1,34 @@
+"""The SQL that a query becomes."""
+
 from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import sessionmaker
 
 from flask_records import BadRequest
 from flask_records import Operator
-from flask_records.query import Fields
-from flask_records.query import Query
-from flask_records.query import Translator
-from flask_records.query.operators import operators_of
-from flask_records.query.operators import syntax_of
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
 
 from .models import Everything
 from .models import Message
+from .sql import count_of
+from .sql import order_of
+from .sql import select_of
+from .sql import where_of
 
-WHITELIST = ["$and", "$nor", "$not", "$between", "$like"]
 NEAR = Operator(lambda column, value: sa.func.abs(column - value) < 5)
+OPTIONS = {
+    "hidden": ["password"],
+    "whitelist": ["$and", "$nor", "$not", "$between", "$like"],
+    "operators": {"$near": NEAR},
+}
+"""The options of a service of people."""
 
 
 class Base(DeclarativeBase):
@@ -43,24 +52,6 @@ class Seat(Base):
     code: Mapped[str]
 
 
-def translate(query, method, *args, fields=None, **options):
-    """Call a method of a translator of people with a query."""
-    operators = operators_of(WHITELIST, {"$near": NEAR})
-    fields = fields or Fields(Person, hidden=["password"])
-    parsed = Query.parse(query, syntax_of(WHITELIST, operators))
-    return getattr(Translator(fields, operators), method)(parsed, *args, **options)
-
-
-def sql(*clauses):
-    """The SQL of clauses, with the values in it."""
-    options = {"literal_binds": True}
-    compiled = [
-        clause.compile(dialect=postgresql.dialect(), compile_kwargs=options)
-        for clause in clauses
-    ]
-    return ", ".join(" ".join(str(each).split()) for each in compiled)
-
-
 @pytest.mark.parametrize(
     ("query", "where"),
     [
@@ -68,8 +59,8 @@ def sql(*clauses):
         ({"age": "5"}, "person.age = 5"),
         ({"age": ["5", "6"]}, "person.age IN (5, 6)"),
         ({"age": None}, "person.age IS NULL"),
-        ({"age": "5", "name": "Ann"}, "person.age = 5, person.name = 'Ann'"),
-        ({"age": {"$gt": "5", "$lte": "9"}}, "person.age > 5, person.age <= 9"),
+        ({"age": "5", "name": "Ann"}, "person.age = 5 AND person.name = 'Ann'"),
+        ({"age": {"$gt": "5", "$lte": "9"}}, "person.age > 5 AND person.age <= 9"),
         ({"age": {"$near": "5"}}, "abs(person.age - 5) < 5"),
         ({"name": "'; DROP TABLE person"}, "person.name = '''; DROP TABLE person'"),
         (
@@ -83,7 +74,7 @@ def sql(*clauses):
         ),
         (
             {"age": "5", "$or": [{"id": "1"}, {"id": "2"}]},
-            "person.age = 5, person.id = 1 OR person.id = 2",
+            "person.age = 5 AND (person.id = 1 OR person.id = 2)",
         ),
         ({"$or": [{"$or": [{"age": "5"}]}]}, "person.age = 5"),
         ({"$or": []}, "false"),
@@ -106,18 +97,18 @@ def sql(*clauses):
         ),
         (
             {"age": {"$gt": "1", "$not": ["5", "6"]}},
-            "person.age > 1, NOT coalesce(person.age IN (5, 6), false)",
+            "person.age > 1 AND NOT coalesce(person.age IN (5, 6), false)",
         ),
     ],
 )
 def test_where(query, where):
-    assert sql(*translate(query, "where")) == where
+    assert where_of(Person, query, **OPTIONS) == where
 
 
 def test_hybrid_property_is_compared():
-    where = translate({"is_long": "true"}, "where", fields=Fields(Message))
+    where = where_of(Message, {"is_long": "true"})
 
-    assert sql(*where) == "(length(message.text) > 20) = true"
+    assert where == "(length(message.text) > 20) = true"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +127,7 @@ def test_hybrid_property_is_compared():
 )
 def test_hidden_field_can_not_be_compared(query):
     with pytest.raises(BadRequest, match="^'password' is not a field.$"):
-        translate(query, "where")
+        where_of(Person, query, **OPTIONS)
 
 
 @pytest.mark.parametrize("operator", ["$lt", "$lte", "$gt", "$gte", "$between"])
@@ -144,7 +135,7 @@ def test_field_without_order_can_not_be_compared(operator):
     query = {"document": {operator: ["1", "2"]}}
 
     with pytest.raises(BadRequest, match="^'document' has no order.$"):
-        translate(query, "where", fields=Fields(Everything))
+        where_of(Everything, query, whitelist=["$between"])
 
 
 @pytest.mark.parametrize(
@@ -160,15 +151,13 @@ def test_field_without_order_can_not_be_compared(operator):
     ],
 )
 def test_order_ends_with_the_primary_key(sort, order):
-    assert sql(*translate({"$sort": sort}, "order_by")) == order
+    assert order_of(Person, {"$sort": sort}, "sqlite") == order
 
 
 def test_order_ends_with_all_columns_of_the_primary_key():
-    fields = Fields(Seat, "code")
+    order = order_of(Seat, {"$sort": {"code": "1"}}, id="code")
 
-    order = translate({"$sort": {"code": "1"}}, "order_by", fields=fields)
-
-    assert sql(*order) == "seat.code ASC, seat.row, seat.number"
+    assert order == "seat.code ASC, seat.row, seat.number"
 
 
 @pytest.mark.parametrize(
@@ -180,81 +169,92 @@ def test_order_ends_with_all_columns_of_the_primary_key():
         ({"id": "-1"}, "person.id DESC, person.id"),
     ],
 )
-def test_null_is_less_than_everything_else(sort, order):
-    assert sql(*translate({"$sort": sort}, "order_by", nulls=True)) == order
+def test_null_is_less_than_everything_else_on_postgresql(sort, order):
+    assert order_of(Person, {"$sort": sort}, "postgresql") == order
 
 
 def test_hybrid_property_may_be_null():
-    query = {"$sort": {"is_long": "1"}}
+    order = order_of(Message, {"$sort": {"is_long": "1"}}, "postgresql")
 
-    order = translate(query, "order_by", fields=Fields(Message), nulls=True)
-
-    assert sql(*order) == "length(message.text) > 20 ASC NULLS FIRST, message.id"
+    assert order == "length(message.text) > 20 ASC NULLS FIRST, message.id"
 
 
 @pytest.mark.parametrize("name", ["password", "nope", "_sa_registry", "metadata"])
 def test_unknown_field_can_not_be_sorted_by(name):
     with pytest.raises(BadRequest, match=f"^'{name}' is not a field.$"):
-        translate({"$sort": {name: "1"}}, "order_by")
+        order_of(Person, {"$sort": {name: "1"}}, **OPTIONS)
 
 
 def test_field_without_order_can_not_be_sorted_by():
     with pytest.raises(BadRequest, match="^'document' has no order.$"):
-        translate({"$sort": {"document": "1"}}, "order_by", fields=Fields(Everything))
+        order_of(Everything, {"$sort": {"document": "1"}})
 
 
 def test_select():
-    query = {"age": {"$gt": "5"}, "$sort": {"age": "-1"}, "$limit": "5", "$skip": "10"}
+    page = {"$sort": {"age": "-1"}, "$limit": "5", "$skip": "10"}
 
-    statement = translate(query, "select", [Person.id, Person.age], nulls=True)
+    statement = select_of(Person, {"age": {"$gt": "5"}, "$select": ["age"], **page})
 
-    assert sql(statement) == (
+    assert statement == (
         "SELECT person.id, person.age FROM person WHERE person.age > 5"
-        " ORDER BY person.age DESC NULLS LAST, person.id LIMIT ALL OFFSET 10"
+        " ORDER BY person.age DESC NULLS LAST, person.id LIMIT 5 OFFSET 10"
     )
 
 
 def test_select_without_a_query():
-    statement = translate({}, "select", [Person.name])
+    statement = select_of(Person, {}, **OPTIONS)
 
-    assert sql(statement) == "SELECT person.name FROM person ORDER BY person.id"
+    assert statement == (
+        "SELECT person.id, person.name, person.age FROM person ORDER BY person.id"
+    )
+
+
+def test_skip_without_a_limit():
+    statement = select_of(Seat, {"$skip": "10"}, id="code")
+
+    assert statement.endswith("ORDER BY seat.row, seat.number LIMIT ALL OFFSET 10")
 
 
 def test_count_is_of_all_pages():
-    query = {"age": "5", "$sort": {"age": "-1"}, "$limit": "5", "$skip": "10"}
+    query = {"age": "5", "$sort": {"age": "-1"}, "$skip": "10"}
 
-    assert sql(translate(query, "count")) == (
+    assert count_of(Person, query) == (
         "SELECT count(*) AS count_1 FROM person WHERE person.age = 5"
     )
 
 
 @pytest.mark.parametrize("name", ["nope", "id.name", "", "__class__", "metadata"])
-def test_unknown_field_is_refused_by_every_statement(name):
+@pytest.mark.parametrize("sql_of", [select_of, count_of])
+def test_unknown_field_is_refused_by_every_statement(sql_of, name):
     with pytest.raises(BadRequest, match=f"^'{name}' is not a field.$"):
-        translate({name: "1"}, "select", [Person.id])
-
-    with pytest.raises(BadRequest, match=f"^'{name}' is not a field.$"):
-        translate({name: "1"}, "count")
+        sql_of(Person, {name: "1"})
 
 
-def test_groups_are_run():
-    """An empty group and one whose condition is null match what they should."""
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"$or": []}, 0),
+        ({"$and": []}, 1),
+        ({"$nor": []}, 1),
+        ({"$not": {}}, 0),
+        ({"age": {"$not": {"$gt": "5"}}}, 1),
+    ],
+    ids=str,
+)
+def test_empty_groups_and_nulls_match_as_logic_has_it(people, query, count):
+    with Transaction():
+        assert people.find(Params({**query, "$limit": 0})).total == count
+
+
+@pytest.fixture(scope="module")
+def people():
+    """A service of one person, whose age is null."""
     engine = sa.create_engine("sqlite://")
     Base.metadata.create_all(engine)
-    queries = {
-        "$or": {"$or": []},
-        "$and": {"$and": []},
-        "$nor": {"$nor": []},
-        "$not": {"$not": {}},
-        "$not of null": {"age": {"$not": {"$gt": "5"}}},
-    }
 
     with engine.begin() as connection:
         connection.execute(sa.insert(Person), {"name": "Ann"})
-        counts = {
-            name: connection.execute(translate(query, "count")).scalar_one()
-            for name, query in queries.items()
-        }
 
+    make = sessionmaker(engine)
+    yield SQLAlchemyService(Person, session=make, paginate={"default": 1}, **OPTIONS)
     engine.dispose()
-    assert counts == {"$or": 0, "$and": 1, "$nor": 1, "$not": 0, "$not of null": 1}
