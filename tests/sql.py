@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.dialects import mysql
@@ -69,34 +70,49 @@ def intercept(connection, statement, many, parameters, options):
     raise Intercepted(statement, parameters)
 
 
+@contextmanager
+def unconnected(dialect):
+    """Make an engine that raises :exc:`Intercepted` where it would run a statement."""
+    engine = sa.create_engine(f"{dialect}+unconnected://")
+    sa.event.listen(engine, "before_execute", intercept)
+
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def statement_of(model, query, dialect, **options):
     """Return the first statement of a find of a client, and its parameters.
 
     :param options: The options of the service.
     :raises BadRequest: The service refuses the query.
     """
-    engine = sa.create_engine(f"{dialect}+unconnected://")
-    sa.event.listen(engine, "before_execute", intercept)
-    service = SQLAlchemyService(model, session=orm.sessionmaker(engine), **options)
+    with unconnected(dialect) as engine, pytest.raises(Intercepted) as raised:
+        service = SQLAlchemyService(model, session=orm.sessionmaker(engine), **options)
 
-    try:
         with Transaction():
             service.find(Params(query, provider="rest"))
-    except Intercepted as intercepted:
-        return intercepted.args
-    finally:
-        engine.dispose()
 
-    raise AssertionError("Nothing was executed.")
+    return raised.value.args
 
 
 def select_of(model, query, dialect="postgresql", **options):
-    """Return the SQL that reads the records of a query, with the values in it."""
+    """Return the SQL that reads the records of a query, on one line. The values are in
+    it, unless there is one that the dialect can't write.
+    """
     statement, parameters = statement_of(model, query, dialect, **options)
-    compiled = statement.params(parameters).compile(
-        dialect=DIALECTS[dialect], compile_kwargs={"literal_binds": True}
-    )
-    return " ".join(str(compiled).replace("%%", "%").split())
+    statement = statement.params(parameters)
+    compiler = DIALECTS[dialect]
+
+    try:
+        sql = statement.compile(
+            dialect=compiler, compile_kwargs={"literal_binds": True}
+        )
+    except sa.exc.CompileError:
+        sql = statement.compile(dialect=compiler)
+
+    return " ".join(str(sql).replace("%%", "%").split())
 
 
 def where_of(model, query, dialect="postgresql", **options):

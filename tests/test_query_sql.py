@@ -52,6 +52,20 @@ class Seat(Base):
     code: Mapped[str]
 
 
+@pytest.fixture(scope="module")
+def people():
+    """A service of one person, whose age is null."""
+    engine = sa.create_engine("sqlite://")
+    Base.metadata.create_all(engine)
+
+    with engine.begin() as connection:
+        connection.execute(sa.insert(Person), {"name": "Ann"})
+
+    make = sessionmaker(engine)
+    yield SQLAlchemyService(Person, session=make, paginate={"default": 1}, **OPTIONS)
+    engine.dispose()
+
+
 @pytest.mark.parametrize(
     ("query", "where"),
     [
@@ -244,17 +258,3 @@ def test_unknown_field_is_refused_by_every_statement(sql_of, name):
 def test_empty_groups_and_nulls_match_as_logic_has_it(people, query, count):
     with Transaction():
         assert people.find(Params({**query, "$limit": 0})).total == count
-
-
-@pytest.fixture(scope="module")
-def people():
-    """A service of one person, whose age is null."""
-    engine = sa.create_engine("sqlite://")
-    Base.metadata.create_all(engine)
-
-    with engine.begin() as connection:
-        connection.execute(sa.insert(Person), {"name": "Ann"})
-
-    make = sessionmaker(engine)
-    yield SQLAlchemyService(Person, session=make, paginate={"default": 1}, **OPTIONS)
-    engine.dispose()
