@@ -1,0 +1,407 @@
+"""A single statement writes a model only if nothing of the model is passed over."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.ext.mutable import MutableDict
+from sqlalchemy.orm import column_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import MappedAsDataclass
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import validates
+
+from flask_records import Params
+
+from .notes import note_of
+from .twins import nothing
+from .twins import observed
+
+ALL = {"create", "patch", "remove"}
+
+
+def listened(name):
+    def make():
+        model = note_of()
+        sa.event.listen(model, name, nothing)
+        return model
+
+    make.__name__ = name
+    return make
+
+
+def listened_attribute(name):
+    def make():
+        model = note_of()
+        sa.event.listen(model.text, name, nothing)
+        return model
+
+    make.__name__ = f"attribute {name}"
+    return make
+
+
+def related(name, **options):
+    """Notes with a relationship to their children."""
+
+    def make():
+        model = note_of(children=relationship(lambda: child, **options))
+        members = {
+            "__tablename__": "child",
+            "id": mapped_column(sa.Integer, primary_key=True),
+            "note_id": mapped_column(sa.ForeignKey("note.id")),
+        }
+        child = type("Child", (model.__base__,), members)
+        return model
+
+    make.__name__ = name
+    return make
+
+
+def plain():
+    return note_of()
+
+
+def other_names():
+    return note_of(
+        text=mapped_column("note_text", sa.String(20), key="note_key"),
+        id=mapped_column("note_id", sa.Integer, primary_key=True),
+    )
+
+
+def with_defaults():
+    return note_of(
+        one=mapped_column(sa.Integer, default=1),
+        two=mapped_column(sa.Integer, server_default="2"),
+        three=mapped_column(sa.Integer, default=sa.literal_column("3")),
+    )
+
+
+def deferred_column():
+    return note_of(long=orm.deferred(mapped_column(sa.Text)))
+
+
+def private_column():
+    return note_of(_secret=mapped_column(sa.Text, default="s3cret"))
+
+
+def validated():
+    def validate(self, key, value):
+        return value
+
+    return note_of(validate=validates("text")(validate))
+
+
+def reconstructed():
+    return note_of(build=orm.reconstructor(lambda self: None))
+
+
+def own_setattr():
+    return note_of(__setattr__=lambda self, k, v: object.__setattr__(self, k, v))
+
+
+def own_constructor():
+    def __init__(self, text=None, id=None):
+        self.text, self.id = text, id
+
+    return note_of(__init__=__init__)
+
+
+def dataclass_model():
+    class Records(MappedAsDataclass, DeclarativeBase):
+        pass
+
+    class Note(Records):
+        __tablename__ = "note"
+
+        id: Mapped[int] = mapped_column(primary_key=True, init=False)
+        text: Mapped[str]
+
+    return Note
+
+
+def versioned():
+    version = mapped_column(sa.Integer)
+    return note_of(version=version, __mapper_args__={"version_id_col": version})
+
+
+def mutable():
+    return note_of(document=mapped_column(MutableDict.as_mutable(sa.JSON)))
+
+
+def updated_in_python():
+    return note_of(editor=mapped_column(sa.String(20), onupdate="nobody"))
+
+
+def updated_by_the_server():
+    return note_of(
+        editor=mapped_column(sa.String(20), server_onupdate=sa.FetchedValue())
+    )
+
+
+def computed():
+    return note_of(long=mapped_column(sa.String(20), sa.Computed("text || text")))
+
+
+def without_implicit_returning():
+    return note_of(__table_args__={"implicit_returning": False})
+
+
+def single_table_base():
+    kind = mapped_column(sa.String(20))
+    args = {"polymorphic_on": kind, "polymorphic_identity": "note"}
+    model = note_of(kind=kind, __mapper_args__=args)
+    args = {"polymorphic_identity": "memo"}
+    # A mapper holds those of subclasses weakly.
+    model.memo = type("Memo", (model,), {"__mapper_args__": args})
+    return model
+
+
+def single_table_subclass():
+    return single_table_base().memo
+
+
+def joined_table_subclass():
+    kind = mapped_column(sa.String(20))
+    args = {"polymorphic_on": kind, "polymorphic_identity": "note"}
+    model = note_of(kind=kind, __mapper_args__=args)
+    members = {
+        "__tablename__": "memo",
+        "id": mapped_column(sa.ForeignKey("note.id"), primary_key=True),
+        "__mapper_args__": {"polymorphic_identity": "memo"},
+    }
+    return type("Memo", (model,), members)
+
+
+def two_tables():
+    model = note_of()
+    other = sa.Table(
+        "other",
+        model.metadata,
+        sa.Column("id", sa.ForeignKey("note.id"), primary_key=True),
+    )
+    joined = model.__table__.join(other)
+    ids = column_property(model.__table__.c.id, other.c.id)
+    return type("Both", (model.__base__,), {"__table__": joined, "id": ids})
+
+
+def column_property_model():
+    model = note_of()
+    model.loud = column_property(sa.func.upper(model.text))
+    return model
+
+
+def composite_model():
+    class Pair:
+        def __init__(self, text, more):
+            self.text, self.more = text, more
+
+        def __composite_values__(self):
+            return self.text, self.more
+
+    text, more = mapped_column(sa.String(20)), mapped_column(sa.String(20))
+    return note_of(text=text, more=more, pair=orm.composite(Pair, text, more))
+
+
+def many_to_one(name, **options):
+    def make():
+        room_id = mapped_column(sa.ForeignKey("room.id"))
+        model = note_of(room_id=room_id, room=relationship(lambda: room, **options))
+        members = {
+            "__tablename__": "room",
+            "id": mapped_column(sa.Integer, primary_key=True),
+        }
+        room = type("Room", (model.__base__,), members)
+        return model
+
+    make.__name__ = name
+    return make
+
+
+def many_to_many():
+    base = type("NoteBase", (DeclarativeBase,), {})
+    table = sa.Table(
+        "between",
+        base.metadata,
+        sa.Column("one", sa.ForeignKey("note.id"), primary_key=True),
+        sa.Column("two", sa.ForeignKey("note.id"), primary_key=True),
+    )
+
+    class Note(base):
+        __tablename__ = "note"
+
+        id = mapped_column(sa.Integer, primary_key=True)
+        text = mapped_column(sa.String(20))
+        others = relationship(
+            "Note",
+            secondary=table,
+            primaryjoin=lambda: Note.id == table.c.one,
+            secondaryjoin=lambda: Note.id == table.c.two,
+        )
+
+    return Note
+
+
+VARIANTS = [
+    (plain, ALL),
+    (other_names, ALL),
+    (with_defaults, ALL),
+    (deferred_column, ALL),
+    (private_column, ALL),
+    # Something listens.
+    (listened("before_insert"), {"patch", "remove"}),
+    (listened("after_insert"), {"patch", "remove"}),
+    (listened("before_update"), {"create", "remove"}),
+    (listened("after_update"), {"create", "remove"}),
+    (listened("before_delete"), {"create", "patch"}),
+    (listened("after_delete"), {"create", "patch"}),
+    (listened("init"), set()),
+    (listened("load"), set()),
+    (listened("refresh"), set()),
+    (listened("refresh_flush"), set()),
+    (listened_attribute("set"), set()),
+    (listened_attribute("init_scalar"), set()),
+    (listened_attribute("modified"), set()),
+    (validated, set()),
+    (reconstructed, set()),
+    (mutable, set()),
+    (composite_model, set()),
+    # Instances are made or written in a way of their own.
+    (own_setattr, set()),
+    (own_constructor, set()),
+    (dataclass_model, set()),
+    # More than a row changes, or it changes in more ways.
+    (versioned, set()),
+    (updated_in_python, {"create", "remove"}),
+    (updated_by_the_server, {"create", "remove"}),
+    (computed, {"create", "remove"}),
+    (without_implicit_returning, set()),
+    (single_table_base, set()),
+    (single_table_subclass, set()),
+    (joined_table_subclass, set()),
+    (two_tables, set()),
+    (column_property_model, set()),
+    (many_to_many, {"create", "patch"}),
+    (related("children"), {"create", "patch"}),
+    (related("cascading", cascade="all, delete-orphan"), {"create", "patch"}),
+    (related("left to the database", passive_deletes=True), ALL),
+    (related("viewed only", viewonly=True), ALL),
+    (many_to_one("parent"), ALL),
+    (
+        many_to_one("owned parent", cascade="all, delete", single_parent=True),
+        {"create", "patch"},
+    ),
+]
+"""Models, and which of create, patch and remove are one statement for them."""
+
+
+@pytest.mark.parametrize(
+    ("make", "methods"),
+    [pytest.param(*each, id=each[0].__name__) for each in VARIANTS],
+)
+def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
+    make_notes, make, methods
+):
+    assert make_notes(make()).methods_of_one_statement() == methods
+
+
+def test_a_session_that_deletes_in_a_way_of_its_own_is_honoured(make_notes):
+    class Soft(orm.Session):
+        def delete(self, instance):
+            instance.text = "deleted"
+
+    model = note_of()
+    notes = make_notes(model, make=lambda engine: sessionmaker(engine, class_=Soft))
+    notes.service.create({"text": "a"})
+
+    notes.service.remove(1)
+
+    assert notes.service.find() == [{"id": 1, "text": "deleted"}]
+
+
+def test_a_polymorphic_model_without_subclasses_has_its_identity(make_notes):
+    kind = mapped_column(sa.String(20), nullable=False)
+    args = {"polymorphic_on": kind, "polymorphic_identity": "note"}
+    notes = make_notes(note_of(kind=kind, __mapper_args__=args))
+
+    created = notes.service.create({"text": "a"})
+
+    assert created == {"id": 1, "text": "a", "kind": "note"}
+
+
+@pytest.mark.parametrize("make", [sessionmaker, observed])
+def test_a_table_may_have_no_primary_key_or_another_one_than_the_model(
+    make_notes, make
+):
+    base = type("NoteBase", (DeclarativeBase,), {})
+    table = sa.Table(
+        "note",
+        base.metadata,
+        sa.Column("code", sa.String(20), unique=True),
+        sa.Column("text", sa.String(20)),
+    )
+    args = {"primary_key": [table.c.code]}
+    members = {"__table__": table, "__mapper_args__": args}
+    service = make_notes(type("Note", (base,), members), make=make).service
+    bodies = [{"code": "b", "text": "x"}, {"code": "a", "text": "y"}]
+
+    one = service.create({"code": "c", "text": "z"})
+    many = service.create(bodies)
+    patched = service.patch("a", {"text": "n"})
+
+    assert [one, many] == [{"code": "c", "text": "z"}, bodies]
+    assert patched == {"code": "a", "text": "n"}
+    assert service.remove("b") == bodies[0]
+
+
+@pytest.mark.parametrize("make", [sessionmaker, observed])
+def test_a_comparison_of_the_model_itself_holds_for_writes(make_notes, make):
+    class AnyCase(orm.ColumnProperty.Comparator):
+        def operate(self, op, *others, **options):
+            column = sa.func.lower(self.__clause_element__())
+            return op(column, *[sa.func.lower(each) for each in others], **options)
+
+    text = column_property(sa.Column(sa.String(20)), comparator_factory=AnyCase)
+    service = make_notes(note_of(text=text), make=make).service
+    service.create({"text": "Ann"})
+
+    patched = service.patch(1, {"text": "Bob"}, Params({"text": "ANN"}))
+
+    assert patched == {"id": 1, "text": "Bob"}
+    assert service.remove(1, Params({"text": "BOB"})) == patched
+
+
+@pytest.mark.parametrize("make", [sessionmaker, observed])
+def test_what_refers_to_a_record_follows_its_key_if_the_model_says_so(make_notes, make):
+    base = type("NoteBase", (DeclarativeBase,), {})
+
+    class Note(base):
+        __tablename__ = "note"
+
+        id = mapped_column(sa.Integer, primary_key=True)
+        text = mapped_column(sa.String(20), unique=True)
+        children = relationship(
+            "Child",
+            primaryjoin=lambda: Note.text == orm.foreign(Child.note_text),
+            passive_updates=False,
+        )
+
+    class Child(base):
+        __tablename__ = "child"
+
+        id = mapped_column(sa.Integer, primary_key=True)
+        note_text = mapped_column(sa.String(20))
+
+    notes = make_notes(Note, make=make)
+    notes.service.create({"text": "a"})
+
+    with notes.make.begin() as session:
+        session.add(Child(note_text="a"))
+
+    notes.service.patch(1, {"text": "b"})
+
+    with notes.make() as session:
+        assert session.scalars(sa.select(Child.note_text)).all() == ["b"]

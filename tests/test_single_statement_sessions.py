@@ -1,0 +1,219 @@
+"""Single statements keep to the session, its transaction and its instances."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from flask_records import BadRequest
+from flask_records import Conflict
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+
+from .models_twins import MODELS
+from .models_twins import Owner
+from .models_twins import Thing
+
+
+@contextmanager
+def shared(twins, path="things"):
+    """A session, and a service that works with it."""
+    model, options = MODELS[path]
+
+    with orm.Session(twins.engine) as session:
+        adapter = SQLAlchemyService(model, session=lambda: session, multi=True)
+        yield session, FlaskRecords().add(path, adapter)
+
+
+@pytest.mark.parametrize("method", ["patch", "remove"])
+def test_a_record_that_the_session_holds_is_written_through_it(twins, method):
+    twins.fill("things")
+    args = [{"code": "n"}] if method == "patch" else []
+
+    with shared(twins) as (session, things), Transaction():
+        thing = session.get(Thing, 9001)
+        getattr(things, method)(9001, *args)
+
+        assert sa.inspect(thing).deleted == (method == "remove")
+        assert thing.code == ("n" if method == "patch" else "a")
+
+
+@pytest.mark.parametrize("method", ["patch", "remove"])
+def test_a_record_that_a_hook_has_just_made_is_written_through_the_session(
+    twins, method
+):
+    twins.fill("things")
+    args = [{"code": "n"}] if method == "patch" else []
+    thing, seen = Thing(id=7, code="m"), []
+
+    with shared(twins) as (session, things):
+
+        @things.before(method)
+        def add(method, context):
+            session.add(thing)
+
+        @things.after(method)
+        def look(method, context):
+            seen.append((sa.inspect(thing).deleted, thing.code))
+
+        getattr(things, method)(7, *args)
+
+    assert seen == [(False, "n") if method == "patch" else (True, "m")]
+
+
+def test_what_a_hook_adds_to_the_session_is_stored_before_the_record(twins):
+    twins.fill("things")
+
+    with shared(twins) as (session, things):
+
+        @things.before("create", "patch")
+        def add_owner(method, context):
+            owner_id = {"create": 7, "patch": 8}[method]
+            session.add(Owner(id=owner_id))
+            context.data["owner_id"] = owner_id
+
+        created = things.create({"code": "n"})
+        patched = things.patch(9001, {})
+
+    with twins.engine.begin() as connection:
+        stored = connection.execute(sa.select(Thing.owner_id).order_by(Thing.owner_id))
+        assert sorted(stored.scalars(), key=str) == [7, 8, None]
+        connection.execute(sa.delete(Thing))
+        connection.execute(sa.delete(Owner).where(Owner.id > 2))
+
+    assert (created["owner_id"], patched["owner_id"]) == (7, 8)
+
+
+def test_what_a_hook_adds_to_the_session_can_be_wrong(twins):
+    twins.fill("things")
+    before = twins.stored("things")
+
+    with shared(twins) as (session, things):
+
+        @things.before()
+        def add_thing(method, context):
+            session.add(Thing(code="b"))
+
+        for call in (
+            lambda: things.create({"code": "n"}),
+            lambda: things.patch(9001, {"rank": 1}),
+            lambda: things.remove(9001),
+        ):
+            with pytest.raises(Conflict):
+                call()
+
+    assert twins.stored("things") == before
+
+
+def test_hooks_of_the_call_see_what_is_written_through_the_session(twins):
+    twins.fill("things")
+    seen = []
+
+    with shared(twins) as (session, things):
+
+        @things.after()
+        def look(method, context):
+            id = context.result["id"]
+            thing = session.get(Thing, id)
+            codes = session.scalars(sa.select(Thing.code).where(Thing.id == id)).all()
+            seen.append((method, thing and thing.code, codes))
+            session.expunge_all()
+
+        things.create({"id": 7, "code": "n"})
+        things.patch(7, {"code": "m"})
+        things.remove(7)
+
+    assert seen == [
+        ("create", "n", ["n"]),
+        ("patch", "m", ["m"]),
+        ("remove", None, []),
+    ]
+
+
+CALLS = [
+    ("create", {"code": "n"}),
+    ("create", [{"code": "n"}, {"code": "m"}]),
+    ("patch", 9001, {"code": "n"}),
+    ("remove", 9001),
+]
+
+
+def fail(method, context):
+    """A hook that lets calls fail after they have written."""
+    if not context.params.extra.get("is_good"):
+        raise BadRequest("Refused")
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_an_error_in_an_after_hook_undoes_what_was_written(twins, call):
+    twins.fill("things")
+    before = twins.stored("things")
+    method, *args = call
+
+    with shared(twins) as (session, things):
+        things.after()(fail)
+
+        with pytest.raises(BadRequest, match="Refused"):
+            getattr(things, method)(*args)
+
+    assert twins.stored("things") == before
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_call_inside_another_is_undone_alone(twins, call):
+    twins.fill("things")
+    good = Params(extra={"is_good": True})
+
+    with shared(twins) as (session, things):
+        things.after()(fail)
+
+        @things.before("create")
+        def call_another(method, context):
+            if "label" in context.bodies[0]:
+                with pytest.raises(BadRequest, match="Refused"):
+                    getattr(things, call[0])(*call[1:])
+
+        things.create({"id": 7, "label": "outer"}, good)
+        things.create({"id": 8}, good)
+
+    with twins.engine.connect() as connection:
+        rows = connection.execute(sa.select(Thing.id, Thing.code).order_by(Thing.id))
+        assert [tuple(row) for row in rows] == [
+            (7, None),
+            (8, None),
+            (9001, "a"),
+            (9002, "b"),
+        ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("create", {"code": "a"}),
+        ("create", [{"code": "n"}, {"code": "a"}]),
+        ("create", [{"id": 7}, {"id": 9001}]),
+        ("patch", 9001, {"code": "b"}),
+    ],
+    ids=str,
+)
+def test_a_transaction_goes_on_after_a_conflict_in_it(twins, call):
+    twins.fill("things")
+    things = twins.single["things"]
+    method, *args = call
+
+    with Transaction():
+        things.create({"id": 8, "code": "x"})
+
+        with pytest.raises(Conflict):
+            getattr(things, method)(*args)
+
+        things.patch(9002, {"code": "y"})
+
+    with twins.engine.connect() as connection:
+        codes = connection.execute(sa.select(Thing.code).order_by(Thing.id)).scalars()
+        assert codes.all() == ["x", "a", "y"]
