@@ -236,6 +236,25 @@ class Debt(Base):
     number: Mapped[int]
 
 
+MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.UTC)
+ROWS = {
+    "single_thing": [
+        {"id": 9001, "code": "a", "amount": 1, "owner_id": 1, "label": "l", "rank": 5}
+        | {"color": Shade.red, "short": Shade.red, "word": "yes", "x": 1, "y": 1}
+        | {"document": {"a": 1}, "at": MOMENT},
+        {"id": 9002, "code": "b", "amount": 2, "label": "l", "document": sa.null()},
+    ],
+    "single_seat": [{"row": "A", "number": 1, "code": "A1", "guest": "Ann"}],
+    "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
+    "single_sum": [{"id": 9001, "one": 1}],
+    "single_twice": [{"id": 9001, "one": 1}],
+    "single_word": [{"name": "a", "text": "Zoë 🎉"}],
+    "single_exact": [{"id": 9001, "small": 0.5}],
+    "single_documents": [{"id": 9001, "plain": 1, "sql_null": 2}],
+    "single_decorated": [{"id": 9001, "wrapped": 3}],
+}
+"""The rows that are stored at first, by table."""
+
 MODELS = {
     "owners": (Owner, {}),
     "things": (Thing, {}),
@@ -256,21 +275,3 @@ MODELS = {
     "everything": (Everything, {}),
 }
 """The models by the paths of their services, and the options of these."""
-MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.UTC)
-ROWS = {
-    "single_thing": [
-        {"id": 9001, "code": "a", "amount": 1, "owner_id": 1, "label": "l", "rank": 5}
-        | {"color": Shade.red, "short": Shade.red, "word": "yes", "x": 1, "y": 1}
-        | {"document": {"a": 1}, "at": MOMENT},
-        {"id": 9002, "code": "b", "amount": 2, "label": "l", "document": sa.null()},
-    ],
-    "single_seat": [{"row": "A", "number": 1, "code": "A1", "guest": "Ann"}],
-    "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
-    "single_sum": [{"id": 9001, "one": 1}],
-    "single_twice": [{"id": 9001, "one": 1}],
-    "single_word": [{"name": "a", "text": "Zoë 🎉"}],
-    "single_exact": [{"id": 9001, "small": 0.5}],
-    "single_documents": [{"id": 9001, "plain": 1, "sql_null": 2}],
-    "single_decorated": [{"id": 9001, "wrapped": 3}],
-}
-"""The rows that are stored at first, by table."""

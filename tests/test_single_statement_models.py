@@ -18,6 +18,7 @@ from sqlalchemy.orm import validates
 from flask_records import Params
 
 from .notes import note_of
+from .twins import answer
 from .twins import nothing
 from .twins import observed
 
@@ -306,6 +307,32 @@ def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
     make_notes, make, methods
 ):
     assert make_notes(make()).methods_of_one_statement() == methods
+
+
+CALLS = [
+    ("create", {"text": "a"}),
+    ("create", [{"text": "b"}, {"text": "c"}]),
+    ("create", {"id": 2, "text": "d"}),
+    ("patch", 1, {"text": "e"}),
+    ("patch", 2, {}),
+    ("patch", 9, {"text": "f"}),
+    ("patch", 1, {"nope": "f"}),
+    ("update", 2, {"text": "g"}),
+    ("remove", 3),
+    ("remove", 3),
+    ("find",),
+]
+
+
+@pytest.mark.parametrize(
+    "make", [make for make, _ in VARIANTS], ids=lambda m: m.__name__
+)
+def test_a_model_of_any_kind_is_written_as_the_unit_of_work_does(make_notes, make):
+    twins = [make_notes(make()), make_notes(make(), make=observed)]
+
+    answers = [[answer(notes.service, *call) for call in CALLS] for notes in twins]
+
+    assert answers[0] == answers[1]
 
 
 def test_a_session_that_deletes_in_a_way_of_its_own_is_honoured(make_notes):
