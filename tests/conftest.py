@@ -6,7 +6,6 @@ import re
 import threading
 import uuid
 from contextlib import contextmanager
-from contextlib import ExitStack
 from html import escape
 from urllib.parse import parse_qsl
 from urllib.parse import quote_plus
@@ -161,30 +160,6 @@ def ann(api):
 def bob(api):
     """Another user of the example application."""
     return api.person(name="Bob")
-
-
-@pytest.fixture(scope="module")
-def twins(module_url):
-    """Services that write by single statements, and their twins, which never do."""
-    from .twins import twins_on
-
-    with twins_on(module_url) as twins:
-        yield twins
-
-
-@pytest.fixture
-def make_notes():
-    """A function that makes a :class:`.Notes`."""
-    from .notes import Notes
-
-    with ExitStack() as stack:
-
-        def make_notes(*args, **options):
-            notes = Notes(*args, **options)
-            stack.callback(notes.engine.dispose)
-            return notes
-
-        yield make_notes
 
 
 @pytest.fixture

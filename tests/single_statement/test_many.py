@@ -12,7 +12,7 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import BadRequest
 from flask_records import Conflict
 
-from .conftest import counted
+from ..conftest import counted
 from .notes import note_of
 from .twins import kinds
 from .twins import observed

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import relationship
 
-from .models import Everything
+from ..models import Everything
 
 
 class Base(DeclarativeBase):

@@ -15,9 +15,9 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .models_twins import MODELS
-from .models_twins import Owner
-from .models_twins import Thing
+from .models import MODELS
+from .models import Owner
+from .models import Thing
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 
-from .models_twins import Decorated
+from .models import Decorated
 from .twins import kinds
 
 UUIDS = [str(uuid.UUID(int=n)) for n in (7, 3, 5)]

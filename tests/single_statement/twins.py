@@ -15,15 +15,15 @@ from flask_records import RecordsError
 from flask_records import Service
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
-from .conftest import enforce_foreign_keys
-from .models import Everything
-from .models_twins import Base
-from .models_twins import Loose
-from .models_twins import MODELS
-from .models_twins import Owner
-from .models_twins import ROWS
-from .models_twins import Thing
+from ..conftest import counted
+from ..conftest import enforce_foreign_keys
+from ..models import Everything
+from .models import Base
+from .models import Loose
+from .models import MODELS
+from .models import Owner
+from .models import ROWS
+from .models import Thing
 
 WHITELIST = ["$and", "$nor", "$not", "$null", "$like", "$between", "$populate"]
 

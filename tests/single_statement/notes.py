@@ -10,8 +10,8 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
-from .conftest import enforce_foreign_keys
+from ..conftest import counted
+from ..conftest import enforce_foreign_keys
 from .twins import kinds
 
 

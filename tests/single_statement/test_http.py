@@ -14,8 +14,8 @@ from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
-from .conftest import served
+from ..conftest import counted
+from ..conftest import served
 from .twins import kinds
 
 

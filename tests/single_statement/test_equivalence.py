@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
-from .conftest import counted
-from .models_twins import Shade
+from ..conftest import counted
+from .models import Shade
 from .twins import answer
 from .twins import kinds
 
