@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from .authentication import bearer
 from .conftest import SERVERS
-from .test_gunicorn import environment
-from .test_gunicorn import PASSWORD
-from .test_gunicorn import ROOT
+from .servers import environment
+from .servers import PASSWORD
+from .servers import ROOT
 
 NUMBERS = itertools.count(1)
 

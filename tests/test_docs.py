@@ -1,4 +1,4 @@
-"""What the documentation shows runs, and what there is is documented."""
+"""The examples of the documentation run, and every public name is documented."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import inspect
 import os
 import re
 import secrets
-import socket
 import subprocess
 import sys
-import threading
 import types
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,16 +22,16 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
-from werkzeug.serving import make_server
 
 import flask_records
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .waiting import wait_until
+from .conftest import running
+from .servers import ROOT
+from .servers import started
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -55,7 +53,7 @@ VARYING = {
     "SECONDS": re.compile(r'(?<="iat":|"exp":)\d+'),
     "ID": re.compile(r'(?<="jti":")[^"]+'),
 }
-"""What differs from run to run in answers, by what stands for it."""
+"""The parts of answers that differ from run to run, by their placeholders."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def run_session(block, module):
 
 
 def run_commands(block, module):
-    with serving(module.app) as url:
+    with running(module.app) as url:
         check_commands(block, url, module.shell_variables)
 
 
@@ -158,67 +156,20 @@ def comparable(text):
 
 
 RUN = {"python": run_python, "pycon": run_session, "console": run_commands}
-"""How the blocks of each language are run."""
-
-
-@contextmanager
-def serving(app):
-    """The URL of a server of the app."""
-    server = make_server("127.0.0.1", 0, app)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+"""The functions that run the blocks of each language."""
 
 
 @contextmanager
 def serving_the_example(folder):
     """The URL of gunicorn, which serves the example with a new database."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-
-    environment = {
-        "BIND": address,
+    own = {
         "DATABASE_URL": f"sqlite:///{folder / 'records.db'}",
         "SECRET_KEY": secrets.token_hex(32),
         "WEB_CONCURRENCY": "1",
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", "-c", "instance/gunicorn.conf.py"],
-        cwd=ROOT,
-        env=os.environ | environment,
-        stderr=subprocess.DEVNULL,
-    )
 
-    try:
-        wait_for(address, process)
-        yield f"http://{address}"
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def wait_for(address, process):
-    """Return when a server accepts connections."""
-    host, port = address.split(":")
-
-    def can_connect():
-        assert process.poll() is None, "gunicorn did not start"
-
-        try:
-            socket.create_connection((host, int(port)), timeout=1).close()
-        except OSError:
-            return False
-
-        return True
-
-    wait_until(can_connect, 15)
+    with started(["-c", "instance/gunicorn.conf.py"], os.environ | own) as server:
+        yield f"http://{server.host}"
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ from argon2 import PasswordHasher
 
 from .conftest import current_test
 from .conftest import LEAKS
-from .test_gunicorn import call
-from .test_gunicorn import environment
-from .test_gunicorn import gunicorn
-from .test_gunicorn import logged_in
-from .test_gunicorn import PASSWORD
-from .test_gunicorn import ROOT
+from .example import loaded
+from .servers import call
+from .servers import environment
+from .servers import gunicorn
+from .servers import logged_in
+from .servers import PASSWORD
+from .servers import ROOT
 
 VISIBLE = ["avatar", "createdAt", "email", "githubId", "googleId", "id", "name"]
 
@@ -33,8 +34,6 @@ client.post("/users", json=user)
 login = client.post("/authentication", json={{"strategy": "local", **user}})
 headers = {{"Authorization": "Bearer " + login.get_json()["accessToken"]}}
 """
-
-MAKE_ROOM = 'client.post("/rooms", json=room, headers=headers)'
 
 COUNT_STATEMENTS = """
 import json
@@ -58,13 +57,6 @@ for path in sys.argv[1:]:
     found.append([page["total"], len(page["data"]), len(statements)])
 
 print(json.dumps(found))
-"""
-
-TAKE_LARGEST_ID = """
-client.post("/rooms", json={"id": 2**31 - 1, "name": "Attic"}, headers=headers)
-created = client.post("/rooms", json={"name": "Cellar"}, headers=headers).get_json()
-found = client.get(f"/rooms/{created['id']}", headers=headers).get_json()
-print(found == created)
 """
 
 
@@ -100,7 +92,7 @@ def connection(host):
 
 @pytest.fixture(scope="module")
 def token(host):
-    """What calls that are not about users are made with."""
+    """A token for calls that are not about users."""
     connection = HTTPConnection(host, timeout=60)
     token = logged_in(connection)
     connection.close()
@@ -122,7 +114,7 @@ def fill(file, *options):
 
 
 def run(file, *arguments):
-    """What a Python process prints that uses a database."""
+    """Return the output of a Python process that uses a database."""
     process = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -152,40 +144,55 @@ def id_of(token):
 
 
 def is_password(file, email, password):
-    """Whether the database has the hash of a password for a user."""
+    """Return whether the database has the hash of a password for a user."""
     statement = "SELECT password FROM user_account WHERE email = :email"
     hash = select(file, statement, email=email)[0].password
     return hash.startswith("$argon2id$") and PasswordHasher().verify(hash, password)
 
 
-def test_data_can_be_made_again(tmp_path):
-    file = tmp_path / "again.db"
+@pytest.fixture
+def example(tmp_path):
+    """The example in this process, on a database of its own."""
+    with loaded(f"sqlite:///{tmp_path / 'own.db'}", tmp_path) as example:
+        yield example
+
+
+def make_data(example, count):
+    """Run the command that makes messages."""
+    runner = example.app.test_cli_runner()
+    assert runner.invoke(args=["example-data", "--messages", count]).exit_code == 0
+
+
+def test_data_can_be_made_again(example, tmp_path):
     tables = "user_account", "room", "message"
 
-    fill(file, "--messages", "2000")
-    fill(file, "--messages", "30")
+    make_data(example, 2000)
+    make_data(example, 30)
 
+    file = tmp_path / "own.db"
     counts = [select(file, f"SELECT count(*) FROM {table}") for table in tables]
     assert counts == [[(100,)], [(16,)], [(2030,)]]
 
 
-def test_data_is_not_that_of_users(tmp_path):
+def test_data_is_not_that_of_users(example, ann, api):
     """A room of the same name has none of its messages."""
-    file = tmp_path / "users.db"
     rooms = [
-        {"name": "Lobby", "private": private, "userId": 1} for private in (False, True)
+        api("POST", "/rooms", {"name": "Lobby", "private": private}, ann.token)[1]
+        for private in (False, True)
     ]
-    run(file, "-c", f"{LOG_IN}\nfor room in {rooms}:\n    {MAKE_ROOM}")
 
-    fill(file, "--messages", "500")
+    make_data(example, 500)
 
-    found = select(file, "SELECT user_id, room_id FROM message")
-    (lobby,) = select(
-        file, "SELECT id FROM room WHERE name = 'Lobby' AND user_id IS NULL"
-    )
-    assert {1} & {row.user_id for row in found} == set()
-    assert {1, 2} & {row.room_id for row in found} == set()
-    assert lobby.id in {row.room_id for row in found}
+    with example.app.app_context():
+        messages = example.db.session.scalars(sa.select(example.Message)).all()
+        lobby = sa.select(example.Room.id).filter_by(name="Lobby", userId=None)
+        lobby_id = example.db.session.scalars(lobby).one()
+        user_ids = {message.userId for message in messages}
+        room_ids = {message.roomId for message in messages}
+
+    assert ann.id not in user_ids
+    assert room_ids.isdisjoint(room["id"] for room in rooms)
+    assert lobby_id in room_ids
 
 
 @pytest.mark.slow
@@ -345,7 +352,7 @@ def test_room_is_removed_with_its_messages(connection, get, token):
     assert get("/messages?$limit=0")["total"] == others
 
 
-def test_user_is_removed_with_his_messages(connection, get):
+def test_user_is_removed_with_their_messages(connection, get):
     others = get("/messages?$limit=0")["total"]
     token = logged_in(connection, "leaver")
     texts = [{"text": "one"}, {"text": "two"}]
@@ -366,7 +373,8 @@ def test_message_of_an_unknown_room_is_refused(connection, token):
     assert (status, body["errors"]) == (409, {"roomId": "is not there"})
 
 
-def test_client_can_not_use_up_the_identifiers(tmp_path):
-    code = LOG_IN + TAKE_LARGEST_ID
+def test_client_can_not_use_up_the_identifiers(api, ann):
+    api("POST", "/rooms", {"id": 2**31 - 1, "name": "Attic"}, ann.token)
+    created = api("POST", "/rooms", {"name": "Cellar"}, ann.token)[1]
 
-    assert run(tmp_path / "ids.db", "-c", code) == "True\n"
+    assert api("GET", f"/rooms/{created['id']}", None, ann.token) == (200, created)

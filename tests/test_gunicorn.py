@@ -9,177 +9,42 @@ for each database, and each test looks at another side of it.
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import random
-import re
 import signal
-import subprocess
-import sys
-import threading
 import time
 from collections import Counter
 from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from .conftest import current_test
-from .conftest import LEAKS
 from .conftest import SERVERS
+from .servers import call
+from .servers import connected
+from .servers import drop_tables
+from .servers import environment as environment
+from .servers import Gunicorn
+from .servers import gunicorn
+from .servers import logged_in
+from .servers import remember as remember
+from .servers import ROOT as ROOT
+from .servers import wait_for_workers as wait_for_workers
 
-ROOT = Path(__file__).parent.parent
 CLIENTS = 16
 SECONDS = {"sqlite": 20}
 OTHER_SECONDS = 6
 ACTIONS = ["create", "create", "create", "patch", "patch", "get", "find", "remove"]
-PASSWORD = "correct horse battery"
-SECRET = "5e" * 32
 GONE = None
-"""What the text of a record is once it is removed."""
-
-
-@dataclass
-class Gunicorn:
-    """A running server."""
-
-    process: subprocess.Popen
-    host: str
-    log: list[str]
-    """The lines that it has written, all of them once it has ended."""
-
-    @property
-    def workers(self):
-        """The ids of the worker processes there have been, the oldest first."""
-        return re.findall(r"Booting worker with pid: (\d+)", "".join(self.log))
-
-    @property
-    def served(self):
-        """How many requests each worker process has answered."""
-        return Counter(re.findall(r"Served by <(\d+)>", "".join(self.log)))
-
-    @property
-    def complaints(self):
-        return [line for line in self.log if re.search("Traceback|ERROR|WARN", line)]
-
-
-@contextmanager
-def gunicorn(url, folder, **variables):
-    """A gunicorn that serves the example application from a database, as soon as each
-    of its workers has answered, and is stopped after the block.
-    """
-    options = "-c instance/gunicorn.conf.py --bind 127.0.0.1:0 --access-logfile -"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", *options.split()]
-        + ["--access-logformat", "Served by %(p)s"],
-        cwd=ROOT,
-        env={**environment(url, folder), **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    log = []
-    started = threading.Event()
-    reader = threading.Thread(target=remember, args=(process.stdout, log, started))
-    reader.start()
-
-    try:
-        assert started.wait(30)
-        host = re.search(r"http://(\S+)", "".join(log))[1]
-        server = Gunicorn(process, host, log)
-        wait_for_workers(server)
-        yield server
-        process.terminate()
-        process.wait(15)
-    finally:
-        process.kill()
-        process.wait()
-        reader.join()
-        process.stdout.close()
-        LEAKS.look_at("".join(log), f"{current_test()}: the log of gunicorn")
-
-    assert process.returncode == 0, "".join(log)
-
-
-def remember(lines, log, started):
-    for line in lines:
-        log.append(line)
-
-        if "Booting worker" in line:
-            started.set()
-
-
-def wait_for_workers(server):
-    """Ask until every worker has answered."""
-    deadline = time.monotonic() + 20
-
-    while len(server.served) < 2:
-        assert time.monotonic() < deadline, "".join(server.log)
-
-        connections = [connected(server.host) for _ in range(8)]
-
-        for connection in connections:
-            connection.request("GET", "/")
-
-        for connection in connections:
-            connection.getresponse().read()
-            connection.close()
-
-
-def connected(host):
-    connection = http.client.HTTPConnection(host, timeout=60)
-    connection.connect()
-    return connection
-
-
-def environment(url, folder):
-    """The environment of a process that uses a database."""
-    # gunicorn puts its control socket into this folder, not into the home directory.
-    own = {"DATABASE_URL": url, "XDG_RUNTIME_DIR": str(folder), "SECRET_KEY": SECRET}
-    load = {"WEB_CONCURRENCY": "2", "THREADS": "4", "FLASK_RATELIMIT_ENABLED": "false"}
-    return {**os.environ, **own, **load}
-
-
-def call(connection, verb, path, data=None, token=None):
-    """The status and the body of the answer to a request."""
-    body = None if data is None else json.dumps(data)
-    headers = {"Content-Type": "application/json"}
-
-    if token is not None:
-        headers["Authorization"] = f"Bearer {token}"
-
-    connection.request(verb, path, body, headers)
-    response = connection.getresponse()
-    answer = response.read()
-    LEAKS.remember_passwords((body or "").encode())
-    is_login = path == "/authentication" and response.status < 400
-    LEAKS.look_at(answer, f"{current_test()}: {verb} {path} of gunicorn", is_login)
-    return response.status, json.loads(answer)
-
-
-def logged_in(connection, name="ada"):
-    """The token of a new user."""
-    user = {"email": f"{name}@example.com", "password": PASSWORD}
-    assert call(connection, "POST", "/users", user)[0] == 201
-    login = {"strategy": "local", **user}
-    return call(connection, "POST", "/authentication", login)[1]["accessToken"]
-
-
-def drop_tables(url):
-    engine = sa.create_engine(url)
-    tables = sa.MetaData()
-    tables.reflect(engine)
-    tables.drop_all(engine)
-    engine.dispose()
+"""Stands for the text of a record that is removed."""
 
 
 @dataclass
 class Client:
-    """Somebody who writes messages, and remembers what was acknowledged."""
+    """A user who writes messages, and remembers which writes were acknowledged."""
 
     host: str
     number: int
@@ -187,7 +52,7 @@ class Client:
     """The text of each record, by its id."""
 
     doubtful: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
-    """What the text of a record may be, after a write that was not answered."""
+    """The texts that a record may have after a write that was not answered."""
 
     unanswered: list[tuple[float, str]] = field(default_factory=list)
     """When requests got no answer, and what they would have written."""
@@ -269,7 +134,7 @@ class Client:
 
 @dataclass
 class Run:
-    """What clients saw while a worker was killed, and what was stored in the end."""
+    """The clients of a server whose worker was killed, and the rows in the end."""
 
     clients: list[Client]
     killed_at: float
@@ -357,77 +222,3 @@ def test_log_has_no_complaint_but_of_the_killed_worker(run):
     others = [line for line in run.server.complaints if "SIGKILL" not in line]
 
     assert others == []
-
-
-@pytest.fixture
-def empty_url(database_url):
-    """The URL of a database that is emptied of the example's tables afterwards."""
-    yield database_url
-
-    drop_tables(database_url)
-
-
-def test_one_of_many_users_gets_a_unique_email(empty_url, tmp_path):
-    count = 20
-    start = threading.Barrier(count)
-    data = {"email": "ada@example.com", "password": PASSWORD}
-
-    def register(host):
-        connection = connected(host)
-        start.wait()
-        status, body = call(connection, "POST", "/users", data)
-        connection.close()
-        return status, body.get("errors")
-
-    with (
-        gunicorn(empty_url, tmp_path) as server,
-        futures.ThreadPoolExecutor(count) as pool,
-    ):
-        answers = list(pool.map(register, [server.host] * count))
-
-    refused = (409, {"email": "has to be unique"})
-    assert sorted(answers, key=str) == [(201, None)] + [refused] * (count - 1)
-    assert server.complaints == []
-
-
-def test_logout_holds_in_every_worker(empty_url, tmp_path):
-    def call_once(*args):
-        connection = connected(server.host)
-        status, body = call(connection, *args)
-        connection.close()
-        return status, body["message"]
-
-    with gunicorn(empty_url, tmp_path) as server:
-        connection = connected(server.host)
-        token = logged_in(connection)
-        call(connection, "DELETE", "/authentication", None, token)
-        connection.close()
-        answers = [call_once("GET", "/rooms", None, token) for _ in range(16)]
-
-    assert answers == [(401, "jwt revoked")] * 16
-
-
-def test_workers_that_start_at_once_make_the_tables_once(empty_url, tmp_path):
-    with gunicorn(empty_url, tmp_path) as server:
-        connection = connected(server.host)
-        token = logged_in(connection)
-        answer = call(connection, "GET", "/messages", None, token)
-        connection.close()
-
-    assert answer == (200, {"total": 0, "limit": 10, "skip": 0, "data": []})
-    assert server.complaints == []
-
-
-@pytest.mark.parametrize("attempt", range(4))
-def test_workers_that_start_at_once_make_the_file_once(tmp_path, attempt):
-    url = f"sqlite:///{tmp_path}/new.db"
-
-    with gunicorn(url, tmp_path) as server:
-        connection = connected(server.host)
-        token = logged_in(connection)
-        answer = call(connection, "POST", "/rooms", {"name": "Lobby"}, token)
-        connection.close()
-
-    room = {"id": 1, "name": "Lobby", "private": False, "userId": 1}
-    assert answer == (201, room)
-    assert server.complaints == []

@@ -1,0 +1,98 @@
+"""Two workers of gunicorn serve the example as one would."""
+
+from __future__ import annotations
+
+import threading
+from concurrent import futures
+
+import pytest
+import sqlalchemy as sa
+
+from .servers import call
+from .servers import connected
+from .servers import drop_tables
+from .servers import gunicorn
+from .servers import logged_in
+from .servers import PASSWORD
+
+
+@pytest.fixture(scope="module")
+def server(module_url, tmp_path_factory):
+    """The example, whose workers have started at once on an empty database."""
+    folder = tmp_path_factory.mktemp("example")
+    is_file = module_url == "sqlite://"
+    url = sa.make_url(f"sqlite:///{folder}/new.db" if is_file else module_url)
+    url = url.render_as_string(hide_password=False)
+
+    with gunicorn(url, folder) as server:
+        yield server
+
+    drop_tables(url)
+
+
+@pytest.fixture
+def connection(server):
+    connection = connected(server.host)
+    yield connection
+
+    connection.close()
+
+
+def test_workers_that_start_at_once_make_the_tables_once(server, connection):
+    token = logged_in(connection, "ada")
+
+    answer = call(connection, "GET", "/messages", None, token)
+
+    assert answer == (200, {"total": 0, "limit": 10, "skip": 0, "data": []})
+    assert server.complaints == []
+
+
+def test_one_of_many_users_gets_a_unique_email(server):
+    count = 20
+    start = threading.Barrier(count)
+    data = {"email": "ben@example.com", "password": PASSWORD}
+
+    def register(host):
+        connection = connected(host)
+        start.wait()
+        status, body = call(connection, "POST", "/users", data)
+        connection.close()
+        return status, body.get("errors")
+
+    with futures.ThreadPoolExecutor(count) as pool:
+        answers = list(pool.map(register, [server.host] * count))
+
+    refused = (409, {"email": "has to be unique"})
+    assert sorted(answers, key=str) == [(201, None)] + [refused] * (count - 1)
+    assert server.complaints == []
+
+
+def test_logout_holds_in_every_worker(server, connection):
+    def call_once(*args):
+        connection = connected(server.host)
+        status, body = call(connection, *args)
+        connection.close()
+        return status, body["message"]
+
+    token = logged_in(connection, "eve")
+    call(connection, "DELETE", "/authentication", None, token)
+    answers = [call_once("GET", "/rooms", None, token) for _ in range(16)]
+
+    assert answers == [(401, "jwt revoked")] * 16
+
+
+@pytest.mark.parametrize(
+    "attempt", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))]
+)
+def test_workers_that_start_at_once_make_the_file_once(tmp_path, attempt):
+    url = f"sqlite:///{tmp_path}/new.db"
+
+    with gunicorn(url, tmp_path) as server:
+        connection = connected(server.host)
+        token = logged_in(connection)
+        answer = call(connection, "POST", "/rooms", {"name": "Lobby"}, token)
+        connection.close()
+
+    room = {"id": 1, "name": "Lobby", "private": False, "userId": 1}
+    assert answer == (201, room)
+    assert server.complaints == []
