@@ -65,6 +65,16 @@ class Api:
         assert status == 201, user
         return Person(user["id"], user["email"], self.token(user["email"]))
 
+    def about_user(self, verb):
+        """Return what it takes to write a user with a verb: the path, a token unless
+        the user is new, and the email.
+        """
+        if verb == "POST":
+            return "/users", None, new_email()
+
+        person = self.person()
+        return person.path, person.token, person.email
+
 
 def new_email():
     return f"user{next(NUMBERS)}@example.com"
@@ -75,7 +85,7 @@ def new_room():
 
 
 def data_of(path):
-    """What a record of a service is replaced by."""
+    """Return the body that replaces a record of a service."""
     services = {
         "users": {"email": new_email(), "password": PASSWORD},
         "rooms": new_room(),

@@ -1,4 +1,4 @@
-"""Who may do what in the example application."""
+"""The rights of users of the example application."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def theirs(request, api, bob):
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-def test_owner_changes_what_is_his(api, bob, theirs, verb):
+def test_owner_changes_their_record(api, bob, theirs, verb):
     status, record = api(verb, theirs, data_of(theirs), bob.token)
 
     assert (status, record["userId"]) == (200, bob.id)
@@ -84,7 +84,7 @@ def test_owner_changes_what_is_his(api, bob, theirs, verb):
     ["", "?userId={0}", "?$or[0][userId]={0}", "?userId[$ne]=0", "?userId[]={0}"],
 )
 @pytest.mark.parametrize("verb", CHANGES)
-def test_others_do_not_change_what_is_his(api, ann, bob, theirs, verb, query):
+def test_others_do_not_change_a_record_of_its_owner(api, ann, bob, theirs, verb, query):
     before = api("GET", theirs, None, ann.token)
 
     answer = api(verb, theirs + query.format(bob.id), data_of(theirs), ann.token)
@@ -106,7 +106,9 @@ def test_what_nobody_owns_is_changed_by_nobody(example, api, ann, verb):
 
 @pytest.mark.parametrize("owner", [None, 0, -1, "", "x", [], {"$ne": 0}, "bob"])
 @pytest.mark.parametrize("path", ["/rooms", "/messages"])
-def test_owner_is_who_writes_whatever_he_says(api, ann, bob, path, owner):
+def test_owner_is_the_user_who_writes_whatever_the_body_says(
+    api, ann, bob, path, owner
+):
     said = {"userId": bob.id if owner == "bob" else owner}
 
     created = api("POST", path, {**data_of(path), **said}, ann.token)
@@ -137,7 +139,7 @@ def test_owner_of_many_is_who_writes_them(api, ann, bob):
     "query", ["", "?text=hello", "?userId[$ne]=0", "?$or[0][read]=false"]
 )
 @pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
-def test_many_changes_reach_his_own_only(api, ann, bob, verb, query):
+def test_changes_of_many_reach_own_records_only(api, ann, bob, verb, query):
     mine = api("POST", "/messages", [{"text": "hello"}] * 2, ann.token)[1]
     others = api("POST", "/messages", {"text": "hello"}, bob.token)[1]
 
@@ -168,7 +170,7 @@ def test_many_changes_of_others_change_nothing(api, ann, bob, verb, query):
 @pytest.mark.parametrize(
     "form", ["{}", "0{}", " {}", "+{}", "{}.0", "{}\n", int, float]
 )
-def test_nobody_writes_in_a_room_that_he_does_not_see(api, ann, bob, form):
+def test_users_write_in_no_room_that_they_do_not_see(api, ann, bob, form):
     room = api("POST", "/rooms", {**new_room(), "private": True}, bob.token)[1]
     own = api("POST", "/messages", {"text": "hello"}, ann.token)[1]
     id = form.format(room["id"]) if isinstance(form, str) else form(room["id"])

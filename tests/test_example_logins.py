@@ -122,7 +122,7 @@ def test_token_in_the_query_string_or_the_body_is_none(api, ann):
     assert [kind(answer) for answer in answers] == [(401, "NotAuthenticated")] * 5
 
 
-def test_client_does_not_say_who_he_is(api, ann, bob):
+def test_body_does_not_name_the_user_who_calls(api, ann, bob):
     data = {**new_room(), "user": {"id": bob.id}, "authenticated": True}
     headers = {**bearer(ann.token), "X-User": str(bob.id), "User": bob.path}
 

@@ -7,25 +7,9 @@ import sqlalchemy as sa
 
 from .example import new_email
 from .example import ON_SQLITE
-from .test_gunicorn import PASSWORD
+from .servers import PASSWORD
 
 OTHER_PASSWORD = "a staple for the battery"
-
-
-@pytest.fixture
-def writer(api):
-    """A function that makes what a verb needs to write a user: the path, a token if it
-    is about one that is there, and the email.
-    """
-
-    def writer(verb):
-        if verb == "POST":
-            return "/users", None, new_email()
-
-        person = api.person()
-        return person.path, person.token, person.email
-
-    return writer
 
 
 @pytest.fixture
@@ -48,8 +32,8 @@ def hash_of(example):
     ids=lambda password: str(password)[:20],
 )
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_what_is_no_password_is_refused(api, writer, hash_of, verb, password):
-    path, token, email = writer(verb)
+def test_what_is_no_password_is_refused(api, hash_of, verb, password):
+    path, token, email = api.about_user(verb)
     before = hash_of(email)
 
     status, body = api(verb, path, {"email": email, "password": password}, token)
@@ -72,8 +56,8 @@ def test_password_is_required_to_register(api, kind, rest):
 @pytest.mark.parametrize("password", ["x", " ", "x" * 1024, "nul\0nul", "pässwörd 🔑"])
 @pytest.mark.parametrize("kind", ["json", "data"])
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_password_is_hashed_and_can_log_in(api, writer, hash_of, verb, kind, password):
-    path, token, email = writer(verb)
+def test_password_is_hashed_and_can_log_in(api, hash_of, verb, kind, password):
+    path, token, email = api.about_user(verb)
 
     status, _ = api(
         verb, path, token=token, **{kind: {"email": email, "password": password}}
@@ -185,11 +169,9 @@ def test_events_have_no_password_and_no_token(example, api):
     ],
 )
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_error_does_not_tell_the_password(
-    api, writer, caplog, verb, fields, status, errors
-):
+def test_error_does_not_tell_the_password(api, caplog, verb, fields, status, errors):
     api.register("taken@example.com")
-    path, token, email = writer(verb)
+    path, token, email = api.about_user(verb)
     data = {"email": email, "password": OTHER_PASSWORD, **fields}
 
     answer = api(verb, path, data, token)
@@ -203,10 +185,8 @@ def test_error_does_not_tell_the_password(
 
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_log_does_not_tell_the_hash_when_the_database_fails(
-    example, api, writer, caplog, verb
-):
-    path, token, email = writer(verb)
+def test_log_does_not_tell_the_hash_when_the_database_fails(example, api, caplog, verb):
+    path, token, email = api.about_user(verb)
 
     def fail(connection, cursor, statement, parameters, *rest):
         """Let the database refuse what is written, as if a disk were full."""

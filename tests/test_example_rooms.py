@@ -436,7 +436,7 @@ def test_room_goes_with_its_members_and_messages(example, api, ann, room):
 
 
 def quickest(call, times=7):
-    """How many seconds a call takes that nothing disturbs."""
+    """Return the seconds of the fastest of some calls."""
     seconds = []
 
     for _ in range(times):

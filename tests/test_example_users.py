@@ -11,27 +11,11 @@ from .example import Api
 from .example import loaded
 from .example import new_email
 from .example import ON_SQLITE
-from .test_gunicorn import PASSWORD
+from .servers import PASSWORD
 
 AVATAR = "/static/avatar.svg"
 
 GRAVATAR = {"FLASK_GRAVATAR": "true"}
-
-
-@pytest.fixture
-def writer(api):
-    """A function that makes what a verb needs to write a user: the path, a token if it
-    is about one that is there, and the email.
-    """
-
-    def writer(verb):
-        if verb == "POST":
-            return "/users", None, new_email()
-
-        person = api.person()
-        return person.path, person.token, person.email
-
-    return writer
 
 
 @pytest.mark.parametrize(
@@ -103,8 +87,8 @@ BAD_EMAILS = [
 @ON_SQLITE
 @pytest.mark.parametrize("email", BAD_EMAILS, ids=lambda email: ascii(email)[:30])
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_what_is_no_email_is_refused(api, writer, verb, email):
-    path, token, _ = writer(verb)
+def test_what_is_no_email_is_refused(api, verb, email):
+    path, token, _ = api.about_user(verb)
 
     status, body = api(verb, path, {"email": email, "password": PASSWORD}, token)
 
@@ -209,8 +193,8 @@ def test_avatar_that_is_given_is_kept(api):
     ids=lambda avatar: ascii(avatar)[:30],
 )
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_what_is_no_avatar_is_refused(api, writer, verb, avatar):
-    path, token, email = writer(verb)
+def test_what_is_no_avatar_is_refused(api, verb, avatar):
+    path, token, email = api.about_user(verb)
     data = {"email": email, "password": PASSWORD, "avatar": avatar}
 
     status, body = api(verb, path, data, token)
@@ -222,8 +206,8 @@ def test_what_is_no_avatar_is_refused(api, writer, verb, avatar):
 @pytest.mark.parametrize("field", ["githubId", "googleId", "createdAt"])
 @pytest.mark.parametrize("kind", ["json", "data"])
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
-def test_client_does_not_write_what_is_not_his(api, writer, verb, kind, field):
-    path, token, email = writer(verb)
+def test_client_does_not_write_fields_of_the_application(api, verb, kind, field):
+    path, token, email = api.about_user(verb)
     body = {"email": email, "password": PASSWORD, field: "2020-01-01T00:00:00Z"}
 
     answer = api(verb, path, token=token, **{kind: body})
@@ -231,7 +215,7 @@ def test_client_does_not_write_what_is_not_his(api, writer, verb, kind, field):
     assert (answer[0], answer[1]["errors"]) == (400, {field: "is read-only"})
 
 
-def test_client_does_not_choose_his_id(api):
+def test_client_does_not_choose_the_id(api):
     person = api.person()
     data = {"email": person.email, "id": 2**31 - 1}
 

@@ -12,7 +12,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from .conftest import Leaks
-from .test_gunicorn import ROOT
+from .servers import ROOT
 
 PASSWORD = 'öpen "sesame" + 1'
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"

@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 from ..realtime_clients import login_of
 from ..realtime_clients import serving
 from ..realtime_clients import settings_of
-from ..test_gunicorn import call
-from ..test_gunicorn import connected
+from ..servers import call
+from ..servers import connected
 
 COUNTS = (10, 100, 1000)
 BURST = {10: 1000, 100: 500, 1000: 50}
