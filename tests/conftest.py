@@ -242,19 +242,6 @@ def running(app):
         server.server_close()
 
 
-@contextmanager
-def counted(engine):
-    """The list of the statements that an engine runs in the block."""
-    statements = []
-
-    def remember(connection, cursor, statement, *rest):
-        statements.append(statement)
-
-    sa.event.listen(engine, "before_cursor_execute", remember)
-    yield statements
-    sa.event.remove(engine, "before_cursor_execute", remember)
-
-
 class Leaks:
     """Looks for passwords, hashes and tokens in all that is answered and logged, as it
     passes.
@@ -269,11 +256,11 @@ class Leaks:
         lambda text: json.dumps(text)[1:-1],
         lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     )
-    """How a text may be written."""
+    """The forms that a text may be written in."""
 
     def __init__(self):
         self.found = {}
-        """What was found and where, in the order of finding."""
+        """The secrets and their places, in the order of finding."""
         self.passwords = set()
         """The passwords that were sent, in all forms."""
 
@@ -345,7 +332,7 @@ def current_test():
 
 
 def is_login(app):
-    """Whether the current request is for what issues tokens."""
+    """Return whether the current request is for a login."""
     records = app.extensions.get("records")
     path = (request.blueprint or "").removeprefix("records:")
     service = records and records.services.get(path)

@@ -7,7 +7,6 @@ statement from SQLAlchemy before it reaches a database.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import pytest
 import sqlalchemy as sa
@@ -38,26 +37,27 @@ for name in DIALECTS:
     registry.register(f"{name}.unconnected", __name__, f"Unconnected_{name}")
 
 
-class Execution(NamedTuple):
-    """One execution of a statement."""
+class Statement(str):
+    """The SQL of a statement, and the parameters that it was executed with."""
 
-    sql: str
-    parameters: object
-    """A tuple or a mapping, as the driver takes it, or a list of these."""
+    def __new__(cls, sql, parameters):
+        statement = super().__new__(cls, sql)
+        statement.parameters = parameters
+        return statement
 
 
 @contextmanager
 def statements_of(engine):
-    """Record the SQL and the parameters that reach a database in the block."""
-    executions = []
+    """Record the statements that reach a database in the block."""
+    statements = []
 
-    def record(connection, cursor, statement, parameters, *rest):
-        executions.append(Execution(statement, parameters))
+    def record(connection, cursor, sql, parameters, *rest):
+        statements.append(Statement(sql, parameters))
 
     sa.event.listen(engine, "before_cursor_execute", record)
 
     try:
-        yield executions
+        yield statements
     finally:
         sa.event.remove(engine, "before_cursor_execute", record)
 

@@ -23,8 +23,8 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
 from .conftest import served
+from .sql import statements_of
 
 SIZE = 1300
 MAX = 2**63 - 1
@@ -184,7 +184,7 @@ def find(app, engine):
     def find(query, path="items"):
         service = app.extensions["records"][path]
 
-        with counted(engine) as statements:
+        with statements_of(engine) as statements:
             found = service.find(Params(query=query))
 
         kinds = ["deep" if "IN (SELECT" in each else "usual" for each in statements]
@@ -353,7 +353,7 @@ def test_the_keys_of_a_deep_page_come_the_way_of_the_last_field(
     """An index of the field ends in the primary key, and has this order."""
     query = {"$sort": sort, "$skip": 1001, "$limit": 10}
 
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         app.extensions["records"]["items"].find(Params(query=query))
 
     _, _, keys = statements[0].partition("IN (SELECT")

@@ -62,7 +62,7 @@ class Color(enum.Enum):
 
 
 class Item(ItemBase):
-    """What the table of queries is run on."""
+    """Everything that a query can compare."""
 
     __tablename__ = "item"
 

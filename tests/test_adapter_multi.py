@@ -1,4 +1,4 @@
-"""How many records one call of a client creates, patches or removes."""
+"""The number of records that one call of a client creates, patches or removes."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
 from .conftest import served
 from .models import Base
 from .models import membership
 from .models import Message
 from .models import Room
 from .models import User
+from .sql import statements_of
 
 ANN = {"id": 1, "email": "ann@example.com"}
 MESSAGES = [
@@ -110,7 +110,7 @@ READS = [
 
 @pytest.mark.parametrize(("url", "expected"), READS)
 def test_statements_of_reads(engine, client, url, expected):
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         client.get(url)
 
     assert kinds(statements) == expected
@@ -138,7 +138,7 @@ WRITES = [
 
 @pytest.mark.parametrize(("verb", "path", "body", "expected"), WRITES)
 def test_statements_of_writes(engine, client, verb, path, body, expected):
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         client.open(f"/message{path}", method=verb, json=body)
 
     assert kinds(statements) == expected
@@ -162,7 +162,7 @@ def test_reads_make_no_instances_of_the_model(app, client):
 
 
 def test_a_read_selects_the_fields_that_are_asked_for_only(engine, client):
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         client.get("/message/1?$select=text")
 
     columns = statements[0].partition("FROM")[0]
@@ -172,7 +172,7 @@ def test_a_read_selects_the_fields_that_are_asked_for_only(engine, client):
 
 def test_queries_of_the_same_shape_are_the_same_statement(engine, client):
     """SQLAlchemy's cache, and those of drivers, know a statement by its text."""
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         client.get("/message?rank=1&$limit=1&$sort[text]=1")
         client.get("/message?rank=2&$limit=3&$sort[text]=1")
         client.get("/message?rank[$in]=1&rank[$in]=2&$limit=9")

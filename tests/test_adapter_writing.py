@@ -15,8 +15,8 @@ from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import counted
 from .conftest import served
+from .sql import statements_of
 
 
 class Base(DeclarativeBase):
@@ -429,7 +429,7 @@ def test_writes_load_no_relationships(client, app, app_context):
     client.post("/parent", json=[{"id": 5}, {"id": 6}])
     client.post("/child", json=[{"id": 1, "friend_id": 5}, {"id": 2, "friend_id": 5}])
 
-    with counted(app.extensions["sqlalchemy"].engine) as statements:
+    with statements_of(app.extensions["sqlalchemy"].engine) as statements:
         response = client.patch("/parent?$limit=2", json={"name": "Ann"})
 
     assert response.json == [{"id": 5, "name": "Ann"}, {"id": 6, "name": "Ann"}]

@@ -7,10 +7,10 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from .conftest import counted
 from .example import kind
 from .example import new_room
 from .example import ON_SQLITE
+from .sql import statements_of
 
 NOT_FOUND = (404, "NotFound")
 
@@ -279,7 +279,7 @@ def test_rooms_of_many_messages_are_read_at_once(example, api, ann):
     rooms = [made_room(api, ann, private=bool(number % 2)) for number in range(20)]
     data = [{"text": "x", "roomId": room["id"]} for room in rooms]
 
-    with example.app.app_context(), counted(example.db.engine) as statements:
+    with example.app.app_context(), statements_of(example.db.engine) as statements:
         created = api("POST", "/messages", data, ann.token)[1]
 
     assert [one["private"] for one in created] == [False, True] * 10

@@ -114,7 +114,7 @@ def in_json(value):
 
 
 def told(service, stored, query):
-    """Whether the matching could tell about every record."""
+    """Return whether the matching could tell about every record."""
     return all(
         service.target.matches(form, query) is not None
         for forms in stored

@@ -281,13 +281,14 @@ def test_a_reused_statement_has_no_value_of_another_call(engine, query):
     texts = []
 
     for value, other in ((4711, 4822), (4822, 4711)):
-        with statements_of(engine) as executions, Transaction():
+        with statements_of(engine) as statements, Transaction():
             service.find(Params(filled(query, value)))
 
-        texts.append([execution.sql for execution in executions])
-        assert str(value) in str(executions)
-        assert str(other) not in str(executions)
-        assert str(value) not in str(texts)
+        parameters = str([statement.parameters for statement in statements])
+        texts.append(str(statements))
+        assert str(value) in parameters
+        assert str(other) not in parameters
+        assert str(value) not in texts[-1]
 
     assert texts[0] == texts[1]
 

@@ -12,7 +12,7 @@ from flask_records import NotFound
 from flask_records import Params
 from flask_records import Transaction
 
-from ..conftest import counted
+from ..sql import statements_of
 from .services import Base
 from .services import GoneMark
 from .services import IDLE
@@ -286,7 +286,7 @@ def test_what_begins_a_transaction_of_the_session_comes_before_a_read(
     def begin(session, transaction, connection):
         connection.exec_driver_sql("SELECT 'begun'")
 
-    with counted(served.engine) as ran:
+    with statements_of(served.engine) as ran:
         read(served)
 
     assert [each == "SELECT 'begun'" for each in ran] == [

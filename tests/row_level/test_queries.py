@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..conftest import counted
+from ..sql import statements_of
 from .app import BY_ID
 from .app import calls_of
 from .app import engine_of
@@ -199,7 +199,7 @@ def test_condition_on_the_owner_keeps_a_long_query_in_proportion(client, ann):
     owners = [f"userId[{n}]={n + 1}" for n in range(490)]
     query = "&".join([*owners, *(f"$or[{n}][rank]={n}" for n in range(49))])
 
-    with counted(engine_of(client)) as statements:
+    with statements_of(engine_of(client)) as statements:
         response = client.get(f"/notes?{query}", headers=ann)
 
     assert (response.status_code, ids_of(response)) == (200, [1, 2])

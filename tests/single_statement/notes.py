@@ -10,8 +10,8 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import counted
 from ..conftest import enforce_foreign_keys
+from ..sql import statements_of
 from .twins import kinds
 
 
@@ -36,7 +36,7 @@ class Notes:
         return {name for name, call in calls.items() if self.takes_one_statement(call)}
 
     def takes_one_statement(self, call):
-        with counted(self.engine) as statements:
+        with statements_of(self.engine) as statements:
             call()
 
         ran = [each for each in statements if kinds([each])]

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from ..conftest import counted
+from ..sql import statements_of
 from .models import Shade
 from .twins import answer
 from .twins import kinds
@@ -308,7 +308,7 @@ def test_a_record_that_others_refer_to_is_not_removed(twins):
     outcomes = []
 
     for services in (twins.single, twins.unit_of_work):
-        with counted(twins.engine) as statements:
+        with statements_of(twins.engine) as statements:
             given = answer(services["owners"], "remove", 1)
 
         outcomes.append((given, twins.stored("owners"), kinds(statements)))

@@ -14,8 +14,8 @@ from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import counted
 from ..conftest import served
+from ..sql import statements_of
 from .twins import kinds
 
 
@@ -61,7 +61,7 @@ def test_writes_over_http_are_one_statement_each(cards):
     client, engine = cards
     answers = []
 
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         for verb, path, body in [
             ("POST", "", {"title": "Zoë", "secret": "s3cret"}),
             ("POST", "", [{"title": "b"}, {"title": "a"}]),
@@ -97,7 +97,7 @@ def test_writes_that_populate_are_left_to_the_unit_of_work(cards):
     client.post("/decks", json={"id": 5})
     answers = []
 
-    with counted(engine) as statements:
+    with statements_of(engine) as statements:
         for verb, path in (("POST", ""), ("PATCH", "/1"), ("DELETE", "/1")):
             body = {"title": "a", "deck_id": 5}
             response = client.open(

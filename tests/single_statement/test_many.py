@@ -12,7 +12,7 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import BadRequest
 from flask_records import Conflict
 
-from ..conftest import counted
+from ..sql import statements_of
 from .notes import note_of
 from .twins import kinds
 from .twins import observed
@@ -31,7 +31,7 @@ def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
     }[path]
     twins.fill(path)
 
-    with counted(twins.engine) as statements:
+    with statements_of(twins.engine) as statements:
         created = twins.single[path].create(bodies)
 
     assert [{name: c[name] for name in bodies[0]} for c in created] == bodies
@@ -83,7 +83,7 @@ def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
     with notes.engine.begin() as connection:
         connection.exec_driver_sql(COPYING)
 
-    with counted(notes.engine) as statements:
+    with statements_of(notes.engine) as statements:
         created = notes.service.create(bodies)
 
     assert created == [

@@ -15,9 +15,9 @@ from flask_records import RecordsError
 from flask_records import Service
 from flask_records import SQLAlchemyService
 
-from ..conftest import counted
 from ..conftest import enforce_foreign_keys
 from ..models import Everything
+from ..sql import statements_of
 from .models import Base
 from .models import Loose
 from .models import MODELS
@@ -92,7 +92,7 @@ class Twins:
             events.append((event, record))
 
         with (
-            counted(self.engine) as statements,
+            statements_of(self.engine) as statements,
             service.events.connected_to(remember),
         ):
             answers = [answer(service, *call, query=query) for call in calls]
