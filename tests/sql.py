@@ -1,7 +1,7 @@
-"""The SQL that services run, as SQLAlchemy tells it: no module of the package is asked.
+"""The SQL that services execute, as events of SQLAlchemy show it.
 
-``select_of`` and its siblings make a service, call it with a query, and take the
-statement from SQLAlchemy before it reaches a database.
+``select_of`` and its siblings make a service, call it with a query, and intercept the
+statement before it reaches a database.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ DIALECTS = {
 """The dialects that statements are written in."""
 
 
-for name in DIALECTS:
-    # SQLite under the name of another database, so that no server has to be there.
+def register_unconnected(name):
+    """Register a dialect that needs no server: SQLite under the name of another one."""
     members = {"name": name, "supports_statement_cache": True}
-    globals()[f"Unconnected_{name}"] = type(name, (sqlite.dialect,), members)
-    registry.register(f"{name}.unconnected", __name__, f"Unconnected_{name}")
+    class_name = f"Unconnected_{name}"
+    globals()[class_name] = type(class_name, (sqlite.dialect,), members)
+    registry.register(f"{name}.unconnected", __name__, class_name)
+
+
+for name in DIALECTS:
+    register_unconnected(name)
 
 
 class Statement(str):
@@ -97,22 +102,20 @@ def statement_of(model, query, dialect, **options):
     return raised.value.args
 
 
-def select_of(model, query, dialect="postgresql", **options):
+def select_of(model, query, dialect="postgresql", **service_options):
     """Return the SQL that reads the records of a query, on one line. The values are in
     it, unless there is one that the dialect can't write.
     """
-    statement, parameters = statement_of(model, query, dialect, **options)
+    statement, parameters = statement_of(model, query, dialect, **service_options)
     statement = statement.params(parameters)
-    compiler = DIALECTS[dialect]
+    options = {"dialect": DIALECTS[dialect]}
 
     try:
-        sql = statement.compile(
-            dialect=compiler, compile_kwargs={"literal_binds": True}
-        )
+        compiled = statement.compile(**options, compile_kwargs={"literal_binds": True})
     except sa.exc.CompileError:
-        sql = statement.compile(dialect=compiler)
+        compiled = statement.compile(**options)
 
-    return " ".join(str(sql).replace("%%", "%").split())
+    return " ".join(str(compiled).replace("%%", "%").split())
 
 
 def where_of(model, query, dialect="postgresql", **options):
