@@ -13,16 +13,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+
+from ..waiting import wait_until
 
 RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
 
 
 def main(kit, database_url):
-    """Run the cases and all suites, and return what they exit with."""
+    """Run the cases and all suites, and return the highest exit status."""
     kit = Path(kit)
 
     with serving(database_url) as base, tempfile.TemporaryDirectory() as folder:
@@ -118,17 +119,20 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def wait_for(url, process, seconds=30):
-    end = time.monotonic() + seconds
+def wait_for(url, process):
+    """Wait until a server answers."""
 
-    while time.monotonic() < end and process.poll() is None:
+    def answers():
+        assert process.poll() is None, f"{url} does not answer."
+
         try:
             urllib.request.urlopen(url, timeout=1).close()
-            return
         except OSError:
-            time.sleep(0.1)
+            return False
 
-    raise RuntimeError(f"{url} does not answer.")
+        return True
+
+    wait_until(answers, 30)
 
 
 if __name__ == "__main__":
