@@ -17,11 +17,11 @@ import websocket
 from .conftest import current_test
 from .conftest import LEAKS
 from .realtime_app import PASSWORD
-from .test_gunicorn import environment
-from .test_gunicorn import Gunicorn
-from .test_gunicorn import remember
-from .test_gunicorn import ROOT
-from .test_gunicorn import wait_for_workers
+from .servers import environment
+from .servers import Gunicorn
+from .servers import remember
+from .servers import ROOT
+from .servers import wait_for_workers
 
 
 def redis_url():

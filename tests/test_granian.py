@@ -25,15 +25,15 @@ import sqlalchemy as sa
 
 from .conftest import current_test
 from .conftest import LEAKS
-from .test_gunicorn import call
-from .test_gunicorn import Client
-from .test_gunicorn import CLIENTS
-from .test_gunicorn import connected
-from .test_gunicorn import environment
-from .test_gunicorn import GONE
-from .test_gunicorn import logged_in
-from .test_gunicorn import PASSWORD
-from .test_gunicorn import ROOT
+from .servers import call
+from .servers import Client
+from .servers import CLIENTS
+from .servers import connected
+from .servers import environment
+from .servers import GONE
+from .servers import logged_in
+from .servers import PASSWORD
+from .servers import ROOT
 
 SECONDS = 10
 """How long clients call while a worker is killed."""

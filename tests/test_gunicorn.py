@@ -26,13 +26,10 @@ from .conftest import SERVERS
 from .servers import call
 from .servers import connected
 from .servers import drop_tables
-from .servers import environment as environment
 from .servers import Gunicorn
 from .servers import gunicorn
 from .servers import logged_in
-from .servers import remember as remember
-from .servers import ROOT as ROOT
-from .servers import wait_for_workers as wait_for_workers
+from .servers import remember
 
 CLIENTS = 16
 SECONDS = {"sqlite": 20}

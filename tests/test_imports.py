@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from .test_gunicorn import environment
-from .test_gunicorn import ROOT
+from .servers import environment
+from .servers import ROOT
 
 OF_FEATURES = {
     *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),

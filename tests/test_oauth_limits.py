@@ -34,9 +34,9 @@ from .oauth_providers import Provider
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_sites import LOST
-from .test_gunicorn import environment
-from .test_gunicorn import remember
-from .test_gunicorn import ROOT
+from .servers import environment
+from .servers import remember
+from .servers import ROOT
 from .waiting import wait_until
 
 BUSY = "Too many logins at Fake are in progress. Try again later."

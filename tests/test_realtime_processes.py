@@ -23,8 +23,8 @@ from .realtime_clients import run_command
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
-from .test_gunicorn import call
-from .test_gunicorn import connected
+from .servers import call
+from .servers import connected
 from .waiting import wait_until
 
 AWAY = "Redis is not available"

@@ -27,8 +27,8 @@ from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .realtime_clients import spread
-from .test_gunicorn import call
-from .test_gunicorn import connected
+from .servers import call
+from .servers import connected
 from .waiting import wait_until
 
 GROUPS = {"red": 20, "blue": 20, "all": 10}

@@ -20,7 +20,7 @@ from .realtime import make_live_records
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
-from .test_gunicorn import call
+from .servers import call
 
 ANOTHER = "class WebSocketHandler: pass"
 MB = 1 << 20
