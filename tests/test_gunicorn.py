@@ -29,7 +29,6 @@ from .servers import drop_tables
 from .servers import Gunicorn
 from .servers import gunicorn
 from .servers import logged_in
-from .servers import remember
 
 CLIENTS = 16
 SECONDS = {"sqlite": 20}

@@ -42,7 +42,6 @@ class Bodies:
         """Return the values of new records.
 
         :param data: The body of one, or a list of bodies.
-        :param client_fields: The names in the data that came from a client.
         :raises BadRequest: Any of the bodies is wrong. The problems are told together,
             and those after the first :data:`.MAX_ERRORS` are not looked for.
         """
@@ -73,7 +72,6 @@ class Bodies:
         """Return the values of an update: those of the body, and null or the default
         for the fields that it leaves out.
 
-        :param client_fields: The names in it that came from a client.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
         values, errors = self._fields.values(
@@ -100,7 +98,6 @@ class Bodies:
     def merged(self, body: t.Any, client_fields: Collection[str]) -> Record:
         """Return the values of a patch.
 
-        :param client_fields: The names in it that came from a client.
         :raises BadRequest: The body is wrong. All problems are told together.
         """
         values, errors = self._fields.values(

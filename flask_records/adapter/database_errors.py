@@ -67,8 +67,6 @@ class translated:
     context manager. Errors that no client can fix are raised as they are.
 
     :param fields: The fields that an error may name.
-    :param bodies: The values that are written.
-    :param client_fields: The names in the data that came from a client.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
     :raises Unavailable: The database is busy with other writers.
@@ -105,8 +103,6 @@ def raise_translated(
     one.
 
     :param fields: The fields that an error may name.
-    :param bodies: The values that are written.
-    :param client_fields: The names in the data that came from a client.
     """
     translation: RecordsError | None = None
 
@@ -134,8 +130,6 @@ def raise_translated(
 def not_kept(fields: Fields) -> BadRequest:
     """Return the error for a record that the database has given another primary key.
     MariaDB takes the identifier 0 for a request to generate one.
-
-    :param fields: The fields of the record.
     """
     return BadRequest(
         "The database does not keep this identifier. Leave it out.",

@@ -27,7 +27,6 @@ def listens(dispatch: t.Any, names: Collection[str]) -> bool:
     """Return ``True`` if the application listens to one of some events.
 
     :param dispatch: The ``dispatch`` of the object that has the events.
-    :param names: The names of the events.
     """
     return any([getattr(dispatch, name) for name in names])
 

@@ -84,7 +84,6 @@ class Eligibility:
         does the same.
 
         :param verb: The kind of the statement: ``insert``, ``update`` or ``delete``.
-        :param bodies: The values that are written.
         """
         return (
             self._reasons[verb]
@@ -96,8 +95,6 @@ class Eligibility:
     def row(self, values: Record) -> Record | None:
         """Return values by the keys of columns, as the unit of work inserts them: where
         there is a default, null stands for it. ``None`` if one is more than a value.
-
-        :param values: The values by the names of their fields.
         """
         if not any([_is_special(value) for value in values.values()]):
             return {self._inserted[name].key: value for name, value in values.items()}

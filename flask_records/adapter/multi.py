@@ -58,8 +58,6 @@ class Multi:
     def check(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a method on many records, unless it takes as many.
 
-        :param method: The name of the method.
-        :param number: The number of records.
         :raises MethodNotAllowed: The method takes one record only.
         :raises BadRequest: A client may not name as many.
         """
@@ -77,8 +75,6 @@ class Multi:
     def limit(self, method: str, params: Params) -> int | None:
         """Return the number of records that a call may name, or ``None`` for a call in
         Python, which may name any number.
-
-        :param method: The name of the method.
         """
         if params.provider is None:
             return None

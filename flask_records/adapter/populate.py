@@ -35,8 +35,6 @@ class Populate:
     """The relationships of a model that ``$populate`` can name: those whose keys a
     client may read, and whose model has a service.
 
-    :param fields: The fields that a client knows of.
-    :param paths: The path of the service that shows a relationship, by its name.
     :raises ValueError: A name is not a relationship of the model.
     """
 
@@ -60,7 +58,6 @@ class Populate:
         """Return the links to the relationships of a query.
 
         :param names: The names in ``$populate``.
-        :param params: The params of the call that asks.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
         return [self._link(name, params) for name in dict.fromkeys(names)]
@@ -101,11 +98,7 @@ class Populate:
 
 
 class Link:
-    """A relationship, and the service that shows its records.
-
-    :param relationship: The relationship of the model.
-    :param service: The service over the model at its other end.
-    """
+    """A relationship, and the service that shows its records."""
 
     def __init__(
         self, relationship: orm.RelationshipProperty[t.Any], service: Service
@@ -128,9 +121,7 @@ class Link:
     ) -> None:
         """Set the relationship in every record.
 
-        :param database: The database that the records came from.
         :param keys: The value of :attr:`column` for each record.
-        :param params: The params of the call that asks.
         """
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
         by_key = self._related(database, distinct, params)

@@ -78,7 +78,6 @@ def has_great_nulls(dialect: sa.Dialect) -> bool:
 def identifier(fields: Fields, id: Id) -> t.Any:
     """Return an identifier as a value of its field.
 
-    :param id: The identifier.
     :raises NotFound: The field can't have this value, so that there is no such record.
     """
     try:

@@ -45,10 +45,7 @@ NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
 
 
 class Database:
-    """The database of a model.
-
-    :param source: The source of sessions.
-    """
+    """The database of a model."""
 
     def __init__(self, source: SessionSource, mapper: Mapper) -> None:
         self._source = source
@@ -88,7 +85,6 @@ class Database:
         """Return an object that writes in the transaction in progress.
 
         :param fields: The fields that an error may name.
-        :param client_fields: The names in the data that came from a client.
         """
         return Writing(self._joined(), self._mapper, fields, client_fields)
 
@@ -136,8 +132,6 @@ class Database:
 class UnbegunSession:
     """The session of an application that had not begun when a call that reads did.
     It is ended with the call, if a hook has begun it.
-
-    :param source: The source of the session.
     """
 
     def __init__(self, source: orm.scoped_session[t.Any]) -> None:
@@ -171,9 +165,6 @@ class JoinedSession:
 
     A transaction that the session was in before, begun by the application, is left to
     the application unless a service writes.
-
-    :param key: The key of the session in the transaction.
-    :param is_own: Close the session at the end.
     """
 
     def __init__(
@@ -188,10 +179,7 @@ class JoinedSession:
         self._connections: dict[Mapper, tuple[t.Any, sa.Connection]] = {}
 
     def begin_writing(self, mapper: Mapper) -> None:
-        """Make the session ready to write.
-
-        :param mapper: The mapper of the model that is written.
-        """
+        """Make the session ready to write."""
         self._ends_transaction = True
 
         if not self.session.in_transaction():
@@ -344,7 +332,6 @@ class Writing:
     errors that a client can see.
 
     :param fields: The fields that an error may name.
-    :param client_fields: The names in the data that came from a client.
     """
 
     def __init__(
@@ -382,18 +369,13 @@ class Writing:
             )
 
     def flush(self, bodies: Sequence[Record] = ()) -> None:
-        """Write the changes of the session's instances.
-
-        :param bodies: The values that are written, for errors.
-        """
+        """Write the changes of the session's instances."""
         with self._translated(bodies):
             self.session.flush()
 
     def rows(self, plan: Plan, bodies: Sequence[Record] = ()) -> Rows:
         """Return the rows of a plan that writes, after all that the session has to
         write before.
-
-        :param bodies: The values that are written, for errors.
         """
         with self._translated(bodies):
             return _rows(self._connection(), plan)
@@ -405,7 +387,6 @@ class Writing:
         if they are not right.
 
         :param is_right: Returns ``True`` for rows that may stay.
-        :param bodies: The values that are written, for errors.
         """
         with self._translated(bodies), self._connection().begin_nested() as savepoint:
             rows = _rows(savepoint.connection, plan)
@@ -434,9 +415,6 @@ def first_value(
 ) -> t.Any:
     """Return the first value that a statement reads, in the transaction in progress if
     there is one. ``None`` if there is no row.
-
-    :param source: The source of sessions.
-    :param model: The mapped class, by which the session finds its engine.
     """
     with Transaction(), Database(source, sa.inspect(model)).reading() as reading:
         rows = reading.rows(Plan(statement, parameters))

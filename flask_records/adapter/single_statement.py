@@ -23,10 +23,7 @@ if t.TYPE_CHECKING:
 
 
 class SingleStatement:
-    """Writes records of a model by single statements, where it is eligible for them.
-
-    :param eligibility: Decides that, and makes rows of bodies.
-    """
+    """Writes records of a model by single statements, where it is eligible for them."""
 
     def __init__(self, view: View, eligibility: Eligibility) -> None:
         self._fields = view.fields
@@ -41,7 +38,6 @@ class SingleStatement:
     ) -> list[Record]:
         """Return new records.
 
-        :param bodies: The values of each record.
         :raises BadRequest: The database does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
         """
@@ -59,7 +55,6 @@ class SingleStatement:
     ) -> list[Record]:
         """Return the record with its new values, or none if it does not meet the query.
 
-        :param values: The values that change.
         :raises Conflict: The values contradict another record.
         """
         plan = self._plans.update(call.query, identifier(self._fields, id), values)

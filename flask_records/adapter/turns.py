@@ -38,7 +38,6 @@ class Turns:
     """Lets as many callers pass at once as a pool has connections, in the order in
     which they came.
 
-    :param size: The number of connections.
     :param timeout: The seconds that a caller waits at most.
     """
 

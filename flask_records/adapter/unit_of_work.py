@@ -29,8 +29,6 @@ if t.TYPE_CHECKING:
 class UnitOfWork:
     """Writes records of a model through its instances, so that its defaults,
     validators, cascades and events apply.
-
-    :param multi: The methods that take many records.
     """
 
     def __init__(self, view: View, multi: Multi) -> None:
@@ -49,7 +47,6 @@ class UnitOfWork:
     ) -> list[Record]:
         """Return new records.
 
-        :param bodies: The values of each record.
         :raises BadRequest: A validator of the model refuses a value, or the database
             does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
@@ -70,7 +67,6 @@ class UnitOfWork:
         identifier is ``None``.
 
         :param id: The identifier of the record, or ``None`` for many.
-        :param values: The values that change.
         :raises NotFound: There is no such record, or it does not meet the query.
         :raises BadRequest: A validator of the model refuses a value, or there are more
             records than a client may write in one call.

@@ -53,10 +53,7 @@ class View:
         return resolve(query, self.fields, self._operators)
 
     def selection(self, query: ResolvedQuery, links: Sequence[Link]) -> Selection:
-        """Return the columns of a query.
-
-        :param links: The relationships that it loads.
-        """
+        """Return the columns of a query."""
         if not links and query.selected is self._all_fields.fields:
             return self._all_fields
 

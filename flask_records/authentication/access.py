@@ -68,7 +68,6 @@ class Access:
         """Set the user of a call. Invalid credentials are ignored if the method is
         public.
 
-        :param context: The call.
         :raises NotAuthenticated: The credentials are not valid.
         """
         params = context.params
@@ -94,10 +93,7 @@ class Access:
                 raise
 
     def accepts(self, params: Params) -> bool:
-        """Return whether the service accepts a valid login.
-
-        :param params: The params with the login.
-        """
+        """Return whether the service accepts a valid login."""
         strategy = (params.authentication or {}).get("strategy")
         is_own = params.authenticator is self.find_service()
         return params.authenticated and is_own and strategy in self.strategies
@@ -121,9 +117,6 @@ def admit(
 ) -> None:
     """Check ``params.authentication``, and set the user of a call.
 
-    :param service: The authentication service.
-    :param params: The params of the call.
-    :param strategies: The names of the strategies that are accepted.
     :raises NotAuthenticated: The credentials are not valid.
     """
     result = service.authenticate(params.authentication, params, strategies)
@@ -143,8 +136,6 @@ def admit(
 def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> None:
     """Refuse authentication services that would accept each other's tokens.
 
-    :param app: The application, whose settings they have read.
-    :param services: The authentication services, by path.
     :raises RuntimeError: One would accept a token of another.
     """
     for (other, its), (path, service) in combinations(services.items(), 2):

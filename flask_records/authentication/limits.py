@@ -76,9 +76,6 @@ class Limits:
     ) -> None:
         """Read the limits of an application.
 
-        :param app: The application.
-        :param services: All services, by path.
-        :param authentications: The authentication services, by path.
         :raises RuntimeError: A limit is not valid.
         """
         defaults = dict.fromkeys(OAUTH_VIEWS, OAUTH) | {
@@ -115,7 +112,6 @@ class Limits:
     def __call__(self, context: HookContext) -> None:
         """Count a call.
 
-        :param context: The call.
         :raises TooManyRequests: There were too many. ``Retry-After`` tells how many
             seconds to wait.
         """
@@ -136,19 +132,13 @@ class Limits:
         """Count an attempt to log in as a user, unless the user has logged in from the
         client's address: others can't lock the user out there.
 
-        :param path: The path of the authentication service.
-        :param account: The key of the user.
         :raises TooManyRequests: There were too many.
         """
         if _is_of_client() and not self._knows(path, account):
             self._count(path, "account", partial(_digest, account))
 
     def remember_login(self, path: str, account: str) -> None:
-        """Remember that a user has logged in from the client's address.
-
-        :param path: The path of the authentication service.
-        :param account: The key of the user.
-        """
+        """Remember that a user has logged in from the client's address."""
         if _is_of_client() and self._limits_of(path, "account"):
             self._ask("hit", self._known, path, "known", _client_of(account))
 
@@ -156,8 +146,6 @@ class Limits:
         """Count a call of a client that sets the password of users. It is a before
         hook of all services.
 
-        :param method: The name of the method.
-        :param context: The call.
         :raises TooManyRequests: There were too many.
         """
         params = context.params
@@ -214,10 +202,7 @@ class Limits:
         raise error
 
     def _ask(self, question: str, limit: RateLimitItem, *key: str) -> t.Any:
-        """Return the answer of Flask-Limiter's strategy, or ``None`` without storage.
-
-        :param question: The name of its method.
-        """
+        """Return the answer of Flask-Limiter's strategy, ``None`` without storage."""
         prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
 
         try:
@@ -236,8 +221,6 @@ class Limits:
 def count_view(path: str, view: str) -> None:
     """Count a request to a view that is not a service, if the application has limits.
 
-    :param path: The first part of the name of the limit.
-    :param view: The rest of it.
     :raises TooManyRequests: There were too many.
     """
     limits = current_records.limits
@@ -254,10 +237,7 @@ def client_address() -> str:
 
 
 def network_of(text: str) -> str:
-    """Return an address, or its network if one client has many addresses, as with IPv6.
-
-    :param text: The address.
-    """
+    """Return an address, or its network if a client has many addresses, as in IPv6."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

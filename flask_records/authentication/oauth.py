@@ -100,8 +100,6 @@ PROVIDER_ERRORS: tuple[type[Exception], ...] = (
 def add_views(app: Flask, service: AuthenticationService) -> None:
     """Add the views of an authentication service to an application.
 
-    :param app: The application.
-    :param service: The authentication service, with OAuth providers.
     :raises RuntimeError: A provider has the name of a strategy, or another service has
         added its views.
     """
@@ -125,9 +123,6 @@ class OAuthBlueprint:
     """The views of an authentication service in one application: those in the last two
     rows of section 4.1 of the specification, and one to connect a login.
 
-    :param app: The application.
-    :param service: The authentication service.
-    :param settings: The providers, and the addresses that users return to.
     :raises RuntimeError: There is no secret to sign with.
     """
 

@@ -78,7 +78,6 @@ class Conversations:
     """Conversations with a provider, in threads of their own: a slow one holds neither
     a login for long nor all threads of the server.
 
-    :param limit: The number of conversations at once.
     :param deadline: The number of seconds of a conversation.
     """
 
@@ -90,7 +89,6 @@ class Conversations:
         """Return the result of a function, unless it takes too long. A slow one
         continues in its thread, and counts until it ends.
 
-        :param function: A function that asks the provider.
         :raises TooBusy: Too many are running.
         :raises TimeoutError: It took too long.
         """
@@ -131,10 +129,7 @@ class TooBusy(Exception):
 
 
 def client_options(provider: Provider) -> Record:
-    """Return the arguments for the client of a provider.
-
-    :param provider: The provider.
-    """
+    """Return the arguments for the client of a provider."""
     return {
         "overwrite": True,
         "client_id": provider.key,
@@ -160,10 +155,6 @@ def raw_profile(
 ) -> Record:
     """Return the profile of a login as the provider sends it.
 
-    :param client: The client of the provider.
-    :param provider: The provider.
-    :param started: The values of the start of the login.
-    :param answer: The parameters of the callback, with the code.
     :raises Exception: The provider does not respond, or its response is invalid, by
         many classes of the libraries.
     """

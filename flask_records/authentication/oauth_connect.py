@@ -54,8 +54,6 @@ class Connections:
     A one-time address works only in the browser that asked for it, which has a cookie
     for it: nobody else can use it, or make a visitor use an address of their own.
 
-    :param app: The application.
-    :param service: The authentication service.
     :raises RuntimeError: There is no secret to sign with.
     """
 
@@ -84,13 +82,7 @@ class Connections:
     def add_address(
         self, response: Response, url: str, claims: Record, query: Mapping[str, str]
     ) -> str:
-        """Return a one-time address, and set its cookie.
-
-        :param response: The response with the address.
-        :param url: The address where logins at the provider begin.
-        :param claims: The claims of the user.
-        :param query: The other parameters of the address.
-        """
+        """Return a one-time address, and set its cookie."""
         code = secrets.token_urlsafe(24)
         parts = urlsplit(url)
         response.set_cookie(
@@ -108,7 +100,6 @@ class Connections:
         """Return the claims of the user who begins a login to connect it, or ``None``
         for a login that is not to be connected.
 
-        :param url: The address where the login begins.
         :param query: The parameters of the request. Those that identify the user are
             taken out.
         :raises NotAuthenticated: The one-time address or the token is not valid.
@@ -124,9 +115,6 @@ class Connections:
     def remove_address(self, response: Response, url: str) -> None:
         """Delete the cookie of a one-time address that the request is for: it works
         once.
-
-        :param response: The response to the request.
-        :param url: The address where logins at the provider begin.
         """
         if CODE in request.args and COOKIE in request.cookies:
             response.delete_cookie(COOKIE, urlsplit(url).path)

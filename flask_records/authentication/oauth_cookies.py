@@ -43,8 +43,6 @@ class LoginCookies:
     """Stores each login in a cookie of its own, so that several tabs do not disturb
     each other. Only the latest are kept, since many logins are abandoned.
 
-    :param app: The application.
-    :param service: The authentication service.
     :raises RuntimeError: There is no secret to sign with.
     """
 
@@ -55,7 +53,6 @@ class LoginCookies:
         """Store a login until its user returns, and delete the oldest ones beyond the
         bounds.
 
-        :param response: The response that sends the user to the provider.
         :param login: The login, with its ``state`` and its ``redirect_uri``.
         :param posts_back: ``True`` if the provider lets the browser post the answer.
         :raises BadRequest: The login is too large for a cookie.
@@ -85,9 +82,6 @@ class LoginCookies:
     def find(self, provider: str, state: str) -> Record | None:
         """Return the login that an answer of a provider belongs to, if it began in this
         browser some minutes ago.
-
-        :param provider: The name of the provider.
-        :param state: The state of the answer.
         """
         text = next((request.cookies[name] for name in _names_of(state)), "")
 
@@ -100,11 +94,7 @@ class LoginCookies:
         return login if is_same else None
 
     def remove(self, response: Response, login: Record) -> None:
-        """Delete the cookie of a login: a state is valid for one answer.
-
-        :param response: The response to the answer.
-        :param login: The login.
-        """
+        """Delete the cookie of a login: a state is valid for one answer."""
         for name in _names_of(login["state"]):
             response.delete_cookie(name, _path_of(login))
 
@@ -114,10 +104,8 @@ def serializer_of(
 ) -> URLSafeTimedSerializer:
     """Return the serializer of the cookies for one purpose.
 
-    :param app: The application.
     :param service: The authentication service, whose secret signs if the application
         has none.
-    :param salt: The purpose.
     :raises RuntimeError: There is no secret to sign with.
     """
     keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
@@ -136,10 +124,7 @@ def serializer_of(
 
 
 def _beyond_bounds(size: int) -> Iterator[str]:
-    """Yield the names of the cookies that exceed the bounds beside a new one.
-
-    :param size: The size of the new cookie.
-    """
+    """Yield the names of the cookies that exceed the bounds beside a new one."""
     names = sorted(filter(NAME.fullmatch, request.cookies), reverse=True)
 
     for count, name in enumerate(names, start=2):

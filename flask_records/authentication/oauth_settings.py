@@ -56,8 +56,6 @@ class OAuthSettings:
     def parse(cls, value: Mapping[str, t.Any], place: str) -> OAuthSettings:
         """Return the settings in a mapping.
 
-        :param value: The mapping.
-        :param place: Its name, for messages.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
         rest = dict(value)

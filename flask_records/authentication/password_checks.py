@@ -54,8 +54,6 @@ AuthenticationService(custom_hashing=True):
 def check_provider_fields(settings: Settings, users: Service) -> None:
     """Check that users have the fields that OAuth providers need.
 
-    :param settings: The settings of an authentication service.
-    :param users: The service that has its users.
     :raises RuntimeError: A field is missing, or not unique.
     """
     fields = fields_of(users)
@@ -80,9 +78,6 @@ def check_passwords(
     """Check that there are users with the fields of a login, and that no service over
     them shows password hashes or stores plain passwords.
 
-    :param records: The extension, with its services and their hooks.
-    :param app: An application that has the settings.
-    :param authentication: An authentication service.
     :raises RuntimeError: A check fails. The message has the lines to write.
     """
     users = records.services.get(authentication.users_path)

@@ -36,11 +36,7 @@ def verified_hashes() -> Iterator[Hashes]:
 
 
 class PasswordLogins:
-    """Logins of the users of an authentication service.
-
-    :param users: The users.
-    :param custom_hashing: The application hashes passwords itself.
-    """
+    """Logins of the users of an authentication service."""
 
     def __init__(self, users: Users, custom_hashing: bool) -> None:
         self._users = users
@@ -51,10 +47,6 @@ class PasswordLogins:
     ) -> Record:
         """Return the user with a name and a password. Takes as long if there is none.
 
-        :param path: The path of the authentication service, which counts attempts.
-        :param username: The name as it was typed.
-        :param password: The password as it was typed.
-        :param passwords: Verifies the password.
         :raises NotAuthenticated: There is no such user, or the password is wrong.
         :raises TooManyRequests: There were too many attempts for this user.
         """

@@ -52,7 +52,6 @@ class Passwords:
     def hash(self, password: str) -> str:
         """Return the hash of a password.
 
-        :param password: The password.
         :raises BadRequest: It is too long.
         """
         return t.cast("str", _run(self._hasher.hash, _encoded(password)))
@@ -61,7 +60,6 @@ class Passwords:
         """Return a new hash of a password. It keeps the salt of a hash of Argon2, so
         that the tokens of the user stay valid.
 
-        :param password: The password.
         :param hash: The hash that has verified it.
         """
         salt = _salt_of(hash)

@@ -84,7 +84,6 @@ class Redirects:
 def with_answer(target: str, **answer: str) -> str:
     """Return an address with an answer after the ``#``, which no server receives.
 
-    :param target: The address.
     :param answer: ``access_token`` or ``error``.
     """
     separator = "" if target.endswith("#") else "#"
@@ -94,8 +93,6 @@ def with_answer(target: str, **answer: str) -> str:
 def origin_of(url: str) -> str | None:
     """Return scheme, host and port of an address, or ``None`` if it is not a plain web
     address.
-
-    :param url: The address.
     """
     if INVISIBLE.search(url) or "\\" in url:
         return None

@@ -41,10 +41,7 @@ class RevocationStore(t.Protocol):
         """
 
     def latest(self, *keys: str) -> int:
-        """Return the latest ``issued_before`` of one key or two, or 0.
-
-        :param keys: The keys.
-        """
+        """Return the latest ``issued_before`` of one key or two, or 0."""
 
 
 class Revocations:

@@ -126,7 +126,6 @@ class AuthenticationService:
         """Read the settings of an application, and add the views for its OAuth
         providers if it has any.
 
-        :param app: The application.
         :param services: The services of the extension.
         :raises RuntimeError: A setting is missing or wrong.
         """
@@ -141,7 +140,6 @@ class AuthenticationService:
     def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
         """Check that users have the fields that the providers of an application need.
 
-        :param app: The application.
         :param services: The services of the extension.
         :raises RuntimeError: A field is missing, or not unique.
         """
@@ -166,10 +164,7 @@ class AuthenticationService:
         return t.cast("Settings", current_app.extensions[EXTENSION][self])
 
     def settings_of(self, app: Flask) -> Settings:
-        """Return the settings of an application.
-
-        :param app: The application.
-        """
+        """Return the settings of an application."""
         return t.cast("Settings", app.extensions[EXTENSION][self])
 
     @property
@@ -273,8 +268,6 @@ class AuthenticationService:
     def parse(self, headers: Headers) -> Record | None:
         """Return the credentials in the headers of a request, of the first strategy
         that finds any.
-
-        :param headers: The headers.
         """
         names = self.settings.parse_strategies
 

@@ -71,8 +71,6 @@ class Settings:
     def of(cls, app: Flask, name: str) -> Settings:
         """Return the settings of an application.
 
-        :param app: The application.
-        :param name: The name of the setting.
         :raises RuntimeError: A setting is missing or wrong. The message names it, and
             the cure.
         """
@@ -81,7 +79,6 @@ class Settings:
     def check_strategies(self, names: Collection[str]) -> None:
         """Check that the strategies of the settings exist.
 
-        :param names: The names of the strategies that there are.
         :raises RuntimeError: One does not.
         """
         for option in ("strategies", "parse_strategies"):

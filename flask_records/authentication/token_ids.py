@@ -22,7 +22,6 @@ RANDOM: t.Final = slice(18)
 def create_token_id(users: str, hash: str | None) -> str:
     """Return the identifier of a new token.
 
-    :param users: The path of the service of the users.
     :param hash: The password hash of the user, or ``None`` without a password.
     """
     digits = secrets.token_hex(8)
@@ -33,10 +32,6 @@ def create_token_id(users: str, hash: str | None) -> str:
 def is_token_id_of(token_id: str, users: str, hash: str | None) -> bool:
     """Return whether a token is for these users, and no older than the password. The
     tokens of other servers do not depend on them, and are accepted.
-
-    :param token_id: The identifier of the token.
-    :param users: The path of the service of the users.
-    :param hash: The password hash that the user has now.
     """
     if TOKEN_ID.fullmatch(token_id) is None:
         return True

@@ -77,8 +77,6 @@ class Tokens:
     ) -> tuple[str, Record]:
         """Return a new token and its claims.
 
-        :param subject: The identifier of the user, which becomes text.
-        :param token_id: The identifier of the token.
         :param issued_at: The time in seconds since 1970, if that is later than now.
         """
         # It takes ten megabytes, which a process without tokens need not have.
@@ -101,8 +99,6 @@ class Tokens:
     def shares_keys_with(self, other: Tokens) -> bool:
         """Return whether one verifies tokens that the other signs, for the same
         audience and issuer.
-
-        :param other: The tokens of another service.
         """
         names, others = (self.audience, self.issuer), (other.audience, other.issuer)
         return names == others and not self._key_forms().isdisjoint(other._key_forms())
@@ -110,7 +106,6 @@ class Tokens:
     def verify_token(self, token: t.Any) -> Record:
         """Return the claims of a token.
 
-        :param token: The token that a client sent.
         :raises NotAuthenticated: It is not a token of this issuer that is valid now.
         """
         if not isinstance(token, str):
@@ -204,10 +199,7 @@ class VerifiedTokens:
         self._lock = threading.Lock()
 
     def find(self, digest: bytes) -> Record | None:
-        """Return the claims of a token, or ``None`` if the token must be verified.
-
-        :param digest: The digest of the token.
-        """
+        """Return the claims of a token, or ``None`` if the token must be verified."""
         payload = self._payloads.get(digest)
 
         # Verifying one that is not valid any more tells the reason.
@@ -219,7 +211,6 @@ class VerifiedTokens:
     def add(self, digest: bytes, payload: Record) -> None:
         """Remember a token.
 
-        :param digest: The digest of the token.
         :param payload: Its claims. They are not remembered if a caller could change
             one, such as a list.
         """

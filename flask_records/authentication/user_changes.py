@@ -37,9 +37,6 @@ PAGING: t.Final = frozenset({"$limit", "$skip", "$sort", "$select", "$populate"}
 class UserChanges:
     """Revokes the tokens of users that are removed, or whose passwords change, through
     any service over their model. It is a before hook of all services.
-
-    :param users: The users of an authentication service.
-    :param revocations: Their revoked tokens.
     """
 
     def __init__(self, users: Users, revocations: Revocations) -> None:
@@ -47,11 +44,7 @@ class UserChanges:
         self._revocations = revocations
 
     def __call__(self, method: str, context: HookContext) -> None:
-        """Revoke tokens when the call is committed.
-
-        :param method: The name of the method.
-        :param context: The call of any service.
-        """
+        """Revoke tokens when the call is committed."""
         if not self._users.has(context.service):
             return
 
@@ -61,10 +54,7 @@ class UserChanges:
         before_commit(lambda: self._revoke_changed(context, user_ids))
 
     def revoke(self, ids: Iterable[Id]) -> None:
-        """Revoke the tokens of users that are issued until the commit.
-
-        :param ids: The identifiers of the users.
-        """
+        """Revoke the tokens of users that are issued until the commit."""
         before_commit(lambda: self._revoke(ids))
 
         if Transaction.current_or_none() is not None:

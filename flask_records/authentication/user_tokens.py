@@ -21,7 +21,6 @@ if t.TYPE_CHECKING:
 class UserTokens:
     """Issues tokens to users, and finds the users of tokens.
 
-    :param users: The users.
     :param revocations: The revoked tokens, if there is a store.
     """
 
@@ -34,8 +33,6 @@ class UserTokens:
     ) -> tuple[str, Record]:
         """Return a new token and its claims.
 
-        :param tokens: Signs the token.
-        :param user: The user it is for.
         :param hashes: The password hashes that were just verified, by users. The token
             depends on this one, since the password may have been changed since.
         :raises NotAuthenticated: There is no user.

@@ -35,9 +35,6 @@ AuthenticationService(users=...).\
 class Users:
     """The users of an authentication service.
 
-    :param path: The path of the service that has them.
-    :param username: The field with the name for logins.
-    :param password: The field with the password hash.
     :param normalize: Turns what was typed into the user name, if given.
     """
 
@@ -80,8 +77,6 @@ class Users:
     def has(self, service: Service) -> bool:
         """Return whether the records of a service are the users: the service is the one
         that has them, or is over the same model.
-
-        :param service: A service of the current application.
         """
         has_users = self._services.get(service)
 
@@ -100,8 +95,6 @@ class Users:
     def canonical_id(self, id: Id) -> Id:
         """Return the identifier of a user as its record has it, or unchanged if there
         is no such user.
-
-        :param id: The identifier, in any spelling that finds the user.
         """
         try:
             user: t.Any = self.service._get(id)
@@ -111,10 +104,7 @@ class Users:
         return user.get(self.id, id) if isinstance(user, dict) else id
 
     def find(self, username: str) -> Record | None:
-        """Return the record of the user with a name, if there is one.
-
-        :param username: The name as it was typed.
-        """
+        """Return the record of the user with a name, if there is one."""
         if self._normalize:
             username = self._normalize(username)
 
@@ -124,11 +114,7 @@ class Users:
         return self.find_by(self._username, username)
 
     def find_by(self, field: str, value: str) -> Record | None:
-        """Return the record of the user with a value, if there is one.
-
-        :param field: The name of a field.
-        :param value: Its value.
-        """
+        """Return the record of the user with a value, if there is one."""
         # The query of a client has no part in this.
         query = {field: value, "$limit": 1}
         records = self.service._find(Params(query=query, paginate=False))
@@ -138,7 +124,6 @@ class Users:
         """Return a user as clients see it, and as hooks see it. The service is called
         with its hooks, as from Python; a hook that raises refuses the user.
 
-        :param id: The identifier of the user.
         :raises NotAuthenticated: There is no such user.
         """
         users = self.service
@@ -159,7 +144,6 @@ class Users:
         """Return a record with the stored password hash of a user, without hooks. It
         is empty if the service does not return the hash.
 
-        :param id: The identifier of the user.
         :raises NotAuthenticated: There is no such user.
         """
         users, fields = self.service, fields_of(self.service)
@@ -178,11 +162,7 @@ class Users:
         return user if isinstance(user, dict) else {}
 
     def replace_hash(self, user: Record, hash: str) -> str:
-        """Replace the password hash of a user. Return the hash that is stored then.
-
-        :param user: The record of the user.
-        :param hash: The new hash.
-        """
+        """Replace the password hash of a user. Return the hash that is stored then."""
         before = t.cast("str", user[self.password])
         # The password may have changed since.
         unchanged = Params(query={self.password: before})
@@ -197,10 +177,7 @@ class Users:
 
 
 def fields_of(service: Service) -> Fields | None:
-    """Return the fields of a service, or ``None`` if they are not known.
-
-    :param service: The service.
-    """
+    """Return the fields of a service, or ``None`` if they are not known."""
     fields_for = service.capabilities.fields_for
     return fields_for(Params()) if fields_for else None
 
@@ -208,9 +185,6 @@ def fields_of(service: Service) -> Fields | None:
 def share_model(one: Service, other: Service) -> bool:
     """Return whether two services are over one model, or one model inherits from the
     other.
-
-    :param one: A service.
-    :param other: Another service.
     """
     fields, others = fields_of(one), fields_of(other)
 

@@ -90,11 +90,6 @@ spells it.
 class ServiceBlueprint:
     """The HTTP side of one service.
 
-    :param service: The service.
-    :param errors: Turns errors into responses.
-    :param formatter: Makes responses.
-    :param query_parser: Parses query strings.
-    :param body_parsers: Parsers of bodies, by media type.
     :param has_callers: Returns whether responses may depend on the caller.
     :param before_request: Functions that run before the view.
     :param after_request: Functions that run after it, last to first.
@@ -271,8 +266,6 @@ def _current_request() -> Request:
 def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:
     """Return the path of the service at an address of the current application, and the
     values of its placeholders. ``None`` if there is no service.
-
-    :param path: The address, without a record.
     """
     try:
         urls = current_app.url_map.bind("")
@@ -289,8 +282,5 @@ def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:
 
 
 def blueprint_name(path: str) -> str:
-    """Return the name of the blueprint of a service.
-
-    :param path: The path of the service.
-    """
+    """Return the name of the blueprint of a service."""
     return PREFIX + path.replace(".", "%2E")

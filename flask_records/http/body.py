@@ -91,9 +91,6 @@ def read_body(
 ) -> dict[str, t.Any] | list[t.Any]:
     """Return the data of a request.
 
-    :param request: The request.
-    :param method: The method that gets the data.
-    :param parsers: The parsers by media type.
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.

@@ -59,7 +59,6 @@ class ErrorHandler:
         by status, or ``False`` for JSON only. The pages of the extension by default.
     :param logger: The logger of server errors, or ``False`` for none. The logger of the
         application by default.
-    :param verbose: Name the URL in the message for an unknown URL.
     """
 
     def __init__(
@@ -73,10 +72,7 @@ class ErrorHandler:
         self._verbose = verbose
 
     def handle(self, error: Exception) -> ResponseReturnValue:
-        """Return the response to any error of a request, as :meth:`report` shows it.
-
-        :param error: The error that was raised.
-        """
+        """Return the response to any error of a request, as :meth:`report` shows it."""
         if is_answer(error):
             return t.cast(HTTPException, error)
 
@@ -86,10 +82,6 @@ class ErrorHandler:
     def report(self, error: Exception, failure: str, *args: t.Any) -> RecordsError:
         """Return an error as the client of any transport sees it. An error of the
         server is logged with its traceback.
-
-        :param error: The error that was raised.
-        :param failure: The message to log.
-        :param args: The arguments of the message.
         """
         app = _current_app()
         visible = to_records_error(error, debug=app.debug)
@@ -106,8 +98,6 @@ class ErrorHandler:
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
         """Return the response to an HTTP error of the application itself. That to an
         unknown URL names it.
-
-        :param error: The error that was raised.
         """
         if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
@@ -119,10 +109,7 @@ class ErrorHandler:
         return self.handle(error)
 
     def answer(self, error: RecordsError) -> Response:
-        """Return the response to an error as the client sees it.
-
-        :param error: The error.
-        """
+        """Return the response to an error as the client sees it."""
         response = self._page(error) if self._wants_html() else _json(error)
         headers = response.headers
 

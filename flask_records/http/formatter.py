@@ -39,8 +39,6 @@ def format_json(context: HookContext) -> Response:
     of the specification.
 
     An empty result, that is ``None``, ``False``, ``0`` or an empty text, gives a 204.
-
-    :param context: The call.
     """
     sent = context.sent
 
@@ -87,7 +85,6 @@ def json_response(body: bytes, status: int) -> Response:
     """Return a response of JSON text.
 
     :param body: The text.
-    :param status: Its status.
     """
     headers = Headers()
     # One slice takes a fraction of the time of an addition for each.
@@ -111,10 +108,7 @@ def _is_bytes(parts: t.Any) -> bool:
 
 
 def empty(status: int = 204) -> Response:
-    """Return a response without a body.
-
-    :param status: Its status.
-    """
+    """Return a response without a body."""
     response = Response(status=status)
     del response.headers["Content-Type"]
     return response

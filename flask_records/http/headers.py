@@ -20,8 +20,6 @@ def forbid_sniffing(response: Response) -> Response:
     """Stop browsers from guessing another ``Content-Type``.
 
     This is an ``after_request`` function.
-
-    :param response: The response.
     """
     response.headers.setdefault(*NO_SNIFFING)
     return response
@@ -36,8 +34,6 @@ def complete(
 ) -> None:
     """Set ``Allow``, and add the other headers that a response does not have yet.
 
-    :param headers: The headers of the response.
-    :param allow: The verbs that the service supports.
     :param cache_control: The ``Cache-Control`` of a response that depends on the
         caller. No header by default.
     :param etag: The ``ETag``. No header by default.

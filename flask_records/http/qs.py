@@ -42,7 +42,6 @@ class Overflow(dict[str, t.Any]):
 def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
     """Return the nested mapping of a query string. All values are text.
 
-    :param text: The query string without its question mark.
     :param array_limit: The number of items beyond which a list becomes a mapping of
         indices. To raise it for an application, give ``FlaskRecords`` the query parser
         ``functools.partial(parse, array_limit=100)``.

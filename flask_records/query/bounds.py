@@ -89,7 +89,6 @@ class Bounds:
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large. The check stops at the first excess.
 
-        :param query: The query as it came from the client.
         :raises BadRequest: It has too many conditions or list items, or a name that is
             too long.
         """

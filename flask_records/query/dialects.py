@@ -30,30 +30,18 @@ CONTAINS: t.Final = "records_contains"
 
 
 def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a column contains a text, without regard to case.
-
-    :param column: The column to search.
-    :param text: The text to search for.
-    """
+    """Return the condition that a column contains a text, without regard to case."""
     escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], text)
     return ContainsAnyCase(column, sa.literal(f"%{escaped}%"), sa.literal(text.lower()))
 
 
 def like_any_case(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
-    """Return LIKE without regard to case, on every database.
-
-    :param column: The column to compare.
-    :param pattern: A LIKE pattern, whose escape character is a backslash.
-    """
+    """Return LIKE without regard to case, on every database."""
     return LikeAnyCase(column, sa.literal(pattern))
 
 
 def like_exactly(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
-    """Return LIKE with regard to case, on every database.
-
-    :param column: The column to compare.
-    :param pattern: A LIKE pattern, whose escape character is a backslash.
-    """
+    """Return LIKE with regard to case, on every database."""
     return LikeExactly(column, sa.literal(pattern), sa.literal(_glob(pattern)))
 
 

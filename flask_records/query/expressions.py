@@ -50,7 +50,6 @@ def order(
     overlap.
 
     :param sort: Fields, and ``True`` for those in descending order.
-    :param primary_key: The columns of the primary key.
     :param nulls: State that null is less than everything else, for a database where it
         is not.
     :param same_direction: Break ties in the direction of the last field, so that an

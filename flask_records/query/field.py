@@ -66,8 +66,6 @@ class Field:
     def returned(self, column: sa.Column[t.Any]) -> t.Any:
         """Return the expression of this field in the ``RETURNING`` of a write, which
         has the same value as :attr:`selected` in a read.
-
-        :param column: The column of the table that the field comes from.
         """
         if is_float(column.type):
             return Returned(column)
@@ -103,7 +101,6 @@ class Field:
 def selected(name: str, expression: t.Any) -> t.Any:
     """Return the expression that is selected for a field.
 
-    :param name: The name of the field.
     :param expression: The column, or the attribute of the model.
     """
     # An enum goes over the wire as the text in the database.
@@ -114,8 +111,5 @@ def selected(name: str, expression: t.Any) -> t.Any:
 
 
 def shown(value: t.Any) -> str:
-    """Return a value as it stands in an error message, shortened.
-
-    :param value: The value that a client sent.
-    """
+    """Return a value as it stands in an error message, shortened."""
     return f"'{shortened(value if isinstance(value, str) else repr(value))}'"

@@ -38,7 +38,6 @@ class Fields:
     model, except those whose name begins with an underscore, which is Python's way to
     say that they are private. The identifier field may have one.
 
-    :param model: The mapped class.
     :param id: The name of the identifier field. The primary key by default.
     :param hidden: Fields that do not exist for this caller. They can still be written.
     :param readonly: Fields that a client can't write.
@@ -139,10 +138,7 @@ class Fields:
         return tuple({self.id.name: self.id, **chosen}.values())
 
     def is_written(self, name: str) -> bool:
-        """Return ``True`` if a body may name a field.
-
-        :param name: The name of the field.
-        """
+        """Return ``True`` if a body may name a field."""
         return name in self._writable
 
     def values(
@@ -157,7 +153,6 @@ class Fields:
         field. After :data:`.MAX_ERRORS` problems, the rest is not looked at.
 
         :param sent: The names in it that came from a client. None by default.
-        :param skip: Fields to ignore.
         :param new: ``True`` for the body of a new record, where null asks for the
             default.
         """
@@ -226,10 +221,7 @@ class Fields:
         return dict(zip(names, values, strict=True))
 
     def is_unique(self, name: str) -> bool:
-        """Return ``True`` if the database refuses a second record with the same value.
-
-        :param name: The name of a field that can be read.
-        """
+        """Return ``True`` if the database refuses a second record of the same value."""
         prop = self.mapper.attrs.get(name)
         column = prop.columns[0] if isinstance(prop, orm.ColumnProperty) else None
 
@@ -242,10 +234,7 @@ class Fields:
         return any(list(each.columns) == [column] for each in (*constraints, *indexes))
 
     def missing(self, values: Collection[str]) -> list[str]:
-        """Return the names of the fields that a new record needs and is not given.
-
-        :param values: The names of the fields that it is given.
-        """
+        """Return the names of the fields that a new record needs and is not given."""
         return [name for name in self._required if name not in values]
 
     def replaceable(self) -> Iterable[Field]:

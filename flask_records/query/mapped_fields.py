@@ -22,7 +22,6 @@ def fields_of(
     """Yield the fields of a mapped class: its columns, column properties and hybrid
     properties, without those whose name begins with an underscore.
 
-    :param mapper: The mapper of the class.
     :param id: The name of the identifier field, which may begin with an underscore.
     :param readonly: Fields that a client can't write.
     :raises ValueError: A column or a hybrid property can't be shown.

@@ -92,7 +92,6 @@ class Matching:
         in the record, or an operator is not a built-in one. Equal queries get the same
         function.
 
-        :param query: A query of fields.
         :raises BadRequest: The query is not understood. The function raises it for a
             record with a value that its field can't have.
         """
@@ -124,7 +123,6 @@ class _Shape:
     """A query without its values.
 
     :param test: Returns ``True`` if a record meets it with some values.
-    :param casts: The cast of each value.
     """
 
     def __init__(self, test: Test, casts: Sequence[Cast]) -> None:

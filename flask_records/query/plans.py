@@ -94,10 +94,7 @@ class Selection:
         ]
 
     def keyed(self, primary_key: Sequence[t.Any]) -> Selection:
-        """Return the columns, and those of the primary key.
-
-        :param primary_key: The columns of the primary key.
-        """
+        """Return the columns, and those of the primary key."""
         return Selection(self.fields, self.links, tuple(primary_key))
 
     @property
@@ -130,9 +127,6 @@ class StatementCache:
     ) -> t.Any:
         """Return a statement, built if there is none.
 
-        :param key: The shape of the statement, apart from the conditions of a query.
-        :param build: Builds the statement.
-        :param columns: The number of its columns.
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
         """

@@ -12,8 +12,6 @@ SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
 def without_parameters(error: BaseException) -> BaseException:
     """Return an error whose text, and that of its causes, holds no value that was sent
     to a database, for example a hash.
-
-    :param error: The error to log.
     """
     seen: set[int] = set()
     causes: list[BaseException | None] = [error]

@@ -117,8 +117,6 @@ EVERYTHING: t.Final = Query()
 def items_of(value: t.Any) -> list[t.Any] | None:
     """Return the items of a list, or of a mapping whose keys are indices, which is
     what a query string parser makes of a long list. ``None`` for anything else.
-
-    :param value: The value in the place of a list.
     """
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -130,10 +128,7 @@ def items_of(value: t.Any) -> list[t.Any] | None:
 
 
 def unknown(name: str, place: t.Any) -> BadRequest:
-    """Return the error for a name with a dollar sign that is not understood.
-
-    :param place: The object that it stands in.
-    """
+    """Return the error for a name with a dollar sign that is not understood."""
     return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
 
 

@@ -63,8 +63,6 @@ class Conversion:
 def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
     """Return the conversion of a column type, or ``None`` for a type whose values have
     no form on the wire.
-
-    :param type_: The type of the column.
     """
     for base in type(type_).__mro__:
         if base in CONVERSIONS:
@@ -75,10 +73,7 @@ def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
 
 
 def is_json(type_: TypeEngine[t.Any]) -> bool:
-    """Return ``True`` if a column type holds JSON documents, plain or decorated.
-
-    :param type_: The type of the column.
-    """
+    """Return ``True`` if a column type holds JSON documents, plain or decorated."""
     if isinstance(type_, TypeDecorator):
         return is_json(type_.impl_instance)
 
@@ -86,10 +81,7 @@ def is_json(type_: TypeEngine[t.Any]) -> bool:
 
 
 def is_float(type_: TypeEngine[t.Any]) -> bool:
-    """Return ``True`` if a column type holds floats, plain or decorated.
-
-    :param type_: The type of the column.
-    """
+    """Return ``True`` if a column type holds floats, plain or decorated."""
     if isinstance(type_, TypeDecorator):
         return is_float(type_.impl_instance)
 
@@ -99,7 +91,6 @@ def is_float(type_: TypeEngine[t.Any]) -> bool:
 def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
     """Cast a value to the type of a column.
 
-    :param conversion: The conversion of the column.
     :param value: Text, a JSON value, or a value that has the type already.
     :param in_query: ``True`` for a value of a query, ``False`` for one of a body.
     :raises ValueError: The value does not fit, with a phrase that says why.
@@ -121,8 +112,6 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
 def cast_and_check(conversion: Conversion) -> Cast:
     """Return a function that casts the values of bodies, and refuses those that the
     column can't hold.
-
-    :param conversion: The conversion of the column.
     """
     cast_value, check = conversion.cast, conversion.check
     empty = () if conversion.is_text or conversion.from_text else ("", "null")

@@ -42,10 +42,6 @@ class WritePlans:
     ) -> Plan:
         """Return the plan that inserts rows. It returns the primary keys after the
         selected fields.
-
-        :param selected: The fields to return.
-        :param rows: The values by the keys of columns, the same keys in all of them.
-        :param in_order: Return the rows in the order of these.
         """
         statement = self._cache.get(
             ("insert", selected, in_order),
@@ -59,8 +55,6 @@ class WritePlans:
     ) -> Plan:
         """Return the plan that updates the record of an identifier, if it meets the
         query.
-
-        :param values: The new values by the names of their fields.
         """
         names = tuple(values)
         statement = self._cache.get(

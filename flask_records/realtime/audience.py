@@ -32,9 +32,6 @@ AUTHENTICATED: t.Final = "authenticated"
 class Audience:
     """Selects the connections that an event is published to and that may see the
     record.
-
-    :param records: The extension with the services.
-    :param connections: The connections of this worker.
     """
 
     def __init__(
@@ -46,8 +43,6 @@ class Audience:
     def channels(self, event: Event) -> set[str]:
         """Return the channels that an event is published to: those that the publisher
         of the service names, or of the extension, or else ``authenticated``.
-
-        :param event: The event.
         """
         service = event.service
         publisher = service.publishers.of(event.name)

@@ -61,10 +61,7 @@ return 0
 
 
 class Bus:
-    """Hands messages to the connections of this worker.
-
-    :param handle: Handles the messages of a transaction.
-    """
+    """Hands messages to the connections of this worker."""
 
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
@@ -74,17 +71,12 @@ class Bus:
         """Begin to receive messages of other workers."""
 
     def publish(self, messages: Sequence[Record]) -> None:
-        """Send the messages of a transaction to all workers.
-
-        :param messages: The messages, as JSON values.
-        """
+        """Send the messages of a transaction to all workers."""
         self._handle(messages)
 
     def lock(self, key: str) -> tuple[str, AbstractContextManager[t.Any]]:
         """Return the name and the lock of a record. Held from a write until its event
         has left, it keeps the events of the record in the order of the writes.
-
-        :param key: The key of the record.
         """
         number = zlib.crc32(key.encode()) % LOCKS
         return f"events {number:02}", self._locked(number)
@@ -112,10 +104,6 @@ class Bus:
 class RedisBus(Bus):
     """Sends messages to all workers through a channel of Redis. While Redis is not
     available, messages reach the connections of this worker, and no call waits.
-
-    :param handle: Handles the messages of a transaction.
-    :param url: The URL of the Redis server.
-    :param channel: The name of the channel, and the prefix of the names of locks.
     """
 
     def __init__(self, handle: Handler, url: str, channel: str) -> None:
@@ -150,10 +138,7 @@ class RedisBus(Bus):
                 ready.wait(LOCK_TIMEOUT)
 
     def publish(self, messages: Sequence[Record]) -> None:
-        """Send the messages of a transaction to all workers.
-
-        :param messages: The messages, as JSON values.
-        """
+        """Send the messages of a transaction to all workers."""
         for part in _parts(messages):
             self._publish(part)
 

@@ -40,13 +40,7 @@ def answer(
     method: str,
     message: Message,
 ) -> Record | tuple[None, t.Any]:
-    """Return the answer to a message: an error, or ``None`` and the result.
-
-    :param records: The extension with the services.
-    :param connection: The connection that the message came from.
-    :param method: The name of the method.
-    :param message: The path, the arguments of the method, and the query.
-    """
+    """Return the answer to a message: an error, or ``None`` and the result."""
     try:
         connection.count_call()
         context = _context(records, connection, method, message)

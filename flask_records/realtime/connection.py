@@ -86,10 +86,7 @@ class Connection:
         self.channels = self.channels - set(channels)
 
     def params(self, query: Record) -> Params:
-        """Return the params of a call.
-
-        :param query: The query.
-        """
+        """Return the params of a call."""
         credentials = self.authentication
         return Params(
             query,

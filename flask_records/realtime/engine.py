@@ -46,10 +46,6 @@ CHECK_INTERVAL: t.Final = 1
 class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
     """Holds the sessions of clients that poll or have a WebSocket, and ends sessions
     whose clients do not answer.
-
-    :param settings: The settings of the application.
-    :param has_joined: Returns whether a session is connected to Socket.IO.
-    :param options: The options of Engine.IO.
     """
 
     def __init__(
@@ -75,11 +71,7 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
     def handle_request(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """Answer a request of a client.
-
-        :param environ: The request.
-        :param start_response: Begins the response.
-        """
+        """Answer a request of a client."""
 
         def start(status: str, headers: list[tuple[str, str]]) -> t.Any:
             return start_response(status, [*headers, NO_SNIFFING])
@@ -89,11 +81,7 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
     def enter(
         self, environ: WSGIEnvironment, transport: str
     ) -> Place | dict[str, t.Any]:
-        """Return a place for a connection, or an answer that refuses it.
-
-        :param environ: The first request of the connection.
-        :param transport: The name of its transport.
-        """
+        """Return a place for a connection, or an answer that refuses it."""
         refusal = self._refusal(environ, transport)
 
         if refusal is not None:

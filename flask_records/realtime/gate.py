@@ -10,7 +10,6 @@ from dataclasses import dataclass
 class Gate:
     """Counts connections, from the start of the handshake to the end of their thread.
 
-    :param limit: The maximum number of connections.
     :param limit_per_address: The maximum number from one address. The same by default.
     """
 
@@ -22,10 +21,7 @@ class Gate:
         self._by_address: Counter[str] = Counter()
 
     def enter(self, address: str) -> Place | None:
-        """Return a place for a connection, or ``None`` if there are too many.
-
-        :param address: The address of the client.
-        """
+        """Return a place for a connection, or ``None`` if there are too many."""
         with self._lock:
             if (
                 len(self._places) >= self._limit
@@ -39,10 +35,7 @@ class Gate:
             return place
 
     def leave(self, place: Place) -> None:
-        """Free a place. Nothing happens if it is free.
-
-        :param place: The place.
-        """
+        """Free a place. Nothing happens if it is free."""
         with self._lock:
             if place not in self._places:
                 return

@@ -22,8 +22,6 @@ class HandshakeError(Exception):
 def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
     """Answer the handshake of a client, without extensions.
 
-    :param environ: The request.
-    :param connection: The socket of the request.
     :raises HandshakeError: The request is not a handshake.
     """
     key = environ.get("HTTP_SEC_WEBSOCKET_KEY", "")

@@ -28,10 +28,7 @@ WITHOUT_WEBSOCKETS: t.Final = {
 
 
 def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
-    """Return the socket of a request, or ``None`` if the server does not provide it.
-
-    :param environ: The request.
-    """
+    """Return the socket of a request, or ``None`` if the server does not provide it."""
     for name in SOCKETS:
         if name in environ:
             return t.cast(socket.socket, environ[name])
@@ -46,10 +43,7 @@ def socket_of(environ: WSGIEnvironment) -> socket.socket | None:
 
 
 def has_one_thread(environ: WSGIEnvironment) -> bool:
-    """Return whether the server answers one request at a time.
-
-    :param environ: The request.
-    """
+    """Return whether the server answers one request at a time."""
     if environ.get("SERVER_SOFTWARE") == GRANIAN:
         return _granian_threads() == 1
 
@@ -57,10 +51,7 @@ def has_one_thread(environ: WSGIEnvironment) -> bool:
 
 
 def has_other_workers(environ: WSGIEnvironment) -> bool:
-    """Return whether requests of one client may reach several processes.
-
-    :param environ: The request.
-    """
+    """Return whether requests of one client may reach several processes."""
     if environ.get("SERVER_SOFTWARE") == GRANIAN:
         return (_granian_option("workers") or 1) > 1
 

@@ -34,9 +34,6 @@ class Logins:
     """Checks the logins of this worker's connections, and ends those that are no longer
     valid.
 
-    :param app: The application.
-    :param authentications: The authentication services, by path.
-    :param connections: The connections, by id.
     :param signal: The signal that runs when a login begins or ends.
     """
 
@@ -56,10 +53,7 @@ class Logins:
         """Checks the logins again at intervals."""
 
     def begin(self, connection: Connection) -> None:
-        """Log a new connection in if its headers have credentials.
-
-        :param connection: The connection.
-        """
+        """Log a new connection in if its headers have credentials."""
         service = self._default()
 
         if service is not None:
@@ -71,8 +65,6 @@ class Logins:
     ) -> None:
         """Log a connection in.
 
-        :param connection: The connection.
-        :param service: The service that issued the token.
         :param result: The result of its ``create``.
         """
         with connection.lock:
@@ -84,20 +76,13 @@ class Logins:
         self._check(connection, service)
 
     def log_out(self, connection: Connection) -> None:
-        """Log a connection out.
-
-        :param connection: The connection.
-        """
+        """Log a connection out."""
         with connection.lock:
             connection.authentication = None
             self._set(connection, Params())
 
     def tell(self, event: str, connection: Connection) -> None:
-        """Run the receivers of an event of a connection.
-
-        :param event: The name of the event.
-        :param connection: The connection.
-        """
+        """Run the receivers of an event of a connection."""
         try:
             self._signal.run(event, connection)
         except Exception:
@@ -106,10 +91,7 @@ class Logins:
             logger.exception("A receiver of '%s' failed.", event)
 
     def check_after(self, message: Record) -> None:
-        """Check the logins that an event may have ended.
-
-        :param message: The message of the event.
-        """
+        """Check the logins that an event may have ended."""
         sender = current_records.services.get(message["service"])
 
         for path, service in self._authentications.items():

@@ -23,9 +23,6 @@ class Messages:
     ``stored`` if a ``readable`` rule needs more than the record that is sent. It never
     has a user's password. If it leaves the process, it has only those hidden fields
     that a ``readable`` rule names.
-
-    :param records: The extension with the services.
-    :param is_shared: Messages leave the process.
     """
 
     def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
@@ -35,8 +32,6 @@ class Messages:
     def of(self, event: Event, channels: Collection[str]) -> Record | None:
         """Return the message of an event, or ``None`` if nothing depends on it.
 
-        :param event: The event.
-        :param channels: The channels that it is published to.
         :raises TypeError: The record cannot be JSON.
         """
         service = event.service

@@ -31,7 +31,6 @@ class TextPacket(packet.Packet):  # type: ignore[misc]  # it has no hints
     def decode(self, encoded_packet: t.Any) -> int:
         """Read a packet.
 
-        :param encoded_packet: The packet as the client sent it.
         :raises InvalidPacket: It is not a packet that clients may send.
         """
         if not isinstance(encoded_packet, str):

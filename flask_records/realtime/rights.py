@@ -29,9 +29,6 @@ logger = logging.getLogger(__package__)
 class Rights:
     """Applies the ``readable`` rule of a service to records. The rule is called once
     for each user. A record that cannot be checked is not shown.
-
-    :param service: The service.
-    :param records: The records, as stored where that is available.
     """
 
     def __init__(self, service: Service, records: Sequence[t.Any]) -> None:

@@ -60,13 +60,7 @@ class JSON:
 
 
 class Server:
-    """Answers the messages of connections, and sends them events.
-
-    :param app: The application.
-    :param records: The extension with the services.
-    :param realtime: The extension with the receivers of connections.
-    :param settings: The settings of the application.
-    """
+    """Answers the messages of connections, and sends them events."""
 
     def __init__(
         self, app: Flask, records: FlaskRecords, realtime: Realtime, settings: Settings
@@ -101,10 +95,7 @@ class Server:
             self.socketio.on_event(method, self._answering(method))
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction to the connections that get them.
-
-        :param events: The events, in their order.
-        """
+        """Send the events of one transaction to the connections that get them."""
         messages = []
 
         for event in events:
@@ -123,8 +114,6 @@ class Server:
     def hold(self, keys: Iterable[str]) -> None:
         """Send the events of records in the order of their writes: lock the records
         until the transaction has sent its events.
-
-        :param keys: The keys of the records.
         """
         transaction = Transaction.current_or_none()
 

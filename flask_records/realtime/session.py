@@ -51,12 +51,7 @@ Answer: t.TypeAlias = "dict[str, t.Any] | Iterable[bytes]"
 
 
 class Session(Socket):  # type: ignore[misc]  # it has no hints
-    """A client that polls or has a WebSocket. It may upgrade to a WebSocket later.
-
-    :param server: The engine.
-    :param sid: The id of the session.
-    :param place: The place of the connection.
-    """
+    """A client that polls or has a WebSocket. It may upgrade to a WebSocket later."""
 
     def __init__(self, server: Engine, sid: str, place: Place) -> None:
         super().__init__(server, sid)
@@ -106,10 +101,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             self.server.start_background_task(self.close, abort=True, reason=reason)
 
     def send(self, pkt: packet.Packet) -> None:
-        """Send a packet, or keep it until the client polls.
-
-        :param pkt: The packet.
-        """
+        """Send a packet, or keep it until the client polls."""
         with self._sending:
             if self._websocket is not None:
                 self._websocket.send(_frame_of(pkt))
@@ -124,7 +116,6 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def receive(self, pkt: packet.Packet) -> None:
         """Handle a packet.
 
-        :param pkt: The packet.
         :raises EngineIOError: The packet ends the session.
         """
         if pkt.packet_type != packet.MESSAGE:
@@ -146,8 +137,6 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     ) -> None:
         """Close the session without waiting for the client, which may be gone.
 
-        :param wait: Has no effect.
-        :param abort: Send no packet that tells the client.
         :param reason: The reason for receivers of ``disconnect``.
         """
         # Only one of several threads closes it.
@@ -172,7 +161,6 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def handle_post_request(self, environ: WSGIEnvironment) -> None:
         """Handle the packets that a client posts.
 
-        :param environ: The request.
         :raises EngineIOError: The packets end the session.
         """
         with _exclusive(self._posting):
@@ -199,12 +187,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def open_websocket(
         self, environ: WSGIEnvironment, start_response: StartResponse, place: Place
     ) -> Answer:
-        """Serve a WebSocket until it is closed.
-
-        :param environ: The request of the handshake.
-        :param start_response: Begins the response.
-        :param place: The place of the WebSocket.
-        """
+        """Serve a WebSocket until it is closed."""
         connection = socket_of(environ)
         assert connection is not None
 

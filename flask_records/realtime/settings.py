@@ -54,7 +54,6 @@ class Settings:
     def of(cls, app: Flask) -> Settings:
         """Return the settings of an application.
 
-        :param app: The application.
         :raises RuntimeError: A setting is invalid. The message names it.
         """
         settings = app.config.get(SETTING) or {}

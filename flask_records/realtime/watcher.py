@@ -37,7 +37,6 @@ class Watcher:
     ) -> None:
         """Start the task if it is not running.
 
-        :param start: Starts a function in the background.
         :param sleep: Waits there for a number of seconds.
         """
 

@@ -49,7 +49,6 @@ class WebSocket:
 
     :param connection: The socket, after the handshake.
     :param max_payload: The size of the largest message in bytes, over all fragments.
-    :param start: Runs a function in the background.
     """
 
     def __init__(
@@ -140,7 +139,6 @@ class WebSocket:
     def close(self, code: int, reason: str = "") -> None:
         """Send the client the reason for closing the connection, and hang up.
 
-        :param code: The code of the protocol.
         :param reason: The reason, 123 bytes at most.
         """
         self.send(encode_frame(Opcode.CLOSE, struct.pack("!H", code) + reason.encode()))
@@ -232,11 +230,7 @@ class WebSocket:
 
 
 def encode_frame(opcode: Opcode, payload: bytes) -> bytes:
-    """Return a whole message as one frame.
-
-    :param opcode: The type of the message.
-    :param payload: The message.
-    """
+    """Return a whole message as one frame."""
     first, size = 0x80 | opcode, len(payload)
 
     if size < 126:
@@ -253,7 +247,6 @@ def wait_for(
 ) -> bool:
     """Wait until a socket can be read or written, and return whether it can.
 
-    :param connection: The socket.
     :param timeout: The seconds to wait. No limit by default.
     :param for_writing: Wait until it can be written, not read.
     """

@@ -134,7 +134,6 @@ class Publishers:
 class EventSender:
     """Sends the events of one service. They are made only if there are listeners.
 
-    :param service: The service.
     :param events_of_all: The signal of the events of all services.
     :param transports: The transports of the extension.
     """
@@ -159,10 +158,7 @@ class EventSender:
         return is_sent and service.readable is not None and bool(self._transports)
 
     def send_result(self, context: HookContext) -> None:
-        """Send the event of a call, once for each record, if its method has one.
-
-        :param context: The call.
-        """
+        """Send the event of a call, once for each record, if its method has one."""
         name = EVENTS.get(context.method)
 
         if name is None or not self._service.sends_events or not self._is_connected:
@@ -180,7 +176,6 @@ class EventSender:
         """Send an event once the call in progress has been committed, or at once.
 
         :param name: The name of the event.
-        :param record: The record.
         :param context: The call in progress, if there is one.
         """
         if self._is_connected:

@@ -51,15 +51,11 @@ class Target(t.Protocol):
         """Refuse a call on many records before any of its hooks runs.
 
         :param method: The name of the method.
-        :param params: The params of the call.
         :param number: The number of records.
         """
 
     def fields_for(self, params: Params) -> Fields:
-        """Return the fields that a caller knows of.
-
-        :param params: The params of the call.
-        """
+        """Return the fields that a caller knows of."""
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return what decides which of some records meet a query.
