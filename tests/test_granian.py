@@ -26,14 +26,14 @@ import sqlalchemy as sa
 from .conftest import current_test
 from .conftest import LEAKS
 from .servers import call
-from .servers import Client
-from .servers import CLIENTS
 from .servers import connected
 from .servers import environment
-from .servers import GONE
 from .servers import logged_in
 from .servers import PASSWORD
 from .servers import ROOT
+from .test_gunicorn import Client
+from .test_gunicorn import CLIENTS
+from .test_gunicorn import GONE
 
 SECONDS = 10
 """How long clients call while a worker is killed."""
