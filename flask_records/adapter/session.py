@@ -407,20 +407,6 @@ class Writing:
         return translated(self._fields, bodies, self._client_fields)
 
 
-def first_value(
-    source: SessionSource,
-    model: type[t.Any],
-    statement: sa.Select[t.Any],
-    parameters: dict[str, t.Any],
-) -> t.Any:
-    """Return the first value that a statement reads, in the transaction in progress if
-    there is one. ``None`` if there is no row.
-    """
-    with Transaction(), Database(source, sa.inspect(model)).reading() as reading:
-        rows = reading.rows(Plan(statement, parameters))
-        return rows[0][0] if rows else None
-
-
 def _rows(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
     statement, parameters, options = plan
     return executor.execute(

@@ -11,13 +11,15 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
 from ..adapter import SQLAlchemyService
-from ..adapter.session import first_value
+from ..adapter.session import Database
 from ..adapter.sources import session_of_app
 from ..context import Params
 from ..errors import Unavailable
+from ..query.plans import Plan
 from ..service import Service
 from ..service.events import Transports
 from ..signals import CallSignals
+from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
     from ..adapter.sources import SessionSource
@@ -117,8 +119,7 @@ class TableRevocations:
         records = SQLAlchemyService(model, session=session, multi=["remove"])
         # It is at no path of an application: only this class calls it.
         self._records = Service("revoked tokens", records, CallSignals(), Transports())
-        self._model = model
-        self._session = session
+        self._database = Database(session, sa.inspect(model))
         self._latest = sa.select(sa.func.max(model.issued_before)).where(
             sa.or_(model.key == sa.bindparam("one"), model.key == sa.bindparam("other"))
         )
@@ -142,7 +143,9 @@ class TableRevocations:
         """Return the latest ``issued_before`` of one key or two, or 0."""
         # Each call with a token runs this statement, without the cost of a service.
         parameters = {"one": keys[0], "other": keys[-1]}
-        return first_value(self._session, self._model, self._latest, parameters) or 0
+
+        with Transaction(), self._database.reading() as reading:
+            return reading.rows(Plan(self._latest, parameters))[0][0] or 0
 
 
 class RedisRevocations:
