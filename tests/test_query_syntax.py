@@ -178,7 +178,7 @@ def test_other_limit_and_skip_are_refused(name, value):
     with pytest.raises(BadRequest) as caught:
         Query.parse({name: value}, PLAIN)
 
-    assert caught.value.message == f"{name} takes a whole number from 0."
+    assert caught.value.message == f"{name} must be a non-negative integer."
     assert caught.value.data == {name: value}
 
 
