@@ -165,7 +165,7 @@ def test_authentication_that_was_refused_is_not_among_the_others(app, records):
     first = records.add("authentication", AuthenticationService("people"))
     records.init_app(app)
 
-    with pytest.raises(RuntimeError, match="would let in at 'admin'"):
+    with pytest.raises(RuntimeError, match="'admin' would accept tokens"):
         records.add("admin", AuthenticationService("people"))
 
     assert records.authentications == {"authentication": first.target}
