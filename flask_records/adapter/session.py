@@ -26,7 +26,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from ..query import Fields
     from ..transaction import Savepoint
@@ -268,12 +267,7 @@ class EngineReading:
 
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
         try:
             if self._driver is not None and not self._driver.closed:
                 self._driver.autocommit = False
@@ -302,12 +296,7 @@ class SessionReading:
     def __enter__(self) -> t.Self:
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
         if error is not None:
             raise_translated(error)
 
