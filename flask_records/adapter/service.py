@@ -93,10 +93,10 @@ class SQLAlchemyService:
         self.multi = Multi(multi)
         """The methods that take many records, and how many."""
 
-        known_operators = operators_of(whitelist, operators or {})
-        self._syntax = syntax_of(whitelist, known_operators)
-        self._application = View(Fields(model, id, readonly=readonly), known_operators)
-        self._clients = View(Fields(model, id, hidden, readonly), known_operators)
+        by_name = operators_of(whitelist, operators or {})
+        self._syntax = syntax_of(whitelist, by_name)
+        self._application = View(Fields(model, id, readonly=readonly), by_name)
+        self._clients = View(Fields(model, id, hidden, readonly), by_name)
         fields = self._application.fields
         self.id = fields.id.name
         """The name of the identifier field."""
@@ -104,12 +104,9 @@ class SQLAlchemyService:
         """The names that ``$populate`` takes, which no event holds."""
         self._database = Database(session, fields.mapper)
         self._populate = Populate(self._clients.fields, populate or {})
-        self._eligibility = Eligibility(fields)
+        self._eligibility = eligibility = Eligibility(fields)
         self._writers = {
-            view: (
-                SingleStatement(view, self._eligibility),
-                UnitOfWork(view, self.multi),
-            )
+            view: (SingleStatement(view, eligibility), UnitOfWork(view, self.multi))
             for view in (self._application, self._clients)
         }
 
@@ -132,19 +129,8 @@ class SQLAlchemyService:
         else:
             self._database.begin_writing()
 
-    def matches(self, record: Record, query: Record) -> bool | None:
-        """Return ``True`` if a record meets a query, ``None`` if only the database can
-        tell.
-
-        :param record: The record, typed or as it is in JSON.
-        :param query: A query of fields.
-        :raises BadRequest: The query is not understood.
-        """
-        return self.matching([record]).test(query)(0)
-
     def matching(self, records: Sequence[t.Any]) -> Matching:
-        """Return an object that decides which of some records meet queries, as
-        :meth:`matches` does, for many queries.
+        """Return an object that decides which of some records meet queries.
 
         :param records: The records, typed or as they are in JSON.
         """
