@@ -14,8 +14,6 @@ if t.TYPE_CHECKING:
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""
 
-BEGIN_IMMEDIATE: t.Final = "BEGIN IMMEDIATE"
-
 ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
 """The events of an engine by which an application prepares its transactions."""
 
@@ -64,22 +62,8 @@ def begin_immediate(connection: sa.Connection) -> None:
     if not connection.info.get("records_prepared"):
         _prepare(connection)
 
-    engine = connection.engine
-
-    if engine.echo or listens(engine.dispatch, ENGINE_EVENTS):
-        with translated():
-            connection.exec_driver_sql(BEGIN_IMMEDIATE)
-
-        return
-
-    # SQLAlchemy takes ten times as long for this as SQLite.
-    try:
-        driver.execute(BEGIN_IMMEDIATE)
-    except Exception as error:
-        with translated():
-            raise sa.exc.DBAPIError.instance(
-                BEGIN_IMMEDIATE, None, error, connection.dialect.loaded_dbapi.Error
-            ) from error
+    with translated():
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _prepare(connection: sa.Connection) -> None:
