@@ -14,7 +14,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from contextvars import Token
-    from types import TracebackType
 
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None
@@ -26,7 +25,6 @@ NO_TRANSACTION = """\
 This needs a call of a service around it. Use the service that 'FlaskRecords.add' \
 returned, or open a 'Transaction'.\
 """
-
 
 UNDONE: t.Final = "The database has undone the call. Try again."
 
@@ -78,7 +76,7 @@ class Transaction:
 
     def __init__(self) -> None:
         self._parent: Transaction | None = None
-        self._token: Token[Transaction | None] | None = None
+        self._token: Token[Transaction | None]
         self._participants: dict[Hashable, Participant] = {}
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._before_commit: list[Callable[[], t.Any]] = []
@@ -91,18 +89,14 @@ class Transaction:
         self._token = _current.set(self)
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _current.reset(t.cast("Token[Transaction | None]", self._token))
-        committing = error_type is None
+    def __exit__(self, *error: t.Any) -> None:
+        _current.reset(self._token)
+        committing = error[0] is None
+        work = self._participants or self._before_commit or self._after_commit
 
         if self._parent is not None:
-            self._end_part(committing)
-        elif not self._is_idle:
+            self._end_part(self._parent, committing)
+        elif work or self._held:
             self._end_outermost(committing)
 
     @classmethod
@@ -141,18 +135,12 @@ class Transaction:
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
         have run. Locks are taken in the order of their keys.
-
-        :param key: The key of the lock.
-        :param lock: A context manager.
         """
         self._outermost._held.setdefault(key, lock)
 
     def join(self, key: Hashable, make: Callable[[], P]) -> P:
         """Return the participant of a key. The first use in the outermost transaction
         makes it.
-
-        :param key: The key of the participant.
-        :param make: Makes the participant.
         """
         participants = self._outermost._participants
 
@@ -162,18 +150,11 @@ class Transaction:
         return t.cast(P, participants[key])
 
     def participant(self, key: Hashable) -> Participant | None:
-        """Return the participant of a key, or ``None`` if none has joined.
-
-        :param key: The key of the participant.
-        """
+        """Return the participant of a key, or ``None`` if none has joined."""
         return self._outermost._participants.get(key)
 
     def protect(self, key: Hashable) -> None:
-        """Make sure that later writes of a participant can be rolled back alone, with
-        this part.
-
-        :param key: The key of the participant.
-        """
+        """Let later writes of a participant be rolled back alone, with this part."""
         if self._parent is None:
             return
 
@@ -184,43 +165,24 @@ class Transaction:
             self._savepoints[key] = participant.savepoint()
 
     @property
-    def _is_idle(self) -> bool:
-        """``True`` if there is nothing to do at the end."""
-        work = self._before_commit or self._after_commit or self._held
-        return not self._participants and not work
-
-    @property
     def _outermost(self) -> Transaction:
         return self if self._parent is None else self._parent._outermost
 
-    def _end_part(self, committing: bool) -> None:
-        if not committing:
-            self._roll_back_part()
-            return
-
-        for savepoint in reversed(self._savepoints.values()):
-            self._keep(savepoint)
-
-        if self._parent is not None:
-            self._parent._before_commit += self._before_commit
-            self._parent._after_commit += self._after_commit
-
-    def _keep(self, savepoint: Savepoint) -> None:
-        try:
-            savepoint.commit()
-        except Exception as error:
-            # The database has rolled back the whole transaction, as after a deadlock.
-            self._outermost._is_broken = True
-            raise Unavailable(UNDONE) from error
-
-    def _roll_back_part(self) -> None:
+    def _end_part(self, parent: Transaction, committing: bool) -> None:
         for savepoint in reversed(self._savepoints.values()):
             try:
-                savepoint.rollback()
-            except Exception:
+                savepoint.commit() if committing else savepoint.rollback()
+            except Exception as error:
                 # The database has rolled back the whole transaction by itself, as after
                 # a deadlock. Its other parts are gone, too.
                 self._outermost._is_broken = True
+
+                if committing:
+                    raise Unavailable(UNDONE) from error
+
+        if committing:
+            parent._before_commit += self._before_commit
+            parent._after_commit += self._after_commit
 
     def _end_outermost(self, committing: bool) -> None:
         with ExitStack() as locks:
@@ -245,14 +207,12 @@ class Transaction:
         finally:
             _current.reset(token)
 
-    def _lock(self, locks: ExitStack) -> None:
-        for key in sorted(self._held):
-            locks.enter_context(self._held[key])
-
     def _commit(self, locks: ExitStack) -> None:
         try:
             self._prepare()
-            self._lock(locks)
+
+            for key in sorted(self._held):
+                locks.enter_context(self._held[key])
 
             if self._is_broken:
                 raise Unavailable(UNDONE)
@@ -300,10 +260,7 @@ class Ending:
         return None if ending is None or ending._is_over else ending
 
     def run(self, functions: Iterable[Callable[[], None]]) -> None:
-        """Run functions, then hand on the items that they have gathered.
-
-        :param functions: They must not raise.
-        """
+        """Run functions, which must not raise, then hand on the items gathered."""
         token = _current_ending.set(self)
 
         try:
@@ -313,14 +270,6 @@ class Ending:
             _current_ending.reset(token)
             self._is_over = True
             self._hand_on()
-
-    def gather(self, function: Callable[[list[T]], None], item: T) -> None:
-        """Add an item to the list that a function is called with.
-
-        :param function: It is called once with all items. It must not raise.
-        :param item: The item.
-        """
-        self._gathered.setdefault(function, []).append(item)
 
     def _hand_on(self) -> None:
         if not self._gathered:
@@ -337,9 +286,7 @@ class Ending:
 
 def before_commit(function: Callable[[], t.Any]) -> None:
     """Call a function at the end of the transaction in progress, or at once if there is
-    none.
-
-    :param function: An exception that it raises rolls the transaction back.
+    none. An exception that it raises rolls the transaction back.
     """
     transaction = _current.get()
 
@@ -350,10 +297,8 @@ def before_commit(function: Callable[[], t.Any]) -> None:
 
 
 def after_commit(function: Callable[[], None]) -> None:
-    """Call a function after the commit of the transaction in progress, or at once if
-    there is none.
-
-    :param function: It must not raise.
+    """Call a function, which must not raise, after the commit of the transaction in
+    progress, or at once if there is none.
     """
     transaction = _current.get()
 
@@ -370,11 +315,10 @@ def gather(function: Callable[[list[T]], None], item: T) -> None:
     same commit, or at once outside of functions that run after a commit.
 
     :param function: It is called with a list of items. It must not raise.
-    :param item: One of the items.
     """
     ending = Ending.current_or_none()
 
     if ending is None:
         function([item])
     else:
-        ending.gather(function, item)
+        ending._gathered.setdefault(function, []).append(item)
