@@ -15,8 +15,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
 
     from .service import Service
-    from .typing import Id
-    from .typing import Record
 
 
 class Missing(enum.Enum):
@@ -94,7 +92,7 @@ class HookContext:
     params: Params
     """The params of the call."""
 
-    id: Id = None
+    id: t.Any = None
     """The identifier of the record, or ``None`` for calls on many and on none."""
 
     data: t.Any = None
@@ -104,15 +102,10 @@ class HookContext:
     """The result of the call. A before hook that sets it skips the method."""
 
     stored: t.Any = NO_RESULT
-    """The result as the method returned it, if a ``readable`` rule needs it for an
-    event.
-    """
+    """The result of the method, if :attr:`keeps_stored` or a ``readable`` rule asks."""
 
-    keeps_method_result: bool = field(default=False, repr=False)
-    """``True`` to keep :attr:`method_result`. A before hook may set it."""
-
-    method_result: t.Any = field(default=NO_RESULT, repr=False)
-    """The result as the method returned it, before after hooks changed it."""
+    keeps_stored: bool = field(default=False, repr=False)
+    """``True`` to keep :attr:`stored`. A before hook may set it."""
 
     dispatch: t.Any = NO_RESULT
     """The result that the client sees, if it differs from :attr:`result`."""
@@ -126,7 +119,7 @@ class HookContext:
     """
 
     @property
-    def bodies(self) -> list[Record]:
+    def bodies(self) -> list[dict[str, t.Any]]:
         """The data as a list: one body, the bodies of a create of many, or an empty
         list. Hooks that look at fields need not care how many there are.
 

@@ -49,7 +49,7 @@ class UserChanges:
             return
 
         # Hooks may change the result.
-        context.keeps_method_result = True
+        context.keeps_stored = True
         user_ids = None if self._returns_ids(context.service) else self._ids(context)
         before_commit(lambda: self._revoke_changed(context, user_ids))
 
@@ -81,7 +81,7 @@ class UserChanges:
         return is_reset or any(name in body for body in context.bodies)
 
     def _changed_ids(self, context: HookContext, user_ids: UserIds | None) -> list[Id]:
-        result = context.method_result
+        result = context.stored
 
         if result is NO_RESULT:
             result = context.result

@@ -103,8 +103,8 @@ class Service:
         """The names of the methods that the service has."""
         self.capabilities = Capabilities.of(target)
         """The optional parts of the object."""
-        self.custom_events = tuple(
-            self.capabilities.events if events is None else events
+        self.custom_events = (
+            self.capabilities.events if events is None else tuple(events)
         )
         """The names of the custom events."""
 
@@ -251,7 +251,7 @@ class Service:
         :param record: The record that receivers get.
         :raises ValueError: The service has no such event.
         """
-        if event not in t.cast("tuple[str, ...]", self.events.senders):
+        if event not in EVENTS.values() and event not in self.custom_events:
             raise ValueError(
                 f"'{event}' is not an event of '{self.path}'. Name it in 'events'."
             )
@@ -292,13 +292,10 @@ class Service:
         """
         condition = self.readable(user) if self.readable else None
 
-        if not condition:
-            return None
-
-        if self._hidden:
+        if condition and self._hidden:
             self.hidden_in_rule |= self._hidden & names_in(condition)
 
-        return condition
+        return condition or None
 
     def visible(self, result: t.Any) -> t.Any:
         """Return a result without the hidden fields.
@@ -340,11 +337,8 @@ class Service:
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
 
-            if self._sender.keeps_stored(context.method):
+            if context.keeps_stored or self._sender.keeps_stored(context.method):
                 context.stored = _copied(context.result)
-
-            if context.keeps_method_result:
-                context.method_result = _copied(context.result)
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
@@ -406,8 +400,7 @@ class Service:
     def _internal(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
     ) -> t.Any:
-        params = Params() if params is None else params
-        return self.call(HookContext(self, method, params, id, data)).result
+        return self.call(HookContext(self, method, params or Params(), id, data)).result
 
     def _bare(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
