@@ -25,6 +25,8 @@ if t.TYPE_CHECKING:
     from ..typing import Publisher
     from .service import Service
 
+    SentAndStored: t.TypeAlias = tuple[t.Any, t.Any]
+
 logger = logging.getLogger(__package__)
 
 
@@ -41,9 +43,7 @@ class Event(t.NamedTuple):
     """The record as it is sent."""
 
     stored: t.Any
-    """The record as it is stored, which decides who may see it. It is sent to no
-    client.
-    """
+    """The record as it is stored, which decides who may see it, and no client gets."""
 
     context: HookContext | None
     """The call that caused it, if there was one."""
@@ -53,22 +53,17 @@ class EventTransport(t.Protocol):
     """Carries events to clients."""
 
     def is_listened_to(self) -> bool:
-        """Return whether there are listeners, or may be some. If not, no event is
-        delivered.
-        """
+        """Return whether there may be listeners. If not, no event is delivered."""
 
     def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
         """Prepare for events of the transaction in progress.
 
-        :param service: The service that will send them.
         :param records: The records as they will be sent.
         """
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction, after its commit, to the clients that
-        may have them.
-
-        :param events: The events, in their order.
+        """Send the events of one transaction, in their order, after its commit, to the
+        clients that may have them.
         """
 
 
@@ -80,10 +75,7 @@ class Transports(list[EventTransport]):
         return [transport for transport in self if transport.is_listened_to()]
 
     def deliver(self, events: list[Event]) -> None:
-        """Hand the events of one transaction to the transports.
-
-        :param events: The events, in their order.
-        """
+        """Hand the events of one transaction, in their order, to the transports."""
         for transport in self.listening():
             try:
                 transport.deliver(events)
@@ -124,10 +116,7 @@ class Publishers:
         return decorator
 
     def of(self, event: str) -> Publisher | None:
-        """Return the function for an event, if there is one.
-
-        :param event: The name of the event.
-        """
+        """Return the function for an event, if there is one."""
         return self._publishers.get(event) or self._publishers.get(None)
 
 
@@ -135,7 +124,6 @@ class EventSender:
     """Sends the events of one service. They are made only if there are listeners.
 
     :param events_of_all: The signal of the events of all services.
-    :param transports: The transports of the extension.
     """
 
     def __init__(
@@ -149,10 +137,7 @@ class EventSender:
         self._unsent = parts.hidden | parts.relationships
 
     def keeps_stored(self, method: str) -> bool:
-        """Return whether the event of a method needs its result as it is stored.
-
-        :param method: The name of the method.
-        """
+        """Return whether the event of a method needs its result as it is stored."""
         service = self._service
         is_sent = method in EVENTS and service.sends_events
         return is_sent and service.readable is not None and bool(self._transports)
@@ -170,32 +155,23 @@ class EventSender:
         if context.stored is NO_RESULT or len(stored) != len(sent):
             stored = sent
 
-        self._send(name, sent, stored, context)
+        self._send(name, list(zip(sent, stored, strict=True)), context)
 
     def send(self, name: str, record: t.Any, context: HookContext | None) -> None:
-        """Send an event once the call in progress has been committed, or at once.
-
-        :param name: The name of the event.
-        :param context: The call in progress, if there is one.
-        """
+        """Send an event once the call in progress has been committed, or at once."""
         if self._is_connected:
-            self._send(name, [record], [record], context)
+            self._send(name, [(record, record)], context)
 
     @property
     def _is_connected(self) -> bool:
         """``True`` if there is a receiver, or a transport that may get listeners."""
-        return bool(self._transports) or any(
-            signal.receivers for signal in self._signals
-        )
+        own, of_all = self._signals
+        return bool(self._transports or own.receivers or of_all.receivers)
 
     def _send(
-        self,
-        name: str,
-        sent: list[t.Any],
-        stored: list[t.Any],
-        context: HookContext | None,
+        self, name: str, records: list[SentAndStored], context: HookContext | None
     ) -> None:
-        events: Iterable[Event] = self._events(name, sent, stored, context)
+        events: Iterable[Event] = self._events(name, records, context)
         listening = self._transports.listening()
 
         # Otherwise they are made after the commit, if there are listeners by then.
@@ -209,21 +185,16 @@ class EventSender:
         after_commit(lambda: self._deliver(name, events))
 
     def _events(
-        self,
-        name: str,
-        sent: list[t.Any],
-        stored: list[t.Any],
-        context: HookContext | None,
+        self, name: str, records: list[SentAndStored], context: HookContext | None
     ) -> Iterator[Event]:
-        for record, original in zip(sent, stored, strict=True):
-            visible = without(record, self._unsent)
-            original = visible if original is record else original
-            yield Event(self._service, name, visible, original, context)
+        for sent, stored in records:
+            visible = without(sent, self._unsent)
+            stored = visible if stored is sent else stored
+            yield Event(self._service, name, visible, stored, context)
 
     def _receivers(self, name: str) -> list[Callable[..., t.Any]]:
-        return [
-            receiver for signal in self._signals for receiver in signal.ordered(name)
-        ]
+        own, of_all = self._signals
+        return [*own.ordered(name), *of_all.ordered(name)]
 
     def _deliver(self, name: str, events: Iterable[Event]) -> None:
         receivers, is_carried = self._receivers(name), self._transports.listening()
@@ -249,4 +220,4 @@ class EventSender:
 
 
 def _listed(result: t.Any) -> list[t.Any]:
-    return list(result) if isinstance(result, list) else [result]
+    return result if isinstance(result, list) else [result]
