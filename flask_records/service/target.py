@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import fields
 
@@ -17,9 +18,7 @@ if t.TYPE_CHECKING:
 
 
 class Target(t.Protocol):
-    """Everything that the object of a service may have besides its methods. All of it
-    is optional: :class:`Capabilities` has the defaults.
-    """
+    """The optional parts of a service's object. :class:`Capabilities` has defaults."""
 
     id: str
     """The name of the identifier field."""
@@ -28,9 +27,7 @@ class Target(t.Protocol):
     """The fields that no client sees."""
 
     relationships: Collection[str]
-    """The fields that events leave out, because what a caller sees in them another
-    user may not see.
-    """
+    """The fields that events leave out, since not every user may see their values."""
 
     events: Collection[str]
     """The names of the custom events."""
@@ -42,17 +39,10 @@ class Target(t.Protocol):
     """The mapped class, by which relationships find the service."""
 
     def begin(self, method: str) -> None:
-        """Prepare for a call before any of its hooks runs, inside of its transaction.
-
-        :param method: The name of the method.
-        """
+        """Prepare for a call, in its transaction, before any of its hooks runs."""
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
-        """Refuse a call on many records before any of its hooks runs.
-
-        :param method: The name of the method.
-        :param number: The number of records.
-        """
+        """Refuse a call on many records before any of its hooks runs."""
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
@@ -64,8 +54,8 @@ class Target(t.Protocol):
         """
 
 
-MISSING: t.Final = object()
-"""Stands for a part that an object does not have."""
+COLLECTIONS = {"hidden": frozenset, "relationships": frozenset, "events": tuple}
+"""The types of the capabilities that an object may give as any collection."""
 
 
 def _do_nothing(*arguments: t.Any) -> None:
@@ -74,9 +64,7 @@ def _do_nothing(*arguments: t.Any) -> None:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The optional parts of a service's object, as :class:`Target` describes them,
-    read once when the service is added.
-    """
+    """The parts of a :class:`Target`, read once when the service is added."""
 
     id: str = "id"
     hidden: frozenset[str] = frozenset()
@@ -91,12 +79,13 @@ class Capabilities:
 
     @classmethod
     def of(cls, target: t.Any) -> t.Self:
-        """Return the capabilities of an object.
+        """Return the capabilities of an object."""
+        values: dict[str, t.Any] = {}
 
-        :param target: The object of a service.
-        """
-        parts = {field.name: _part(target, field.name) for field in fields(cls)}
-        values = {name: part for name, part in parts.items() if part is not MISSING}
+        for field in fields(cls):
+            # A property that needs an application is not known yet.
+            with suppress(AttributeError, RuntimeError):
+                values[field.name] = getattr(target, field.name)
 
         # A method of this name is a method of the service.
         if callable(values.get("hidden")):
@@ -107,19 +96,3 @@ class Capabilities:
                 values[name] = type_(values[name])
 
         return cls(**values)
-
-
-COLLECTIONS: t.Final = {
-    "hidden": frozenset,
-    "relationships": frozenset,
-    "events": tuple,
-}
-"""The types of the capabilities that an object may give as any collection."""
-
-
-def _part(target: t.Any, name: str) -> t.Any:
-    try:
-        return getattr(target, name, MISSING)
-    except RuntimeError:
-        # A property that needs an application is not known when a service is added.
-        return MISSING
