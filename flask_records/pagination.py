@@ -7,6 +7,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .query.bounds import is_positive
 from .typing import Record
 
 
@@ -30,16 +31,14 @@ class Pagination:
         if isinstance(value, Pagination):
             return value
 
-        value = {} if value is None else value
-
-        for name, size in value.items():
-            if name not in ("default", "max") or not _is_size(size):
+        for name, size in (value or {}).items():
+            if name not in ("default", "max") or not is_positive(size):
                 raise ValueError(
                     "'paginate' takes 'default' and 'max', both whole numbers from 1,"
                     f" not '{name}': {size!r}."
                 )
 
-        return cls(**value)
+        return cls(**(value or {}))
 
     @property
     def is_on(self) -> bool:
@@ -77,16 +76,7 @@ class Page:
 
     def to_dict(self) -> dict[str, t.Any]:
         """Return the page in its form on the wire."""
-        return {
-            "total": self.total,
-            "limit": self.limit,
-            "skip": self.skip,
-            "data": self.data,
-        }
-
-
-def _is_size(value: t.Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+        return dict(vars(self))
 
 
 def without(result: t.Any, fields: Collection[str]) -> t.Any:
