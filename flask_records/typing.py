@@ -24,11 +24,6 @@ Id: t.TypeAlias = t.Any
 Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
 """A function of the method's name and the context of the call."""
 
-EventReceiver: t.TypeAlias = (
-    "Callable[[str, Record, HookContext | None], Awaitable[None] | None]"
-)
-"""A function of the event's name, the record and the context of the call."""
-
 Publisher: t.TypeAlias = "Callable[[str, Record, HookContext | None], Iterable[str]]"
 """Names the channels whose members get an event."""
 
