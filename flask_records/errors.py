@@ -205,11 +205,7 @@ class Unavailable(RecordsError):
     code = 503
 
 
-ERRORS: dict[int, type[RecordsError]] = {
-    error.code: error
-    for error in RecordsError.__subclasses__()
-    if error.code is not None
-}
+ERRORS = {error.code: error for error in RecordsError.__subclasses__()}
 """The class of each status."""
 
 
@@ -236,7 +232,6 @@ def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
     An error of Werkzeug keeps its status and message. All others become a
     :class:`GeneralError` whose message reveals nothing about the server.
 
-    :param error: The error that was raised.
     :param debug: Show the message of any error, as an application in debug mode does.
     """
     if isinstance(error, RecordsError):
@@ -249,18 +244,13 @@ def to_records_error(error: Exception, *, debug: bool = False) -> RecordsError:
 
 
 def not_an_object(method: str) -> BadRequest:
-    """Return the error of a call whose data is not an object.
-
-    :param method: The name of the method.
-    """
+    """Return the error of a call whose data is not an object."""
     return BadRequest(f"First parameter for '{method}' must be an object")
 
 
 def is_answer(error: Exception) -> bool:
     """Return whether an exception is a response, such as a redirect or
     ``abort(response)``, rather than an error.
-
-    :param error: The exception.
     """
     return (
         isinstance(error, HTTPException)
@@ -272,7 +262,6 @@ def is_answer(error: Exception) -> bool:
 def _from_http_exception(error: HTTPException) -> RecordsError:
     error_class = ERRORS.get(error.code or 500)
     result = error_class(error.description) if error_class else ForeignError(error)
-    result.headers = {
-        name: value for name, value in error.get_headers() if name != "Content-Type"
-    }
+    result.headers = dict(error.get_headers())
+    result.headers.pop("Content-Type", None)
     return result

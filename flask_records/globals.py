@@ -24,9 +24,7 @@ call_stack: ContextVar[HookContext | None] = ContextVar("records_call", default=
 
 
 def remember_call(context: HookContext) -> None:
-    """Keep the context of the call of this request for its formatter and its
-    ``after_request`` functions.
-    """
+    """Keep the context of the call of this request for what runs after the call."""
     _app_globals()._records_call = context
 
 

@@ -17,7 +17,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
 
-
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
 METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
@@ -103,8 +102,8 @@ class OrderedSignal(Signal):
         if sender is not ANY:
             self._check(sender)
 
-        receiver = super().connect(receiver, sender, weak=False)
-        self._forget_order()
+        super().connect(receiver, sender, weak=False)
+        self._orders = {}
         return receiver
 
     def disconnect(self, receiver: Callable[..., t.Any], sender: t.Any = ANY) -> None:
@@ -114,14 +113,10 @@ class OrderedSignal(Signal):
         :param sender: The name to disconnect it from. Every name by default.
         """
         super().disconnect(receiver, sender)
-        self._forget_order()
+        self._orders = {}
 
     def ordered(self, sender: str) -> tuple[Callable[..., t.Any], ...]:
-        """Return the receivers of a name in order. There are none as long as the signal
-        is muted.
-
-        :param sender: The name.
-        """
+        """Return the receivers of a name in order. A muted signal has none."""
         if self.is_muted or not self.receivers:
             return ()
 
@@ -137,18 +132,12 @@ class OrderedSignal(Signal):
     def run(self, sender: str, *args: t.Any) -> None:
         """Call the receivers of a name with the name and the arguments, in order.
         Return values are ignored, exceptions are raised.
-
-        :param sender: The name.
-        :param args: More arguments of each receiver.
         """
         if not self.receivers:
             return
 
         for receiver in self.ordered(sender):
             call(receiver, sender, *args)
-
-    def _forget_order(self) -> None:
-        self._orders = {}
 
     def _check(self, sender: str) -> None:
         if self.senders is not None and sender not in self.senders:
@@ -175,11 +164,8 @@ class CallSignals:
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-    """Call a function and return its result. Wait for a function that is ``async def``.
-
-    :param function: A plain function, or a coroutine function, for which Flask needs
-        its ``async`` extra.
-    :param args: The arguments.
+    """Call a function and return its result. Wait for a function that is ``async def``,
+    for which Flask needs its ``async`` extra.
     """
     result = function(*args)
     is_plain = result is None or type(result) is dict
