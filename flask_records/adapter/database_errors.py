@@ -16,7 +16,6 @@ from ..errors import Unavailable
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
-    from types import TracebackType
 
     from ..query import Fields
     from ..typing import Record
@@ -83,14 +82,9 @@ class translated:
     def __enter__(self) -> None:
         """Begin to translate errors."""
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            raise_translated(error, *self._arguments)
+    def __exit__(self, *error: t.Any) -> None:
+        if error[1] is not None:
+            raise_translated(error[1], *self._arguments)
 
 
 def raise_translated(
@@ -99,11 +93,7 @@ def raise_translated(
     bodies: Sequence[Record] = (),
     client_fields: Collection[str] = (),
 ) -> None:
-    """Raise the error that a client can see for an error of the database, if there is
-    one.
-
-    :param fields: The fields that an error may name.
-    """
+    """Raise the error that a client can see for an error of the database, if any."""
     translation: RecordsError | None = None
 
     if isinstance(error, orm.exc.StaleDataError):
@@ -128,9 +118,7 @@ def raise_translated(
 
 
 def not_kept(fields: Fields) -> BadRequest:
-    """Return the error for a record that the database has given another primary key.
-    MariaDB takes the identifier 0 for a request to generate one.
-    """
+    # MariaDB takes the identifier 0 for a request to generate one.
     return BadRequest(
         "The database does not keep this identifier. Leave it out.",
         errors={fields.id.name: "is not kept by the database"},
@@ -273,21 +261,16 @@ def _mysql_columns(fields: Fields | None, code: int, message: str) -> list[str]:
 
 def _names(fields: Fields, columns: list[str]) -> list[str]:
     """Return the names of the fields of columns that the caller may name."""
-    by_column: dict[str, list[str]] = {}
-
-    for column in fields.mapper.columns:
-        name = fields.mapper.get_property_by_column(column).key
-
-        if name in fields.names or fields.is_written(name):
-            by_column.setdefault(column.name, []).append(name)
-
-    return [name for column in columns for name in by_column.get(column, ())]
+    return [
+        name
+        for wanted in columns
+        for name, column in _named_columns(fields)
+        if column.name == wanted and (name in fields.names or fields.is_written(name))
+    ]
 
 
 def _indexes(fields: Fields) -> dict[str, list[str]]:
-    """Return the columns of each unique index by its name on MariaDB, which is that of
-    the first column if the model gives it none.
-    """
+    """Return the columns of each unique index by its name on MariaDB."""
     indexes = {}
 
     for table in fields.mapper.tables:
@@ -298,6 +281,7 @@ def _indexes(fields: Fields) -> dict[str, list[str]]:
 
         for index in (*table.constraints, *table.indexes):
             if isinstance(index, (sa.Index, sa.UniqueConstraint)):
+                # Without a name, an index gets that of its first column.
                 names = [column.name for column in index.columns]
                 indexes[str(index.name or names[0])] = names
 
@@ -307,24 +291,24 @@ def _indexes(fields: Fields) -> dict[str, list[str]]:
 def _written(
     bodies: Sequence[Record], client_fields: Collection[str]
 ) -> Collection[str]:
-    """Return the names of the fields that are given a value: those of the client, if
-    there are any, since the client can fix those.
-    """
+    """Return the names of the fields with a value: the client's, if there are any."""
     names = {name for body in bodies for name in body if body[name] is not None}
     return names.intersection(client_fields) or names
 
 
 def _references(fields: Fields, written: Collection[str]) -> list[str]:
     """Return the only field among those written that refers to another record."""
-    names = []
-
-    for column in fields.mapper.columns:
-        name = fields.mapper.get_property_by_column(column).key
-
-        if column.foreign_keys and name in written and fields.is_written(name):
-            names.append(name)
-
+    names = [
+        name
+        for name, column in _named_columns(fields)
+        if column.foreign_keys and name in written and fields.is_written(name)
+    ]
     return names if len(names) == 1 else []
+
+
+def _named_columns(fields: Fields) -> list[tuple[str, t.Any]]:
+    name_of = fields.mapper.get_property_by_column
+    return [(name_of(column).key, column) for column in fields.mapper.columns]
 
 
 def _quoted(names: list[str]) -> str:
