@@ -16,7 +16,6 @@ import sqlalchemy as sa
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..query.resolution import ResolvedQuery
     from .session import Reading
     from .session import Rows
     from .view import ResolvedCall
@@ -39,10 +38,7 @@ def deep_page(reading: Reading, call: ResolvedCall, limit: int) -> Rows | None:
     """
     query, selection, plans = call.query, call.selection, call.view.plans
 
-    if reading.dialect.name != "sqlite" or limit > MAX_LIMIT or not _is_simple(query):
-        return None
-
-    if plans.has_composite_key:
+    if reading.dialect.name != "sqlite" or limit > MAX_LIMIT or not _is_simple(call):
         return None
 
     if not query.sort or not query.sort[-1][1]:
@@ -51,17 +47,18 @@ def deep_page(reading: Reading, call: ResolvedCall, limit: int) -> Rows | None:
     plan = plans.neighbours(query, selection, limit + 2, query.skip - 1)
     rows, fields = reading.rows(plan), len(query.sort)
 
-    if _is_tie(rows[:2], fields):
-        return None
+    is_full = len(rows) == limit + 2
 
-    if len(rows) == limit + 2 and _is_tie(rows[-2:], fields):
+    if _is_tie(rows[:2], fields) or (is_full and _is_tie(rows[-2:], fields)):
         return None
 
     return rows[1 : limit + 1]
 
 
-def _is_simple(query: ResolvedQuery) -> bool:
-    return all(isinstance(field.column.type, COMPARABLE) for field, _ in query.sort)
+def _is_simple(call: ResolvedCall) -> bool:
+    columns = [field.column for field, _ in call.query.sort]
+    is_comparable = all(isinstance(column.type, COMPARABLE) for column in columns)
+    return is_comparable and not call.view.plans.has_composite_key
 
 
 def _is_tie(neighbours: Sequence[sa.Row[t.Any]], fields: int) -> bool:

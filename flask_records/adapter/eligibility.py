@@ -44,6 +44,9 @@ MAPPER_EVENTS: t.Final = {
 }
 """The events that a unit of work sends, and a single statement does not."""
 
+SPECIAL: t.Final = (ClauseElement, type(None))
+"""The types of values that an insert has to look at one by one."""
+
 OWN_LISTENER: t.Final = "_event_on_init"
 """The name of SQLAlchemy's own listener to new instances."""
 
@@ -96,7 +99,7 @@ class Eligibility:
         """Return values by the keys of columns, as the unit of work inserts them: where
         there is a default, null stands for it. ``None`` if one is more than a value.
         """
-        if not any([_is_special(value) for value in values.values()]):
+        if not any([isinstance(value, SPECIAL) for value in values.values()]):
             return {self._inserted[name].key: value for name, value in values.items()}
 
         row: Record = {}
@@ -116,15 +119,11 @@ class Eligibility:
 
     @cached_property
     def _inserted(self) -> Mapping[str, InsertedColumn]:
-        return {
-            name: InsertedColumn.of(column) for name, column in self._columns.items()
-        }
+        return {name: InsertedColumn.of(each) for name, each in self._columns.items()}
 
     @cached_property
     def _reasons(self) -> Mapping[str, Reason | None]:
-        """The reasons of the model, found at the first write, by which time the
-        application has set up its listeners.
-        """
+        """The reasons of the model, found once the application has its listeners."""
         reason = None if self._is_one_table else Reason.MODEL
 
         if reason is None and self._has_listeners:
@@ -270,11 +269,6 @@ def _is_value(column: sa.Column[t.Any], value: t.Any) -> bool:
         return not _is_null_a_value(column.type)
 
     return not isinstance(value, ClauseElement)
-
-
-def _is_special(value: t.Any) -> bool:
-    """Return ``True`` for null and for an expression."""
-    return value is None or isinstance(value, ClauseElement)
 
 
 def _is_null_a_value(type_: t.Any) -> bool:

@@ -31,7 +31,6 @@ class Multi:
         if isinstance(multi, bool):
             multi = NAMES if multi else ()
 
-        is_mapping = isinstance(multi, Mapping)
         self._numbers: dict[str, int | None] = (
             dict(multi) if isinstance(multi, Mapping) else dict.fromkeys(multi)
         )
@@ -42,7 +41,7 @@ class Multi:
                     f"'multi' names '{name}'. It takes 'create', 'patch' and 'remove'."
                 )
 
-            if is_mapping and not is_positive(number):
+            if isinstance(multi, Mapping) and not is_positive(number):
                 raise ValueError(
                     f"'multi' gives '{name}' the number {number!r}, which must be a"
                     " positive integer."
@@ -73,9 +72,7 @@ class Multi:
             )
 
     def limit(self, method: str, params: Params) -> int | None:
-        """Return the number of records that a call may name, or ``None`` for a call in
-        Python, which may name any number.
-        """
+        """Return the number of records that a call may name, or ``None`` for any."""
         if params.provider is None:
             return None
 

@@ -44,7 +44,8 @@ class Populate:
         self._relationships = {
             relationship.key: relationship
             for relationship in fields.mapper.relationships
-            if _is_plain(relationship) and _local_name(relationship) in fields.names
+            if _is_plain(relationship)
+            and _name(relationship.parent, _local_column(relationship)) in fields.names
         }
 
         for name in paths:
@@ -57,7 +58,6 @@ class Populate:
     def links(self, names: Iterable[str], params: Params) -> list[Link]:
         """Return the links to the relationships of a query.
 
-        :param names: The names in ``$populate``.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
         return [self._link(name, params) for name in dict.fromkeys(names)]
@@ -82,19 +82,15 @@ class Populate:
         services = current_records.services
         path = self._paths.get(relationship.key)
 
-        if path is not None and path not in services:
-            raise RuntimeError(f"'populate' names '{path}', which is not a service.")
-
-        if path is not None:
+        if path is not None and path in services:
             return services[path]
 
+        if path is not None:
+            raise RuntimeError(f"'populate' names '{path}', which is not a service.")
+
         model = relationship.mapper.class_
-
-        for service in services.values():
-            if service.capabilities.model is model:
-                return service
-
-        return None
+        shown = (s for s in services.values() if s.capabilities.model is model)
+        return next(shown, None)
 
 
 class Link:
@@ -107,7 +103,8 @@ class Link:
         self._service = service
         self.name = relationship.key
         """The name of the relationship."""
-        self.column = _attribute(relationship.parent, _local_column(relationship))
+        prop = relationship.parent.get_property_by_column(_local_column(relationship))
+        self.column: t.Any = prop.class_attribute
         """The key of the records of this end, which a read selects too."""
         self.remote_name = _name(relationship.mapper, _remote_column(relationship))
         """The field that identifies the records of the other end."""
@@ -174,9 +171,7 @@ class Link:
     def _others(
         self, keys: Sequence[t.Any], params: Params
     ) -> list[tuple[t.Any, Record]]:
-        """Return records of the other end as the caller sees them there, each with its
-        key. A record whose key a hook has removed is left out.
-        """
+        """Return records of the other end as the caller sees them there, by key."""
         records: list[Record] = []
 
         for start in range(0, len(keys), CHUNK):
@@ -190,6 +185,7 @@ class Link:
             records += self._service.call(context).sent
 
         name = self.remote_name
+        # A hook may have removed the key.
         return [(record[name], record) for record in records if name in record]
 
 
@@ -219,13 +215,5 @@ def _remote_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
     return next(iter(relationship.remote_side))
 
 
-def _local_name(relationship: orm.RelationshipProperty[t.Any]) -> str:
-    return _name(relationship.parent, _local_column(relationship))
-
-
 def _name(mapper: orm.Mapper[t.Any], column: t.Any) -> str:
     return mapper.get_property_by_column(column).key
-
-
-def _attribute(mapper: orm.Mapper[t.Any], column: t.Any) -> t.Any:
-    return mapper.get_property_by_column(column).class_attribute

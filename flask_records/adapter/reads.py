@@ -27,11 +27,7 @@ CHUNK: t.Final = 500
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
-    """Return the rows of a query.
-
-    :param call: The call. The limit of its query does not count.
-    :param limit: The largest number of rows, or ``None`` for all.
-    """
+    """Return the rows of a query, up to another limit than its own or all."""
     if limit == 0:
         return []
 

@@ -31,10 +31,7 @@ class SingleStatement:
         self._eligibility = eligibility
 
     def create(
-        self,
-        writing: Writing,
-        call: ResolvedCall,
-        bodies: Sequence[Record],
+        self, writing: Writing, call: ResolvedCall, bodies: Sequence[Record]
     ) -> list[Record]:
         """Return new records.
 
@@ -47,11 +44,7 @@ class SingleStatement:
         return call.records(rows)
 
     def patch(
-        self,
-        writing: Writing,
-        call: ResolvedCall,
-        id: Id,
-        values: Record,
+        self, writing: Writing, call: ResolvedCall, id: Id, values: Record
     ) -> list[Record]:
         """Return the record with its new values, or none if it does not meet the query.
 
@@ -81,9 +74,7 @@ class SingleStatement:
         # the keys up, the keys tell the order.
         if number > 1 and self._has_counted_key(writing.dialect, inserted[0]):
             plan = self._plans.insert(selected, inserted, in_order=False)
-            rows = writing.rows_if(
-                plan, lambda rows: _are_counted(rows, number), bodies
-            )
+            rows = writing.rows_if(plan, lambda r: _are_counted(r, number), bodies)
 
             if rows is not None:
                 return sorted(rows, key=_last)
@@ -92,9 +83,7 @@ class SingleStatement:
         return writing.rows(plan, bodies)
 
     def _has_counted_key(self, dialect: sa.Dialect, row: Record) -> bool:
-        """Return ``True`` if SQLite gives each of many records the key after the one
-        before.
-        """
+        """Return ``True`` if SQLite gives many records ascending keys."""
         table = t.cast("sa.Table", self._fields.mapper.local_table)
         key = table.autoincrement_column
         return (
@@ -105,9 +94,7 @@ class SingleStatement:
         )
 
     def _check_keys(self, inserted: Sequence[Record], rows: Rows) -> None:
-        """Refuse primary keys that the database has changed, and rows that it has
-        dropped.
-        """
+        """Refuse primary keys that the database changed, and rows that it dropped."""
         if len(rows) < len(inserted):
             raise not_kept(self._fields)
 
@@ -127,8 +114,7 @@ def _last(row: sa.Row[t.Any]) -> int:
 
 
 def _are_counted(rows: Rows, number: int) -> bool:
-    """Return ``True`` if the primary keys, which come last, follow each other. A
-    trigger may have inserted other rows, or dropped some.
-    """
+    """Return ``True`` if the primary keys, which come last, follow each other."""
+    # A trigger may have inserted other rows, or dropped some.
     keys = sorted(map(_last, rows))
     return len(keys) == number and keys[-1] - keys[0] == number - 1

@@ -61,7 +61,7 @@ class Turns:
 
         # A thread that holds a connection and waits for another could wait for ever.
         if self in held:
-            return _nothing
+            return lambda: None
 
         self._wait()
         _held.set((*held, self))
@@ -102,20 +102,15 @@ class Turns:
 
 
 def turns_of(engine: sa.Engine) -> Turns:
-    """Return the turns at the connections of an engine. A pool without a bound lets
-    all callers pass at once.
-    """
+    """Return the turns at the connections of an engine."""
     pool = engine.pool
     # Two threads may get here at once. All have to use the same turns.
     return _turns.get(pool) or _turns.setdefault(pool, _of_pool(pool))
 
 
 def _of_pool(pool: Pool) -> Turns:
+    # A pool without a bound lets all callers pass at once.
     if not isinstance(pool, QueuePool) or pool._max_overflow < 0:
         return Turns(sys.maxsize, 0)
 
     return Turns(pool.size() + pool._max_overflow, pool.timeout())
-
-
-def _nothing() -> None:
-    """Give back no turn."""

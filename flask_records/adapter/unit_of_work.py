@@ -27,9 +27,7 @@ if t.TYPE_CHECKING:
 
 
 class UnitOfWork:
-    """Writes records of a model through its instances, so that its defaults,
-    validators, cascades and events apply.
-    """
+    """Writes records through instances of the model, with all that listens to them."""
 
     def __init__(self, view: View, multi: Multi) -> None:
         self._fields = view.fields
@@ -40,10 +38,7 @@ class UnitOfWork:
         self._parameters = _parameters(self._model)
 
     def create(
-        self,
-        writing: Writing,
-        call: ResolvedCall,
-        bodies: Sequence[Record],
+        self, writing: Writing, call: ResolvedCall, bodies: Sequence[Record]
     ) -> list[Record]:
         """Return new records.
 
@@ -57,16 +52,11 @@ class UnitOfWork:
         return self._read_back(writing, call, instances)
 
     def patch(
-        self,
-        writing: Writing,
-        call: ResolvedCall,
-        id: Id,
-        values: Record,
+        self, writing: Writing, call: ResolvedCall, id: Id, values: Record
     ) -> list[Record]:
-        """Return the record with its new values, or all that meet the query if the
-        identifier is ``None``.
+        """Return the record with its new values.
 
-        :param id: The identifier of the record, or ``None`` for many.
+        :param id: Its identifier, or ``None`` for all records that meet the query.
         :raises NotFound: There is no such record, or it does not meet the query.
         :raises BadRequest: A validator of the model refuses a value, or there are more
             records than a client may write in one call.
@@ -80,10 +70,9 @@ class UnitOfWork:
         return self._read_back(writing, call, instances)
 
     def remove(self, writing: Writing, call: ResolvedCall, id: Id) -> list[Record]:
-        """Return the record that is removed, or all that meet the query if the
-        identifier is ``None``.
+        """Return the record that is removed.
 
-        :param id: The identifier of the record, or ``None`` for many.
+        :param id: Its identifier, or ``None`` for all records that meet the query.
         :raises NotFound: There is no such record, or it does not meet the query.
         :raises BadRequest: There are more records than a client may remove in one call.
         """
@@ -97,11 +86,7 @@ class UnitOfWork:
         return records
 
     def _instances(
-        self,
-        method: str,
-        writing: Writing,
-        call: ResolvedCall,
-        id: Id,
+        self, method: str, writing: Writing, call: ResolvedCall, id: Id
     ) -> list[t.Any]:
         """Return the instances to write, which nobody else writes until the commit."""
         query, nulls = call.query, has_great_nulls(writing.dialect)
@@ -173,18 +158,14 @@ class UnitOfWork:
     def _with_json_null(self, values: Record) -> Record:
         # SQLAlchemy stores None in a JSON column as the JSON value null.
         columns = self._fields.mapper.columns
-        nulls = {
-            name: sa.null()
-            for name, value in values.items()
-            if value is None and is_json(columns[name].type)
+        return {
+            k: sa.null() if v is None and is_json(columns[k].type) else v
+            for k, v in values.items()
         }
-        return {**values, **nulls} if nulls else values
 
 
 def _parameters(model: type[t.Any]) -> list[str] | None:
-    """Return the names of the arguments that a model is made with, or ``None`` if it
-    takes any.
-    """
+    """Return the names of a model's arguments, or ``None`` if it takes any."""
     parameters = inspect.signature(model).parameters.values()
 
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
