@@ -210,10 +210,7 @@ ERRORS = {error.code: error for error in RecordsError.__subclasses__()}
 
 
 class ForeignError(RecordsError):
-    """An HTTP error of a status that has no class of its own here, such as 413.
-
-    :param error: The error, which keeps its status and its name.
-    """
+    """An HTTP error of a status that has no class of its own here, such as 413."""
 
     def __init__(self, error: HTTPException) -> None:
         super().__init__(error.description)
@@ -249,9 +246,7 @@ def not_an_object(method: str) -> BadRequest:
 
 
 def is_answer(error: Exception) -> bool:
-    """Return whether an exception is a response, such as a redirect or
-    ``abort(response)``, rather than an error.
-    """
+    """Return whether an exception is a response, such as a redirect, not an error."""
     return (
         isinstance(error, HTTPException)
         and not isinstance(error, RecordsError)

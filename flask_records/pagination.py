@@ -83,7 +83,6 @@ def without(result: t.Any, fields: Collection[str]) -> t.Any:
     """Return a result without some fields of its records.
 
     :param result: A record, a list of records, a page, or anything else.
-    :param fields: The names of the fields.
     """
     if isinstance(result, Page):
         data = [without(record, fields) for record in result.data]

@@ -135,12 +135,15 @@ class Transaction:
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
         have run. Locks are taken in the order of their keys.
+
+        :param lock: A context manager.
         """
         self._outermost._held.setdefault(key, lock)
 
     def join(self, key: Hashable, make: Callable[[], P]) -> P:
-        """Return the participant of a key. The first use in the outermost transaction
-        makes it.
+        """Return the participant of a key.
+
+        :param make: Makes it at the first use in the outermost transaction.
         """
         participants = self._outermost._participants
 
@@ -154,7 +157,10 @@ class Transaction:
         return self._outermost._participants.get(key)
 
     def protect(self, key: Hashable) -> None:
-        """Let later writes of a participant be rolled back alone, with this part."""
+        """Let later writes of a participant be rolled back alone, with this part.
+
+        :param key: The key of the participant.
+        """
         if self._parent is None:
             return
 

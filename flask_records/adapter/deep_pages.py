@@ -31,11 +31,7 @@ COMPARABLE: t.Final = (sa.Integer, sa.Numeric, sa.Boolean, sa.DateTime, sa.Date)
 
 
 def deep_page(reading: Reading, call: ResolvedCall, limit: int) -> Rows | None:
-    """Return the rows of a query that skips many, or ``None`` if they have to be read
-    the usual way.
-
-    :param limit: The largest number of rows.
-    """
+    """Return the rows of a query that skips many, or ``None`` to read the usual way."""
     query, selection, plans = call.query, call.selection, call.view.plans
 
     if reading.dialect.name != "sqlite" or limit > MAX_LIMIT or not _is_simple(call):

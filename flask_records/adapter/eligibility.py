@@ -83,8 +83,7 @@ class Eligibility:
         query: ResolvedQuery,
         bodies: Sequence[Record] = (),
     ) -> Reason | None:
-        """Return the reason for the unit of work, or ``None`` if a single statement
-        does the same.
+        """Return the reason for the unit of work, or ``None`` for a single statement.
 
         :param verb: The kind of the statement: ``insert``, ``update`` or ``delete``.
         """
@@ -246,15 +245,12 @@ class InsertedColumn(t.NamedTuple):
     @classmethod
     def of(cls, column: sa.Column[t.Any]) -> t.Self:
         """Return a column as an insert needs it."""
-        has_default = (
-            column.primary_key
-            or column.default is not None
-            or column.server_default is not None
-        )
-        is_null_a_value = _is_null_a_value(column.type) or (
+        defaults = column.default, column.server_default
+        has_default = column.primary_key or any(each is not None for each in defaults)
+        is_null = _is_null_a_value(column.type) or (
             has_default and is_json(column.type)
         )
-        return cls(str(column.key), has_default, is_null_a_value)
+        return cls(str(column.key), has_default, is_null)
 
 
 def _are_alike(rows: Sequence[Record | None]) -> bool:

@@ -19,8 +19,7 @@ NAMES: t.Final = ("create", "update", "patch", "remove")
 
 
 class Multi:
-    """The methods that take many records, and the number of records that a call of a
-    client may name.
+    """The methods that take many records, and how many a client may name in a call.
 
     :param multi: ``True`` for all methods, or their names, or a mapping from names to
         numbers. The number is ``RECORDS_BOUNDS["multi"]`` by default.

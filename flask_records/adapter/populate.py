@@ -89,7 +89,7 @@ class Populate:
             raise RuntimeError(f"'populate' names '{path}', which is not a service.")
 
         model = relationship.mapper.class_
-        shown = (s for s in services.values() if s.capabilities.model is model)
+        shown = (each for each in services.values() if each.capabilities.model is model)
         return next(shown, None)
 
 
@@ -116,10 +116,7 @@ class Link:
         keys: Sequence[t.Any],
         params: Params,
     ) -> None:
-        """Set the relationship in every record.
-
-        :param keys: The value of :attr:`column` for each record.
-        """
+        """Set the relationship in every record, by the keys read with the records."""
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
         by_key = self._related(database, distinct, params)
         name, is_list = self._relationship.key, self._relationship.uselist

@@ -27,7 +27,7 @@ CHUNK: t.Final = 500
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
-    """Return the rows of a query, up to another limit than its own or all."""
+    """Return at most ``limit`` rows of a query, whose own limit does not count."""
     if limit == 0:
         return []
 

@@ -74,7 +74,9 @@ class SingleStatement:
         # the keys up, the keys tell the order.
         if number > 1 and self._has_counted_key(writing.dialect, inserted[0]):
             plan = self._plans.insert(selected, inserted, in_order=False)
-            rows = writing.rows_if(plan, lambda r: _are_counted(r, number), bodies)
+            rows = writing.rows_if(
+                plan, lambda rows: _are_counted(rows, number), bodies
+            )
 
             if rows is not None:
                 return sorted(rows, key=_last)

@@ -35,8 +35,7 @@ _turns: WeakKeyDictionary[Pool, Turns] = WeakKeyDictionary()
 
 
 class Turns:
-    """Lets as many callers pass at once as a pool has connections, in the order in
-    which they came.
+    """Lets callers pass in order, as many at once as a pool has connections.
 
     :param timeout: The seconds that a caller waits at most.
     """

@@ -95,10 +95,8 @@ class Publishers:
         self._publishers: dict[str | None, Publisher] = {}
 
     def connect(self, *events: str) -> Callable[[Publisher], Publisher]:
-        """Let the decorated function decide who gets an event.
+        """Let the decorated function decide who gets events: all if none is named.
 
-        :param events: The names of the events. All that have no function of their own
-            by default.
         :raises ValueError: There is no such event.
         """
         for event in events:
@@ -121,10 +119,7 @@ class Publishers:
 
 
 class EventSender:
-    """Sends the events of one service. They are made only if there are listeners.
-
-    :param events_of_all: The signal of the events of all services.
-    """
+    """Sends the events of one service. They are made only if there are listeners."""
 
     def __init__(
         self, service: Service, events_of_all: OrderedSignal, transports: Transports

@@ -48,10 +48,7 @@ class Target(t.Protocol):
         """Return the fields that a caller knows of."""
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
-        """Return what decides which of some records meet a query.
-
-        :param records: The records as they are stored, or as they are in JSON.
-        """
+        """Return what decides which records, stored or in JSON, meet a query."""
 
 
 COLLECTIONS = {"hidden": frozenset, "relationships": frozenset, "events": tuple}
