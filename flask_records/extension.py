@@ -377,7 +377,7 @@ class FlaskRecords:
             self._check_added(app, registration)
 
         self._registrations[service.path] = registration
-        # Hooks are connected after this, so passwords are checked at the first call.
+        # Hooks and services may be added after this, so they are checked later.
         self._is_check_due = bool(self._apps)
 
         if issuer is not None:
@@ -445,12 +445,16 @@ class FlaskRecords:
             check_passwords(self, app, authentication)
 
     def _check_late(self, context: HookContext) -> None:
-        """Check passwords at the first call, if services were added to an application.
+        """Check names and passwords at the first call, if services were added to an
+        application.
 
-        :raises RuntimeError: They are not safe.
+        :raises RuntimeError: A name is unknown, or passwords are not safe.
         """
         if not self._is_check_due:
             return
+
+        for registration in self._registrations.values():
+            registration.access.check()
 
         for app in list(self._apps):
             self._check_passwords(app)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from flask import abort
 from flask import Blueprint
@@ -170,6 +172,24 @@ def test_authentication_that_was_refused_is_not_among_the_others(app, records):
 
     assert records.authentications == {"authentication": first.target}
     assert records.services.keys() == {"people", "authentication"}
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"strategies": ["jtw"]}, "jtw"), ({"authentication": "admin"}, "admin")],
+)
+def test_misspelt_name_of_a_service_that_is_added_late_is_refused_at_the_first_call(
+    app, records, caplog, options, name
+):
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "a" * 32}
+    records.add("people", Things(), public=True)
+    records.add("authentication", AuthenticationService("people"))
+    records.init_app(app)
+
+    records.add("things", Things(), **options)
+
+    assert app.test_client().get("/things").status_code == 500
+    assert re.search(f"RuntimeError: .*'things'.*'{name}'", caplog.text)
 
 
 def test_authentications_are_the_services_that_issue_tokens(records):
