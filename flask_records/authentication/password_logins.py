@@ -13,8 +13,9 @@ from ..globals import current_records
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..typing import Id
     from ..typing import Record
-    from .passwords import Passwords
+    from .service import AuthenticationService
     from .users import Users
 
 Hashes: t.TypeAlias = "dict[str, str | None]"
@@ -35,60 +36,50 @@ def verified_hashes() -> Iterator[Hashes]:
         _hashes.reset(token)
 
 
-class PasswordLogins:
-    """Logins of the users of an authentication service."""
+def log_in(service: AuthenticationService, username: str, password: str) -> Record:
+    """Return the user with a name and a password. Takes as long if there is none.
 
-    def __init__(self, users: Users, custom_hashing: bool) -> None:
-        self._users = users
-        self._custom_hashing = custom_hashing
+    :raises NotAuthenticated: There is no such user, or the password is wrong.
+    :raises TooManyRequests: There were too many attempts for this user.
+    """
+    users, passwords = service.lookup, service.settings.passwords
+    user = users.find(username) or {}
+    path, account = service.as_service.path, _account(users, username, user)
+    limits = current_records.limits
 
-    def log_in(
-        self, path: str, username: str, password: str, passwords: Passwords
-    ) -> Record:
-        """Return the user with a name and a password. Takes as long if there is none.
+    if limits is not None:
+        limits.count_login(path, account)
 
-        :raises NotAuthenticated: There is no such user, or the password is wrong.
-        :raises TooManyRequests: There were too many attempts for this user.
-        """
-        user = self._users.find(username) or {}
-        limits, account = current_records.limits, self._account(username, user)
+    hash: t.Any = user.get(users.password)
 
-        if limits is not None:
-            limits.count_login(path, account)
+    if not passwords.verify(password, hash) or not password:
+        raise NotAuthenticated("Invalid login")
 
-        hash: t.Any = user.get(self._users.password)
+    if limits is not None:
+        limits.remember_login(path, account)
 
-        if not passwords.verify(password, hash) or not password:
-            raise NotAuthenticated("Invalid login")
+    if not service.custom_hashing and passwords.needs_update(hash):
+        hash = users.replace_hash(user, passwords.hash_again(password, hash))
 
-        if limits is not None:
-            limits.remember_login(path, account)
+    return _load(users, user[users.id], hash)
 
-        if not self._custom_hashing and passwords.needs_update(hash):
-            new = passwords.hash_again(password, hash)
-            hash = self._users.replace_hash(user, new)
 
-        return self._load(user, hash)
+def _load(users: Users, id: Id, hash: str) -> Record:
+    """Return a user as clients see them, and note the hash that was verified."""
+    user, stored = users.load(id)
+    hashes = _hashes.get()
 
-    def _load(self, record: Record, hash: str) -> Record:
-        """Return a user as clients see them, and note the hash that was verified."""
-        id = record[self._users.id]
-        user, stored = self._users.load(id)
-        hashes = _hashes.get()
+    if hashes is not None:
+        # Where `get` returns no hash, there is none to compare tokens with.
+        has_hash = users.password in stored or users.password in users.credentials(id)
+        hashes[str(id)] = hash if has_hash else None
 
-        if hashes is not None:
-            # Where `get` returns no hash, there is none to compare tokens with.
-            name, credentials = self._users.password, self._users.credentials
-            has_hash = name in stored or name in credentials(id)
-            hashes[str(id)] = hash if has_hash else None
+    return user
 
-        return user
 
-    def _account(self, username: str, user: Record) -> str:
-        """Return the key that attempts are counted by: one a user, however the name is
-        spelt.
-        """
-        if user:
-            return f"id {user[self._users.id]}"
+def _account(users: Users, username: str, user: Record) -> str:
+    """Return the key of the attempts for a user, however the name is spelt."""
+    if user:
+        return f"id {user[users.id]}"
 
-        return f"name {unicodedata.normalize('NFKC', username).casefold().strip()}"
+    return f"name {unicodedata.normalize('NFKC', username).casefold().strip()}"

@@ -16,7 +16,7 @@ from .oauth_strategy import LOGIN
 from .oauth_strategy import OAUTH
 from .oauth_strategy import OAuthStrategy
 from .password_checks import check_provider_fields
-from .password_logins import PasswordLogins
+from .password_logins import log_in
 from .password_logins import verified_hashes
 from .revocation import Revocations
 from .settings import Settings
@@ -48,11 +48,6 @@ EXTENSION: t.Final = "records_authentication"
 
 SECRET_FIELDS: t.Final = frozenset({"accessToken"})
 """The fields of a login that no event has."""
-
-NO_STORE: t.Final = """\
-Revoking tokens needs a store. Pass one to the authentication service: \
-AuthenticationService(revocations=TableRevocations(RevokedToken)).\
-"""
 
 
 class AuthenticationService:
@@ -100,11 +95,8 @@ class AuthenticationService:
         """The field of a user with the password hash."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
-        self.strategies: dict[str, Strategy | OAuthStrategy] = {
-            "jwt": JWT,
-            "local": LOCAL,
-            **(strategies or {}),
-        }
+        built_in: dict[str, Strategy | OAuthStrategy] = {"jwt": JWT, "local": LOCAL}
+        self.strategies = built_in | dict(strategies or {})
         """The strategies by name."""
         self.lookup = Users(self.users_path, username, password, normalize)
         """Looks users up."""
@@ -120,35 +112,22 @@ class AuthenticationService:
 
         self.tokens = UserTokens(self.lookup, self.revocations)
         """Issues tokens to users, and finds the users of tokens."""
-        self._logins = PasswordLogins(self.lookup, custom_hashing)
 
     def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:
         """Read the settings of an application, and add the views for its OAuth
         providers if it has any.
 
-        :param services: The services of the extension.
         :raises RuntimeError: A setting is missing or wrong.
         """
         settings = Settings.of(app, self._setting)
         settings.check_strategies(self.strategies)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
-        if settings.oauth.providers:
-            self.check_users(app, services)
-            self._add_oauth(app)
+        if not settings.oauth.providers:
+            return
 
-    def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
-        """Check that users have the fields that the providers of an application need.
+        self.check_users(app, services)
 
-        :param services: The services of the extension.
-        :raises RuntimeError: A field is missing, or not unique.
-        """
-        users = services.get(self.users_path)
-
-        if users is not None:
-            check_provider_fields(self.settings_of(app), users)
-
-    def _add_oauth(self, app: Flask) -> None:
         try:
             from .oauth import add_views
         except ImportError as error:
@@ -157,6 +136,16 @@ class AuthenticationService:
             ) from error
 
         add_views(app, self)
+
+    def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
+        """Check that users have the fields that the providers of an application need.
+
+        :raises RuntimeError: A field is missing, or not unique.
+        """
+        users = services.get(self.users_path)
+
+        if users is not None:
+            check_provider_fields(self.settings_of(app), users)
 
     @property
     def settings(self) -> Settings:
@@ -183,17 +172,11 @@ class AuthenticationService:
     @property
     def as_service(self) -> Service:
         """The service that was made of this object, with its hooks."""
-        return next(
-            service
-            for service in current_records.services.values()
-            if service.target is self
-        )
+        services = current_records.services.values()
+        return next(service for service in services if service.target is self)
 
     def strategy(self, name: str) -> Strategy | OAuthStrategy:
-        """Return a strategy.
-
-        :param name: Its name, or that of a configured OAuth provider.
-        """
+        """Return a strategy by its name, or that of a configured OAuth provider."""
         return self.strategies.get(name, OAUTH)
 
     def create(self, data: t.Any, params: Params) -> Record:
@@ -283,9 +266,6 @@ class AuthenticationService:
     def announce(self, method: str, context: HookContext) -> None:
         """Send ``login`` or ``logout`` after the commit, with the result of the call
         but for the token.
-
-        :param method: The name of the method.
-        :param context: The call of this service.
         """
         authentication = without(context.result["authentication"], SECRET_FIELDS)
         result = without(context.result, SECRET_FIELDS)
@@ -300,8 +280,7 @@ class AuthenticationService:
         :raises NotAuthenticated: There is no such user, or the password is wrong.
         :raises TooManyRequests: There were too many attempts for this user.
         """
-        path, passwords = self.as_service.path, self.settings.passwords
-        return self._logins.log_in(path, username, password, passwords)
+        return log_in(self, username, password)
 
     def get_user(self, id: Id) -> Record:
         """Return a user as hooks and clients may see them: without the fields that are
@@ -330,7 +309,10 @@ class AuthenticationService:
         :raises RuntimeError: There is no store of revoked tokens.
         """
         if self.user_changes is None:
-            raise RuntimeError(NO_STORE)
+            raise RuntimeError(
+                "Revoking tokens needs a store. Pass one to the authentication service:"
+                " AuthenticationService(revocations=TableRevocations(RevokedToken))."
+            )
 
         self.user_changes.revoke([self.lookup.canonical_id(id)])
 
