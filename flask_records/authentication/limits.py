@@ -32,24 +32,6 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_LIMITS"
 
-LOGINS: t.Final = "20 per minute; 200 per hour"
-"""The default limit on attempts of a client to log in."""
-
-REGISTRATIONS: t.Final = "10 per minute; 50 per hour"
-"""The default limit on users that a client registers."""
-
-OAUTH: t.Final = "30 per minute"
-"""The default limit on logins at a provider that a client begins, or returns from."""
-
-OAUTH_VIEWS: t.Final = ("oauth.start", "oauth.callback")
-"""The names of the limits on the two OAuth views."""
-
-ACCOUNT_LOGINS: t.Final = "50 per hour"
-"""The default limit on attempts of unknown clients to log in as one user."""
-
-PASSWORD_CHANGES: t.Final = "10 per minute; 50 per hour"
-"""The default limit on password changes of a client, and of a user."""
-
 KNOWN_ADDRESS: t.Final = "1 per 30 days"
 """The time that an address is known after a login of the user."""
 
@@ -59,10 +41,7 @@ EXTENSION: t.Final = "records_limits"
 
 class Limits:
     """Refuses calls of a client that come too often, by its address, and logins and
-    password changes by the user, too. The application's Flask-Limiter counts them, in
-    its storage.
-
-    :param limiter: The ``flask_limiter.Limiter``.
+    password changes by the user, too. The application's Flask-Limiter counts them.
     """
 
     def __init__(self, limiter: Limiter) -> None:
@@ -78,16 +57,15 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
-        defaults = dict.fromkeys(OAUTH_VIEWS, OAUTH) | {
-            name: limits
-            for path, service in authentications.items()
-            for name, limits in (
-                (f"{path}.create", LOGINS),
-                (f"{path}.account", ACCOUNT_LOGINS),
-                (f"{service.users_path}.create", REGISTRATIONS),
-                (f"{service.users_path}.password", PASSWORD_CHANGES),
-            )
-        }
+        defaults = {"oauth.start": "30 per minute", "oauth.callback": "30 per minute"}
+
+        for path, service in authentications.items():
+            defaults[f"{path}.create"] = "20 per minute; 200 per hour"
+            # Attempts of unknown clients to log in as one user.
+            defaults[f"{path}.account"] = "50 per hour"
+            defaults[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
+            defaults[f"{service.users_path}.password"] = "10 per minute; 50 per hour"
+
         custom = app.config.get(SETTING) or {}
 
         if not isinstance(custom, Mapping):
@@ -117,16 +95,7 @@ class Limits:
         """
         # The client does not make the calls that a call makes.
         if call_stack.get() is None:
-            self.count(context.path, context.method)
-
-    def count(self, path: str, method: str) -> None:
-        """Count a request of a client.
-
-        :param path: The path of the service, or ``oauth``.
-        :param method: The method, or the view.
-        :raises TooManyRequests: There were too many.
-        """
-        self._count(path, method, client_address)
+            self.count(context.path, context.method, client_address)
 
     def count_login(self, path: str, account: str) -> None:
         """Count an attempt to log in as a user, unless the user has logged in from the
@@ -134,12 +103,12 @@ class Limits:
 
         :raises TooManyRequests: There were too many.
         """
-        if _is_of_client() and not self._knows(path, account):
-            self._count(path, "account", partial(_digest, account))
+        if self._limits_logins(path) and not self._knows(path, account):
+            self.count(path, "account", partial(_digest, account))
 
     def remember_login(self, path: str, account: str) -> None:
         """Remember that a user has logged in from the client's address."""
-        if _is_of_client() and self._limits_of(path, "account"):
+        if self._limits_logins(path):
             self._ask("hit", self._known, path, "known", _client_of(account))
 
     def count_password_change(self, method: str, context: HookContext) -> None:
@@ -161,14 +130,18 @@ class Limits:
         }
 
         for path in paths:
-            self._count(path, "password", client_address)
+            self.count(path, "password", client_address)
 
             if params.user_id is not None:
                 users = getattr(params.authenticator, "users_path", "")
                 user = partial(_digest, f"{users}:{params.user_id}")
-                self._count(path, "password", user)
+                self.count(path, "password", user)
 
-    def _count(self, path: str, method: str, client: Callable[[], str]) -> None:
+    def count(self, path: str, method: str, client: Callable[[], str]) -> None:
+        """Count a request of a client to a service or a view.
+
+        :raises TooManyRequests: There were too many.
+        """
         for limit in self._limits_of(path, method):
             key = (path, method, client())
 
@@ -183,10 +156,13 @@ class Limits:
 
         return t.cast("tuple[RateLimitItem, ...]", limits)
 
-    def _knows(self, path: str, account: str) -> bool:
-        if not self._limits_of(path, "account"):
-            return False
+    def _limits_logins(self, path: str) -> bool:
+        """Return whether a client, not a hook or a script, logs in with limits."""
+        context = call_stack.get()
+        is_of_client = context is None or context.params.provider is not None
+        return is_of_client and bool(self._limits_of(path, "account"))
 
+    def _knows(self, path: str, account: str) -> bool:
         key = (path, "known", _client_of(account))
         return self._ask("test", self._known, *key) is False
 
@@ -196,19 +172,17 @@ class Limits:
         if window is None:
             return
 
-        resets = window.reset_time
+        seconds = math.ceil(window.reset_time - time.time())
         error = TooManyRequests(f"Too many requests: {limit} at most.")
-        error.headers["Retry-After"] = str(max(1, math.ceil(resets - time.time())))
+        error.headers["Retry-After"] = str(max(1, seconds))
         raise error
 
     def _ask(self, question: str, limit: RateLimitItem, *key: str) -> t.Any:
         """Return the answer of Flask-Limiter's strategy, ``None`` without storage."""
-        prefix = current_app.config.get("RATELIMIT_KEY_PREFIX") or ""
+        prefix = f"{current_app.config.get('RATELIMIT_KEY_PREFIX') or ''}records"
 
         try:
-            return getattr(self._limiter.limiter, question)(
-                limit, f"{prefix}records", *key
-            )
+            return getattr(self._limiter.limiter, question)(limit, prefix, *key)
         except self._limiter.storage.base_exceptions:
             current_app.logger.exception("The limits of calls can't be counted.")
             return None
@@ -218,21 +192,19 @@ class Limits:
         return _parsed("known", KNOWN_ADDRESS)[0]
 
 
-def count_view(path: str, view: str) -> None:
-    """Count a request to a view that is not a service, if the application has limits.
+def count_view(view: str) -> None:
+    """Count a request to an OAuth view, if the application has limits.
 
     :raises TooManyRequests: There were too many.
     """
     limits = current_records.limits
 
     if limits is not None:
-        limits.count(path, view)
+        limits.count("oauth", view, client_address)
 
 
 def client_address() -> str:
-    """Return the address of the client of the current request, or its network if one
-    client has many addresses, as with IPv6.
-    """
+    """Return the address of the client of the current request, or its network."""
     return network_of(request.remote_addr or "unknown")
 
 
@@ -252,12 +224,6 @@ def network_of(text: str) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False))
 
 
-def _is_of_client() -> bool:
-    """Return whether a client makes the current call, not a hook or a script."""
-    context = call_stack.get()
-    return context is None or context.params.provider is not None
-
-
 def _client_of(account: str) -> str:
     return _digest(f"{client_address()} {account}")
 
@@ -268,9 +234,6 @@ def _digest(text: str) -> str:
 
 
 def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:
-    if name in OAUTH_VIEWS:
-        return
-
     path, _, method = str(name).rpartition(".")
 
     if path not in services or method not in services[path].methods:

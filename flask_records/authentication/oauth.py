@@ -58,10 +58,7 @@ if t.TYPE_CHECKING:
 MAX_BODY: t.Final = 64 * 1024
 """The number of bytes of the largest body."""
 
-FORM: t.Final[Mapping[str, BodyParser]] = {
-    "application/x-www-form-urlencoded": lambda request: request.form.to_dict()
-}
-"""The parser of answers that providers let the browser post."""
+FORM: t.Final = "application/x-www-form-urlencoded"
 
 ERROR_CODE = re.compile("[a-z_]{1,40}")
 """An error code of OAuth."""
@@ -69,18 +66,6 @@ ERROR_CODE = re.compile("[a-z_]{1,40}")
 DENIED: t.Final = "The login was cancelled."
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
-
-BUSY: t.Final = "Too many logins at {title} are in progress. Try again later."
-
-SILENT: t.Final = "{title} is not responding. Try again later."
-
-INVALID: t.Final = "{title} sent an invalid response. Try again later."
-
-EMAIL_TAKEN: t.Final = """\
-There is a user with this email already. Log in as this user, then connect {title}.\
-"""
-
-PROFILE_TAKEN: t.Final = "This {title} login belongs to another user."
 
 PROVIDER_ERRORS: tuple[type[Exception], ...] = (
     AttributeError,
@@ -90,7 +75,6 @@ PROVIDER_ERRORS: tuple[type[Exception], ...] = (
     RequestException,
     RuntimeError,
     TimeoutError,
-    TooBusy,
     TypeError,
     ValueError,
 )
@@ -100,8 +84,7 @@ PROVIDER_ERRORS: tuple[type[Exception], ...] = (
 def add_views(app: Flask, service: AuthenticationService) -> None:
     """Add the views of an authentication service to an application.
 
-    :raises RuntimeError: A provider has the name of a strategy, or another service has
-        added its views.
+    :raises RuntimeError: A provider has a strategy's name, or there are views already.
     """
     settings = service.settings_of(app)
     place = f"{settings.name}['oauth']"
@@ -116,7 +99,7 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
             " application can have providers."
         )
 
-    app.register_blueprint(OAuthBlueprint(app, service, settings.oauth).make("/oauth"))
+    app.register_blueprint(OAuthBlueprint(app, service, settings.oauth).make())
 
 
 class OAuthBlueprint:
@@ -144,12 +127,9 @@ class OAuthBlueprint:
             for name in settings.providers
         }
 
-    def make(self, path: str) -> Blueprint:
-        """Return the blueprint.
-
-        :param path: The path of the views, such as ``/oauth``.
-        """
-        blueprint = Blueprint("records_oauth", __package__, url_prefix=path)
+    def make(self) -> Blueprint:
+        """Return the blueprint."""
+        blueprint = Blueprint("records_oauth", __package__, url_prefix="/oauth")
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
             "/<provider>", "connect", self._connect, methods=["POST"]
@@ -162,7 +142,7 @@ class OAuthBlueprint:
 
     def _connect(self, provider: str) -> ResponseReturnValue:
         self._provider(provider)
-        count_view("oauth", "start")
+        count_view("start")
         claims = self._connections.caller()
         query = self._connect_query()
         response = Response(status=201, mimetype=JSON)
@@ -191,7 +171,7 @@ class OAuthBlueprint:
 
     def _start(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
-        count_view("oauth", "start")
+        count_view("start")
         query = request.args.to_dict()
         target = self._settings.redirects.target(query.pop("redirect", ""))
         url = self._url("start", provider)
@@ -236,7 +216,7 @@ class OAuthBlueprint:
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
-        count_view("oauth", "callback")
+        count_view("callback")
         answer = _posted(chosen) if request.method == "POST" else request.args.to_dict()
         login = self._cookies.find(provider, answer.get("state", ""))
 
@@ -301,10 +281,13 @@ class OAuthBlueprint:
 
     def _conflict(self, provider: Provider, error: Conflict) -> Conflict:
         if self._service.username in error.errors:
-            return Conflict(EMAIL_TAKEN.format(title=provider.title))
+            return Conflict(
+                "There is a user with this email already. Log in as this user, then"
+                f" connect {provider.title}."
+            )
 
         if provider.id_field in error.errors:
-            return Conflict(PROFILE_TAKEN.format(title=provider.title))
+            return Conflict(f"This {provider.title} login belongs to another user.")
 
         return error
 
@@ -335,7 +318,8 @@ def _posted(provider: Provider) -> dict[str, str]:
         error.headers["Allow"] = "GET, HEAD, OPTIONS"
         raise error
 
-    return t.cast("dict[str, str]", _body(FORM))
+    answer = _body({FORM: lambda request: request.form.to_dict()})
+    return t.cast("dict[str, str]", answer)
 
 
 def _body(parsers: Mapping[str, BodyParser]) -> t.Any:
@@ -355,19 +339,22 @@ def _posted_profile(answer: dict[str, str]) -> Record:
 
 
 def _provider_error(provider: Provider, error: Exception) -> RecordsError:
+    title = provider.title
+
     if isinstance(error, TooBusy):
-        return Unavailable(BUSY.format(title=provider.title))
+        return Unavailable(
+            f"Too many logins at {title} are in progress. Try again later."
+        )
 
     # The description of a provider may quote secrets, but not the code.
-    error_code = getattr(error, "error", None)
-    is_code = isinstance(error_code, str) and ERROR_CODE.fullmatch(error_code)
-    code = error_code if is_code else ""
+    match = ERROR_CODE.fullmatch(str(getattr(error, "error", "")))
+    code = match[0] if match else ""
     current_app.logger.warning(
         "The login at %s failed: %s %s", provider.name, type(error).__name__, code
     )
     is_silent = isinstance(error, (RequestException, TimeoutError))
-    message = SILENT if is_silent else INVALID
-    return NotAuthenticated(message.format(title=provider.title))
+    reason = "is not responding" if is_silent else "sent an invalid response"
+    return NotAuthenticated(f"{title} {reason}. Try again later.")
 
 
 def _refused(target: str | None, error: RecordsError) -> Response:
