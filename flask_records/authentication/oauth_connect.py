@@ -41,11 +41,6 @@ This address to connect a login was used, is too old, or is for another browser.
 again.\
 """
 
-OTHER_PAGE: t.Final = """\
-'feathers_token' is accepted from pages of the same origin only. Send the token to \
-POST {path}, which returns an address to open.\
-"""
-
 
 class Connections:
     """Finds the user who connects a login. The claims of the access token are kept
@@ -113,9 +108,7 @@ class Connections:
         return None if token is None else self._claims_of_token(token)
 
     def remove_address(self, response: Response, url: str) -> None:
-        """Delete the cookie of a one-time address that the request is for: it works
-        once.
-        """
+        """Delete the cookie of the request's one-time address: it works once."""
         if CODE in request.args and COOKIE in request.cookies:
             response.delete_cookie(COOKIE, urlsplit(url).path)
 
@@ -138,8 +131,11 @@ class Connections:
         # Anybody can put an address with a token of their own into a page, and would
         # own the login of a visitor. A browser without this header proves nothing.
         if request.headers.get("Sec-Fetch-Site") != "same-origin":
-            path = f"{request.script_root}{request.path}"
-            raise BadRequest(OTHER_PAGE.format(path=path))
+            raise BadRequest(
+                f"'{TOKEN}' is accepted from pages of the same origin only. Send the"
+                f" token to POST {request.script_root}{request.path}, which returns an"
+                " address to open."
+            )
 
         payload = self._service.settings.tokens.verify_token(token)
         self._service.tokens.user_of(payload)

@@ -25,20 +25,10 @@ URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 
-MAX_CONVERSATIONS: t.Final = 8
-"""The number of threads of a process that may wait for one provider, by default."""
-
-NO_ENDPOINTS: t.Final = """\
-{place} is not known by name. It needs 'discovery_url', or 'authorize_url', \
-'access_url' and 'profile_url'.\
-"""
-
 
 @dataclass(frozen=True)
 class OAuthSettings:
-    """The providers, and the addresses that users return to. See section 2.5 of the
-    specification.
-    """
+    """The settings of OAuth. See section 2.5 of the specification."""
 
     providers: Mapping[str, Provider] = field(default_factory=dict)
     """The providers by name."""
@@ -49,7 +39,7 @@ class OAuthSettings:
     base_url: str | None = None
     """The address of the application, if it is not taken from the request."""
 
-    max_conversations: int = MAX_CONVERSATIONS
+    max_conversations: int = 8
     """The number of threads of a process that may wait for one provider."""
 
     @classmethod
@@ -69,7 +59,7 @@ class OAuthSettings:
                 take("redirect", _url_or_path, None), take("origins", _origins, ())
             ),
             base_url=take("base_url", _base_url, None),
-            max_conversations=take("max_conversations", _count, MAX_CONVERSATIONS),
+            max_conversations=take("max_conversations", _count, cls.max_conversations),
             # All others are names of providers.
             providers={
                 name: _provider(name, options, f"{place}[{name!r}]")
@@ -100,7 +90,10 @@ def _complete(provider: Provider, place: str) -> Provider:
     urls = provider.authorize_url, provider.access_url, provider.profile_url
 
     if provider.discovery_url is None and not all(urls):
-        raise RuntimeError(NO_ENDPOINTS.format(place=place))
+        raise RuntimeError(
+            f"{place} is not known by name. It needs 'discovery_url', or"
+            " 'authorize_url', 'access_url' and 'profile_url'."
+        )
 
     # The scope is what asks for OpenID Connect.
     if provider.discovery_url and "openid" not in provider.scope.split():

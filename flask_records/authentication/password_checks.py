@@ -26,16 +26,6 @@ if t.TYPE_CHECKING:
 
 WRITES: t.Final = ("create", "update", "patch")
 
-NO_FIELD: t.Final = """\
-AuthenticationService({option}={name!r}) names no field of '{users}'. Name another \
-one, or leave 'local' out of {setting}['strategies'] if nobody logs in with a password.\
-"""
-
-NO_ID_FIELD: t.Final = """\
-{setting}['oauth'][{provider!r}] needs a field '{field}' of '{users}': text that is \
-unique and can be null.\
-"""
-
 VISIBLE: t.Final = """\
 Clients of '{path}' can see the password hashes. Hide them:
 
@@ -63,12 +53,8 @@ def check_provider_fields(settings: Settings, users: Service) -> None:
 
         if fields is not None and not (name in fields.names and fields.is_unique(name)):
             raise RuntimeError(
-                NO_ID_FIELD.format(
-                    setting=settings.name,
-                    provider=provider.name,
-                    users=users.path,
-                    field=name,
-                )
+                f"{settings.name}['oauth'][{provider.name!r}] needs a field '{name}' of"
+                f" '{users.path}': text that is unique and can be null."
             )
 
 
@@ -84,7 +70,7 @@ def check_passwords(
 
     if users is None:
         if _needs_users(authentication, authentication.settings_of(app)):
-            raise RuntimeError(authentication.lookup.no_service)
+            raise authentication.lookup.missing()
 
         return
 
@@ -118,9 +104,9 @@ def _check_names(
 
         if name not in fields.names:
             raise RuntimeError(
-                NO_FIELD.format(
-                    option=option, name=name, users=users.path, setting=settings.name
-                )
+                f"AuthenticationService({option}={name!r}) names no field of"
+                f" '{users.path}'. Name another one, or leave 'local' out of"
+                f" {settings.name}['strategies'] if nobody logs in with a password."
             )
 
 
@@ -138,28 +124,20 @@ def _problems(
     if service is not users and not share_model(service, users):
         return
 
-    values = {
-        "field": field,
-        "path": service.path,
-        "model": fields.model.__name__,
-        "service": service.path
-        if service.path.isidentifier()
-        else f'records["{service.path}"]',
-    }
+    path, model = service.path, fields.model.__name__
+    name = path if path.isidentifier() else f'records["{path}"]'
     visible = service.target.fields_for(Params(provider=REST)).names
-    protecting = (records.after, service.after)
+    after = (records.after, service.after)
 
-    if field in visible and not _have_hooks(
-        protecting, Protect, field, service.methods
-    ):
-        yield VISIBLE.format(**values)
+    if field in visible and not _have_hooks(after, Protect, field, service.methods):
+        yield VISIBLE.format(path=path, model=model, field=field)
 
-    writes = [name for name in WRITES if name in service.methods]
-    hashing = (records.before, service.before)
+    writes = [method for method in WRITES if method in service.methods]
+    before = (records.before, service.before)
     is_written = not authentication.custom_hashing and not fields[field].is_readonly
 
-    if is_written and not _have_hooks(hashing, HashPassword, field, writes):
-        yield NOT_HASHED.format(**values)
+    if is_written and not _have_hooks(before, HashPassword, field, writes):
+        yield NOT_HASHED.format(path=path, service=name, field=field)
 
 
 def _have_hooks(

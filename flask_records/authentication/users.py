@@ -26,17 +26,9 @@ if t.TYPE_CHECKING:
 
 GONE: t.Final = "The user of the token is gone."
 
-NO_USERS: t.Final = """\
-There is no service '{path}' with the users. Add it, or name another one: \
-AuthenticationService(users=...).\
-"""
-
 
 class Users:
-    """The users of an authentication service.
-
-    :param normalize: Turns what was typed into the user name, if given.
-    """
+    """The users of an authentication service."""
 
     def __init__(
         self,
@@ -62,12 +54,14 @@ class Users:
         try:
             return current_records.services[self.path]
         except KeyError:
-            raise RuntimeError(self.no_service) from None
+            raise self.missing() from None
 
-    @property
-    def no_service(self) -> str:
-        """The message where there is no service that has the users."""
-        return NO_USERS.format(path=self.path)
+    def missing(self) -> RuntimeError:
+        """Return the error where there is no service that has the users."""
+        return RuntimeError(
+            f"There is no service '{self.path}' with the users. Add it, or name another"
+            " one: AuthenticationService(users=...)."
+        )
 
     @property
     def id(self) -> str:
@@ -75,9 +69,7 @@ class Users:
         return self.service.capabilities.id
 
     def has(self, service: Service) -> bool:
-        """Return whether the records of a service are the users: the service is the one
-        that has them, or is over the same model.
-        """
+        """Return whether a service has the users, or is over the same model."""
         has_users = self._services.get(service)
 
         if has_users is not None:
@@ -93,9 +85,7 @@ class Users:
         return has_users
 
     def canonical_id(self, id: Id) -> Id:
-        """Return the identifier of a user as its record has it, or unchanged if there
-        is no such user.
-        """
+        """Return the identifier of a user as its record, if there is one, has it."""
         try:
             user: t.Any = self.service._get(id)
         except RecordsError:
@@ -108,10 +98,7 @@ class Users:
         if self._normalize:
             username = self._normalize(username)
 
-        if not username:
-            return None
-
-        return self.find_by(self._username, username)
+        return self.find_by(self._username, username) if username else None
 
     def find_by(self, field: str, value: str) -> Record | None:
         """Return the record of the user with a value, if there is one."""
@@ -141,8 +128,8 @@ class Users:
         return t.cast("Record", without(user, {self.password})), stored
 
     def credentials(self, id: Id) -> Record:
-        """Return a record with the stored password hash of a user, without hooks. It
-        is empty if the service does not return the hash.
+        """Return a record with the stored hash of a user, without hooks, or an empty
+        one if the service does not return hashes.
 
         :raises NotAuthenticated: There is no such user.
         """
@@ -183,9 +170,7 @@ def fields_of(service: Service) -> Fields | None:
 
 
 def share_model(one: Service, other: Service) -> bool:
-    """Return whether two services are over one model, or one model inherits from the
-    other.
-    """
+    """Return whether two services share a model, or one inherits from the other."""
     fields, others = fields_of(one), fields_of(other)
 
     if fields is None or others is None:
