@@ -6,6 +6,7 @@ import re
 import threading
 import time
 import typing as t
+from concurrent.futures import Future
 
 from authlib.integrations.flask_client import FlaskOAuth2App
 from authlib.integrations.flask_client import OAuth
@@ -34,9 +35,6 @@ TENANT_PLACEHOLDER: t.Final = "{tenantid}"
 ISSUER_IN_ANSWERS: t.Final = "authorization_response_iss_parameter_supported"
 """The part of a configuration that is true if each answer names the issuer."""
 
-EXPIRY: t.Final = frozenset({"expires_in", "expires_at"})
-"""The parts of a token with its lifetime."""
-
 ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 SIGNATURES: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
@@ -56,11 +54,10 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
         :raises ValueError: They are not valid.
         """
-        if self._server_metadata_url and "_loaded_at" not in self.server_metadata:
+        if not self.is_ready:
             with self._get_session() as session:
-                answer = session.request(
-                    "GET", self._server_metadata_url, withhold_token=True
-                )
+                url = self._server_metadata_url
+                answer = session.request("GET", url, withhold_token=True)
                 answer.raise_for_status()
 
             self.server_metadata.update(_metadata(answer.json()))
@@ -95,13 +92,13 @@ class Conversations:
         if not self._slots.acquire(blocking=False):
             raise TooBusy
 
-        outcome: Record = {}
+        outcome: Future[t.Any] = Future()
 
         def run() -> None:
             try:
-                outcome["result"] = function(*args)
+                outcome.set_result(function(*args))
             except Exception as error:
-                outcome["error"] = error
+                outcome.set_exception(error)
             finally:
                 self._slots.release()
 
@@ -113,18 +110,12 @@ class Conversations:
             self._slots.release()
             raise
 
+        # The slot is free once the thread has ended.
         thread.join(self._deadline)
-
-        if "error" in outcome:
-            raise outcome["error"]
-
-        if "result" not in outcome:
-            raise TimeoutError
-
-        return outcome["result"]
+        return outcome.result(timeout=0)
 
 
-class TooBusy(Exception):
+class TooBusy(RuntimeError):
     """Too many conversations with a provider are running."""
 
 
@@ -155,8 +146,7 @@ def raw_profile(
 ) -> Record:
     """Return the profile of a login as the provider sends it.
 
-    :raises Exception: The provider does not respond, or its response is invalid, by
-        many classes of the libraries.
+    :raises Exception: The provider does not respond, or its response is invalid.
     """
     _check_issuer(client.load_server_metadata(), answer.get("iss"))
     token = client.fetch_access_token(
@@ -164,14 +154,10 @@ def raw_profile(
         redirect_uri=started["redirect_uri"],
         code_verifier=started["code_verifier"],
     )
-    claims: Record = {}
-
-    if provider.discovery_url:
-        claims = _claims(client, token, started["nonce"])
-
+    claims = _claims(client, token, started["nonce"]) if provider.discovery_url else {}
     # The provider decides whether a token has expired. Authlib would refuse one with a
     # lifetime of less than a minute.
-    token = without(token, EXPIRY)
+    token = without(token, {"expires_in", "expires_at"})
     url = provider.profile_url or client.load_server_metadata().get("userinfo_endpoint")
     raw = _profile(client, provider, url, token) if url else {}
 
@@ -273,11 +259,8 @@ def _email(client: ProviderClient, url: str, token: Record) -> str | None:
 def _profile(
     client: ProviderClient, provider: Provider, url: str, token: Record
 ) -> Record:
-    headers = {"Accept": "application/json"}
-
-    for name, text in provider.profile_headers.items():
-        headers[name] = text.format(key=provider.key)
-
+    extra = {k: v.format(key=provider.key) for k, v in provider.profile_headers.items()}
+    headers = {"Accept": "application/json", **extra}
     response = client.get(url, token=token, headers=headers)
     response.raise_for_status()
     raw = response.json()
