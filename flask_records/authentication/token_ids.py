@@ -42,9 +42,8 @@ def is_token_id_of(token_id: str, users: str, hash: str | None) -> bool:
 
 def _token_id(random: str, users: str, hash: str | None) -> str:
     secret = f"{random}\0{users}\0{_unchanged_part(hash)}"
-    tag = hashlib.blake2b(
-        secret.encode("utf-8", "surrogatepass"), digest_size=8
-    ).hexdigest()
+    data = secret.encode("utf-8", "surrogatepass")
+    tag = hashlib.blake2b(data, digest_size=8).hexdigest()
     return f"{random}-8{tag[:3]}-{tag[3:15]}"
 
 

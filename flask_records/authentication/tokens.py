@@ -25,7 +25,7 @@ MAX_TIME: t.Final = 2**53
 MAX_VERIFIED: t.Final = 1024
 """The number of verified tokens that are remembered."""
 
-CLAIMS: t.Final = ("iat", "exp", "aud", "iss", "sub", "jti")
+CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 """The claims that every token has."""
 
 BLOCK_SIZES: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
@@ -46,9 +46,7 @@ REFUSALS: t.Final = {
 
 @dataclass(frozen=True)
 class Tokens:
-    """Creates access tokens for users and verifies those that clients send. See
-    section 5.3 of the specification.
-    """
+    """Creates and verifies access tokens. See section 5.3 of the specification."""
 
     signing_key: t.Any
     """The key that signs new tokens: a secret, or a private key."""
@@ -97,9 +95,7 @@ class Tokens:
         return token, payload
 
     def shares_keys_with(self, other: Tokens) -> bool:
-        """Return whether one verifies tokens that the other signs, for the same
-        audience and issuer.
-        """
+        """Return whether both have the same audience, issuer and one of the keys."""
         names, others = (self.audience, self.issuer), (other.audience, other.issuer)
         return names == others and not self._key_forms().isdisjoint(other._key_forms())
 
@@ -124,18 +120,8 @@ class Tokens:
         return payload
 
     def _key_forms(self) -> set[bytes]:
-        """Return forms of the keys, which are equal for keys that verify the same
-        tokens.
-        """
-        forms: set[bytes] = set()
-
-        for key in self.verifying_keys:
-            if isinstance(key, (str, bytes)):
-                forms.update(_secret_forms(key))
-            else:
-                forms.add(_public_form(key))
-
-        return forms
+        """Return forms of the keys, some equal for keys that verify the same tokens."""
+        return set().union(*map(_forms_of, self.verifying_keys))
 
     def _decode(self, token: str) -> Record:
         import jwt
@@ -164,11 +150,7 @@ class Tokens:
             issuer=self.issuer,
             # Other servers of this interface use numbers as subjects, too, and clocks
             # differ.
-            options={
-                "require": list(CLAIMS),
-                "verify_iat": False,
-                "verify_sub": False,
-            },
+            options={"require": CLAIMS, "verify_iat": False, "verify_sub": False},
         )
         times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
         texts = (payload["jti"], payload["sub"])
@@ -190,9 +172,7 @@ class Tokens:
 
 
 class VerifiedTokens:
-    """Remembers the claims of verified tokens, by the digests of the tokens, for as
-    long as they are valid. The oldest makes room for a new one.
-    """
+    """Remembers the claims of valid tokens. The oldest makes room for a new one."""
 
     def __init__(self) -> None:
         self._payloads: dict[bytes, Record] = {}
@@ -203,17 +183,13 @@ class VerifiedTokens:
         payload = self._payloads.get(digest)
 
         # Verifying one that is not valid any more tells the reason.
-        if payload is None or not _is_current(payload):
+        if payload is None or not payload.get("nbf", 0) <= time.time() < payload["exp"]:
             return None
 
         return dict(payload)
 
     def add(self, digest: bytes, payload: Record) -> None:
-        """Remember a token.
-
-        :param payload: Its claims. They are not remembered if a caller could change
-            one, such as a list.
-        """
+        """Remember the claims of a token, unless a caller could change one: a list."""
         if not all(isinstance(claim, SCALARS) for claim in payload.values()):
             return
 
@@ -224,29 +200,21 @@ class VerifiedTokens:
             self._payloads[digest] = dict(payload)
 
 
-def _is_current(payload: Record) -> bool:
-    now = time.time()
-    return bool(payload.get("nbf", 0) <= now < payload["exp"])
+def _forms_of(key: t.Any) -> set[bytes]:
+    if not isinstance(key, (str, bytes)):
+        from cryptography.hazmat.primitives.serialization import Encoding
+        from cryptography.hazmat.primitives.serialization import PublicFormat
 
+        form = PublicFormat.SubjectPublicKeyInfo
+        return {key.public_bytes(Encoding.DER, form)}
 
-def _secret_forms(secret: str | bytes) -> set[bytes]:
-    """Return a secret as HMAC uses it: hashed if it is longer than a block, and padded
-    with zeros.
-    """
-    data = secret.encode() if isinstance(secret, str) else secret
+    data = key.encode() if isinstance(key, str) else key
+    # HMAC hashes a secret that is longer than a block, and pads it with zeros.
     forms = [
         hashlib.new(name, data).digest() if len(data) > block else data
         for name, block in BLOCK_SIZES.items()
     ]
     return {form.rstrip(b"\0") for form in (data, *forms)}
-
-
-def _public_form(key: t.Any) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
-    from cryptography.hazmat.primitives.serialization import PublicFormat
-
-    form = PublicFormat.SubjectPublicKeyInfo
-    return t.cast("bytes", key.public_bytes(Encoding.DER, form))
 
 
 def _is_time(value: t.Any) -> bool:

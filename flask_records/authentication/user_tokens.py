@@ -19,10 +19,7 @@ if t.TYPE_CHECKING:
 
 
 class UserTokens:
-    """Issues tokens to users, and finds the users of tokens.
-
-    :param revocations: The revoked tokens, if there is a store.
-    """
+    """Issues tokens to users, and finds the users of tokens."""
 
     def __init__(self, users: Users, revocations: Revocations | None) -> None:
         self._users = users
@@ -41,12 +38,12 @@ class UserTokens:
             raise NotAuthenticated("A token is issued for a user only.")
 
         subject = user[self._users.id]
-        key = str(subject)
-        hash = (
-            hashes[key]
-            if key in hashes
-            else self._users.credentials(subject).get(self._users.password)
-        )
+
+        if str(subject) in hashes:
+            hash = hashes[str(subject)]
+        else:
+            hash = self._users.credentials(subject).get(self._users.password)
+
         revoked = self._revocations
         issued_at = revoked.issued_before(subject) if revoked else 0
         token_id = create_token_id(self._users.path, hash)
@@ -55,8 +52,7 @@ class UserTokens:
     def user_of(self, payload: Record) -> Record:
         """Return the user that a token was issued for, as clients see them.
 
-        :param payload: The claims of the token, whose signature has been verified, now
-            or some minutes ago.
+        :param payload: The claims of the token, verified now or some minutes ago.
         :raises NotAuthenticated: The token has expired or was revoked, its user is
             gone, or the password was changed since.
         """
