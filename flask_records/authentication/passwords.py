@@ -24,11 +24,6 @@ if t.TYPE_CHECKING:
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
 
-NO_BCRYPT = """\
-A user has a password hash of bcrypt, and the package 'bcrypt' is not installed. \
-Install 'flask-record-services[bcrypt]'.\
-"""
-
 
 @dataclass(frozen=True)
 class Passwords:
@@ -71,45 +66,43 @@ class Passwords:
     def verify(self, password: str, hash: str | None) -> bool:
         """Return whether a password has a hash. Takes as long if there is no hash.
 
-        :param password: The password to check.
         :param hash: The hash, or ``None`` if there is no password.
         :raises BadRequest: The password is too long.
         """
         secret = _encoded(password)
-        check = _check_of(hash) if hash else None
+        text = hash or ""
+        checks = (CHECKS[start] for start in CHECKS if text.startswith(start))
+        check = next(checks, None)
 
-        if check is None or hash is None:
+        if check is None:
             _run(self._verify_argon2, secret, self._unknown_hash)
             return False
 
-        return t.cast("bool", _run(check, self, secret, hash))
+        return t.cast("bool", _run(check, self, secret, text))
 
     def needs_update(self, hash: str) -> bool:
-        """Return whether a hash has another type or other costs than new ones.
-
-        :param hash: A hash that was just verified.
-        """
-        from argon2.exceptions import InvalidHashError
-
+        """Return whether a hash has another type or other costs than new ones."""
         try:
             return self._hasher.check_needs_rehash(hash)
-        except InvalidHashError:
+        except ValueError:
             return True
 
     def _verify_argon2(self, secret: bytes, hash: str) -> bool:
         from argon2.exceptions import Argon2Error
-        from argon2.exceptions import InvalidHashError
 
         try:
             return self._hasher.verify(hash, secret)
-        except (Argon2Error, InvalidHashError, ValueError):
+        except (Argon2Error, ValueError):
             return False
 
     def _verify_bcrypt(self, secret: bytes, hash: str) -> bool:
         try:
             import bcrypt
         except ImportError:
-            raise RuntimeError(NO_BCRYPT) from None
+            raise RuntimeError(
+                "A user has a password hash of bcrypt, and the package 'bcrypt' is not"
+                " installed. Install 'flask-record-services[bcrypt]'."
+            ) from None
 
         try:
             # The hash depends on no more of the password.
@@ -136,15 +129,12 @@ class Passwords:
         return t.cast("str", _run(self._hasher.hash, os.urandom(16)))
 
 
-CHECKS: dict[str, Callable[[Passwords, bytes, str], bool]] = {
+CHECKS: dict[str | tuple[str, ...], Callable[[Passwords, bytes, str], bool]] = {
     "$argon2": Passwords._verify_argon2,
-    "$2a$": Passwords._verify_bcrypt,
-    "$2b$": Passwords._verify_bcrypt,
-    "$2y$": Passwords._verify_bcrypt,
-    "scrypt:": Passwords._verify_werkzeug,
-    "pbkdf2:": Passwords._verify_werkzeug,
+    ("$2a$", "$2b$", "$2y$"): Passwords._verify_bcrypt,
+    ("scrypt:", "pbkdf2:"): Passwords._verify_werkzeug,
 }
-"""The checks of hashes, by their prefix."""
+"""The checks of hashes, by their prefixes."""
 
 
 @cache
@@ -158,14 +148,6 @@ os.register_at_fork(after_in_child=_threads.cache_clear)
 
 def _run(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     return _threads().submit(function, *args).result()
-
-
-def _check_of(hash: str) -> Callable[[Passwords, bytes, str], bool] | None:
-    for start, check in CHECKS.items():
-        if hash.startswith(start):
-            return check
-
-    return None
 
 
 def _salt_of(hash: str) -> bytes:
