@@ -43,8 +43,7 @@ class Access:
     def check(self) -> None:
         """Check the names that the application gave.
 
-        :raises RuntimeError: There is no such authentication service, or it has no such
-            strategy.
+        :raises RuntimeError: There is no such authentication service or strategy.
         """
         service = self.find_service()
 

@@ -35,11 +35,7 @@ class HashPassword:
     """The path of the authentication service with the costs of a hash."""
 
     def __call__(self, method: str, context: HookContext) -> None:
-        """Replace the passwords of a call with their hashes.
-
-        :param method: The name of the method.
-        :param context: The call.
-        """
+        """Replace the passwords of a call with their hashes."""
         for body in context.bodies:
             for name in self.fields:
                 if body.get(name) is not None:
@@ -54,11 +50,7 @@ class Protect:
     """The fields that are left out."""
 
     def __call__(self, method: str, context: HookContext) -> None:
-        """Leave fields out of what the client of a call sees.
-
-        :param method: The name of the method.
-        :param context: The call.
-        """
+        """Leave fields out of what the client of a call sees."""
         if context.sent is not NO_RESULT:
             context.dispatch = without(context.sent, self.fields)
 
@@ -155,9 +147,7 @@ def limit_to_user(field: str) -> Hook:
 
 
 def _user_id(params: Params) -> Id:
-    """Return the identifier of the caller, or ``None`` for a call in Python without a
-    user.
-    """
+    """Return the identifier of the caller, or ``None`` in Python without a user."""
     owner = params.user_id
 
     # A call in Python may have a user without it.

@@ -43,12 +43,10 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
     accepted = strategies or ("jwt",)
 
     def check() -> None:
-        rule = request.url_rule
+        is_automatic = getattr(request.url_rule, "provide_automatic_options", False)
 
         # A browser sends a preflight request without a token.
-        if request.method == "OPTIONS" and getattr(
-            rule, "provide_automatic_options", False
-        ):
+        if request.method == "OPTIONS" and is_automatic:
             return
 
         authentication = current_records.authentication(service)

@@ -50,11 +50,8 @@ class LoginCookies:
         self._serializer = serializer_of(app, service, "flask-records oauth")
 
     def add(self, response: Response, login: Record, *, posts_back: bool) -> None:
-        """Store a login until its user returns, and delete the oldest ones beyond the
-        bounds.
+        """Store a login until its user returns, and delete those beyond the bounds.
 
-        :param login: The login, with its ``state`` and its ``redirect_uri``.
-        :param posts_back: ``True`` if the provider lets the browser post the answer.
         :raises BadRequest: The login is too large for a cookie.
         """
         text = str(self._serializer.dumps(login))
@@ -80,9 +77,7 @@ class LoginCookies:
             response.delete_cookie(old, path)
 
     def find(self, provider: str, state: str) -> Record | None:
-        """Return the login that an answer of a provider belongs to, if it began in this
-        browser some minutes ago.
-        """
+        """Return the login that an answer is for, if this browser began it recently."""
         text = next((request.cookies[name] for name in _names_of(state)), "")
 
         try:
@@ -140,9 +135,7 @@ def _names_of(state: str) -> list[str]:
 
 
 def _path_of(login: Record) -> str:
-    """Return the path of all OAuth views: the start of a login needs the other
-    cookies.
-    """
+    """Return the path of all OAuth views: a start needs the cookies of others."""
     return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
 
 

@@ -22,8 +22,7 @@ BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
 class Profile:
     """A user, as a provider describes them.
 
-    :raises ValueError: The id would not be equal after a round trip through every
-        database, or could be mistaken for another one.
+    :raises ValueError: The id could change in a database, or look like another one.
     """
 
     id: str
@@ -48,7 +47,6 @@ def profile_of_claims(raw: Record) -> Profile:
     """Return the profile in the claims of OpenID Connect, or in the fields that most
     others send.
 
-    :param raw: The profile as the provider sends it.
     :raises ValueError: It has no usable identifier.
     """
     return Profile(
@@ -74,12 +72,8 @@ def _profile_of_slack(raw: Record) -> Profile:
 def _profile_of_facebook(raw: Record) -> Profile:
     picture = _mapping(_mapping(raw.get("picture")).get("data"))
     # It sends valid emails only, without a word on verification.
-    return Profile(
-        _id(raw.get("id")),
-        _email(raw.get("email")),
-        _text(raw.get("name")),
-        _text(picture.get("url")),
-    )
+    id, email = _id(raw.get("id")), _email(raw.get("email"))
+    return Profile(id, email, _text(raw.get("name")), _text(picture.get("url")))
 
 
 def _profile_of_discord(raw: Record) -> Profile:
@@ -101,21 +95,15 @@ def _profile_of_twitch(raw: Record) -> Profile:
     users = raw.get("data")
     user = _mapping(users[0]) if isinstance(users, list) and users else {}
     # Its only email is a verified one.
-    return Profile(
-        _id(user.get("id")),
-        _email(user.get("email")),
-        _first(user, "display_name", "login"),
-        _text(user.get("profile_image_url")),
-    )
+    id, email = _id(user.get("id")), _email(user.get("email"))
+    image = _text(user.get("profile_image_url"))
+    return Profile(id, email, _first(user, "display_name", "login"), image)
 
 
 def _profile_of_x(raw: Record) -> Profile:
     user = _mapping(raw.get("data"))
-    return Profile(
-        _id(user.get("id")),
-        name=_first(user, "name", "username"),
-        avatar=_text(user.get("profile_image_url")),
-    )
+    id, name = _id(user.get("id")), _first(user, "name", "username")
+    return Profile(id, name=name, avatar=_text(user.get("profile_image_url")))
 
 
 @dataclass(frozen=True)
@@ -168,9 +156,7 @@ class Provider:
 
     @property
     def id_field(self) -> str:
-        """The field of a user with the identifier at the provider. See section 2.1 of
-        the specification.
-        """
+        """The field of a user with the identifier: section 2.1 of the specification."""
         return f"{self.name}Id"
 
     @property

@@ -21,9 +21,7 @@ PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""
 
 INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-"""Characters that browsers remove from addresses, and lone surrogates, which JSON can
-have.
-"""
+"""Characters that browsers remove from addresses, and JSON's lone surrogates."""
 
 MAX_LAYERS: t.Final = 5
 """The number of times that an address is decoded to find what it hides."""
@@ -59,11 +57,12 @@ class Redirects:
         if INVISIBLE.search(extra):
             raise BadRequest("The redirect has a space in it.")
 
+        allowed = {*self.origins, origin_of(self.base)} - {None}
         is_url = origin_of(extra) is not None
         ends_in_fragment = "#" in self.base and not is_url
 
         for form in _forms(extra):
-            if not PATH.fullmatch(form) and origin_of(form) not in self._allowed:
+            if not PATH.fullmatch(form) and origin_of(form) not in allowed:
                 raise BadRequest("The redirect leads to another site.")
 
             # A page would read a token from it before the one that is issued.
@@ -75,25 +74,15 @@ class Redirects:
 
         return self.base.rstrip("/") + _encoded(extra) if extra else self.base
 
-    @property
-    def _allowed(self) -> set[str]:
-        own = origin_of(self.base) if self.base else None
-        return {*self.origins, *([own] if own else [])}
-
 
 def with_answer(target: str, **answer: str) -> str:
-    """Return an address with an answer after the ``#``, which no server receives.
-
-    :param answer: ``access_token`` or ``error``.
-    """
+    """Return an address with an answer after the ``#``, which no server receives."""
     separator = "" if target.endswith("#") else "#"
     return f"{target}{separator}{urlencode(answer, quote_via=quote)}"
 
 
 def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of an address, or ``None`` if it is not a plain web
-    address.
-    """
+    """Return scheme, host and port of a plain web address, or ``None``."""
     if INVISIBLE.search(url) or "\\" in url:
         return None
 
@@ -147,8 +136,7 @@ def _encoded(text: str) -> str:
 
     # The brackets of an IPv6 address must not be quoted.
     if parts.scheme:
-        start = f"{origin_of(text)}"
         path = urlunsplit(("", "", parts.path, parts.query, ""))
-        return start + quote(path, safe=UNQUOTED)
+        return f"{origin_of(text)}{quote(path, safe=UNQUOTED)}"
 
     return quote(text, safe=UNQUOTED)

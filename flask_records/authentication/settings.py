@@ -239,19 +239,16 @@ class _Reader:
             raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
 
         try:
-            text = value if "-----BEGIN" in value else self._file(value)
+            file = Path(self._app.instance_path) / value
+            text = value if "-----BEGIN" in value else file.read_text(encoding="ascii")
             return get_algorithm_by_name(algorithm).prepare_key(text)
         except NotImplementedError as error:
-            raise RuntimeError(
-                f"{algorithm} needs 'flask-record-services[keys]'."
-            ) from error
+            message = f"{algorithm} needs 'flask-record-services[keys]'."
+            raise RuntimeError(message) from error
         except (OSError, ValueError, TypeError, InvalidKeyError) as error:
             raise RuntimeError(
                 f"{place} is not a PEM key of {algorithm}, nor the path of one."
             ) from error
-
-    def _file(self, path: str) -> str:
-        return (Path(self._app.instance_path) / path).read_text(encoding="ascii")
 
     def _lifetime(self) -> int:
         value = self._options.pop("lifetime", None)

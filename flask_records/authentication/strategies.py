@@ -54,9 +54,6 @@ def authenticate_local(
     """Return the user with a name and a password. See section 5.2 of the
     specification.
 
-    :param service: The service, which has the names of the two fields.
-    :param data: The credentials.
-    :param params: What accompanies the call.
     :raises NotAuthenticated: There is no such user, or the password is wrong.
     :raises BadRequest: The name or the password is not text, or too long.
     """
@@ -77,15 +74,12 @@ def authenticate_token(
 ) -> Record:
     """Return the user that an access token was issued for, and the token.
 
-    :param service: The service, which verifies tokens.
-    :param data: The credentials.
-    :param params: What accompanies the call.
     :raises NotAuthenticated: The token is not valid, its user is gone, or the password
         was changed.
     """
     token = data.get("accessToken")
 
-    if token is None or token == "":
+    if token in (None, ""):
         raise NotAuthenticated("No access token")
 
     payload = service.settings.tokens.verify_token(token)
@@ -97,19 +91,11 @@ def authenticate_token(
 
 
 def parse_bearer(headers: Headers) -> Record | None:
-    """Return the token of an ``Authorization`` header: ``Bearer`` and the token, or the
-    token alone.
-
-    :param headers: The headers of the request.
-    """
-    value = headers.get("Authorization")
-
-    if not value:
-        return None
-
+    """Return the token of an ``Authorization`` header, with its scheme or alone."""
+    value = headers.get("Authorization", "")
     match = SCHEME.match(value)
 
-    if match and match[1].lower() not in SCHEMES:
+    if not value or (match and match[1].lower() not in SCHEMES):
         return None
 
     return {"accessToken": match[2] if match else value}

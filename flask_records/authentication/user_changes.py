@@ -72,20 +72,14 @@ class UserChanges:
             after_commit(lambda: self._revoke_again(ids))
 
     def _is_password_changed(self, context: HookContext) -> bool:
-        name = self._users.password
+        name, hidden = self._users.password, context.service.capabilities.hidden
         # An update sets absent fields to null, unless they are hidden.
-        is_reset = (
-            context.method == "update"
-            and name not in context.service.capabilities.hidden
-        )
+        is_reset = context.method == "update" and name not in hidden
         return is_reset or any(name in body for body in context.bodies)
 
     def _changed_ids(self, context: HookContext, user_ids: UserIds | None) -> list[Id]:
-        result = context.stored
-
-        if result is NO_RESULT:
-            result = context.result
-
+        is_stored = context.stored is not NO_RESULT
+        result = context.stored if is_stored else context.result
         records = result if isinstance(result, list) else [result]
         name = context.service.capabilities.id
         ids = [r[name] for r in records if isinstance(r, dict) and name in r]
@@ -104,15 +98,11 @@ class UserChanges:
 
     def _returns_ids(self, service: Service) -> bool:
         """Return whether the records of a service have the identifiers of tokens."""
-        name = self._users.id
-        return (
-            service.capabilities.id == name and name not in service.capabilities.hidden
-        )
+        capabilities, name = service.capabilities, self._users.id
+        return capabilities.id == name and name not in capabilities.hidden
 
     def _ids(self, context: HookContext) -> UserIds:
-        """Return the identifiers of the users that a call may change, by the
-        identifiers that its service has for them.
-        """
+        """Return the identifiers of the users of a call, by those in its service."""
         name, user_id = context.service.capabilities.id, self._users.id
         query = {k: v for k, v in context.params.query.items() if k not in PAGING}
 
