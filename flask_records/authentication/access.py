@@ -64,8 +64,7 @@ class Access:
                 )
 
     def __call__(self, context: HookContext) -> None:
-        """Set the user of a call. Invalid credentials are ignored if the method is
-        public.
+        """Set the user of a call. A public method ignores invalid credentials.
 
         :raises NotAuthenticated: The credentials are not valid.
         """

@@ -32,9 +32,6 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_LIMITS"
 
-KNOWN_ADDRESS: t.Final = "1 per 30 days"
-"""The time that an address is known after a login of the user."""
-
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
 
@@ -90,8 +87,7 @@ class Limits:
     def __call__(self, context: HookContext) -> None:
         """Count a call.
 
-        :raises TooManyRequests: There were too many. ``Retry-After`` tells how many
-            seconds to wait.
+        :raises TooManyRequests: There were too many. ``Retry-After`` has the seconds.
         """
         # The client does not make the calls that a call makes.
         if call_stack.get() is None:
@@ -189,7 +185,8 @@ class Limits:
 
     @cached_property
     def _known(self) -> RateLimitItem:
-        return _parsed("known", KNOWN_ADDRESS)[0]
+        """The time that an address is known after a login of the user."""
+        return _parsed("known", "1 per 30 days")[0]
 
 
 def count_view(view: str) -> None:

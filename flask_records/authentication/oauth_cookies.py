@@ -99,8 +99,7 @@ def serializer_of(
 ) -> URLSafeTimedSerializer:
     """Return the serializer of the cookies for one purpose.
 
-    :param service: The authentication service, whose secret signs if the application
-        has none.
+    :param service: Its secret signs if the application has none.
     :raises RuntimeError: There is no secret to sign with.
     """
     keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]

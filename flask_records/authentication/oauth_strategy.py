@@ -31,9 +31,6 @@ class OAuthLogin(t.NamedTuple):
     """The claims of the access token whose user wants the login connected."""
 
 
-OPTIONAL: t.Final = ("name", "avatar")
-"""The fields of a user that a login does not need."""
-
 LOGIN: t.Final = "oauth"
 """The key of ``params.extra`` with the login."""
 
@@ -135,7 +132,7 @@ class OAuthStrategy:
             name: value
             for name, value in data.items()
             if name in fields.names
-            and (name not in OPTIONAL or _fits(fields, name, value))
+            and (name not in ("name", "avatar") or _fits(fields, name, value))
         }
 
 

@@ -24,8 +24,6 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
     from .settings import Settings
 
-WRITES: t.Final = ("create", "update", "patch")
-
 VISIBLE: t.Final = """\
 Clients of '{path}' can see the password hashes. Hide them:
 
@@ -132,7 +130,7 @@ def _problems(
     if field in visible and not _have_hooks(after, Protect, field, service.methods):
         yield VISIBLE.format(path=path, model=model, field=field)
 
-    writes = [method for method in WRITES if method in service.methods]
+    writes = {"create", "update", "patch"}.intersection(service.methods)
     before = (records.before, service.before)
     is_written = not authentication.custom_hashing and not fields[field].is_readonly
 

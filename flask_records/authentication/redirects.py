@@ -45,8 +45,7 @@ class Redirects:
 
         :param extra: The value of ``?redirect=``: a path below the configured address,
             a URL of an origin that is allowed, or nothing.
-        :raises BadRequest: It leads to another site, or sets something after the ``#``,
-            where the page reads the answer.
+        :raises BadRequest: It leads to another site, or sets something after the ``#``.
         """
         if self.base is None:
             if extra:

@@ -71,8 +71,7 @@ class Settings:
     def of(cls, app: Flask, name: str) -> Settings:
         """Return the settings of an application.
 
-        :raises RuntimeError: A setting is missing or wrong. The message names it, and
-            the cure.
+        :raises RuntimeError: A setting is missing or wrong. The message has the cure.
         """
         return _Reader(app, name).settings()
 
@@ -109,7 +108,7 @@ class _Reader:
             name=self._name,
             tokens=self._tokens(),
             passwords=self._passwords(self._take("passwords", Mapping, {})),
-            strategies=self._names("strategies", ("jwt", "local")),
+            strategies=self._names("strategies", Settings.strategies),
             parse_strategies=self._names("parse_strategies", None),
             oauth=OAuthSettings.parse(oauth, self._place("oauth")),
         )

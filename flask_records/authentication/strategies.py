@@ -18,15 +18,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .service import AuthenticationService
 
-    Authenticate: t.TypeAlias = Callable[
-        [AuthenticationService, Record, Params], Record
-    ]
-    Parse: t.TypeAlias = Callable[[Headers], Record | None]
-
 SCHEME = re.compile(r"(\S+)\s+(\S+)")
-
-SCHEMES: t.Final = ("bearer", "jwt")
-"""The schemes of an ``Authorization`` header with a token."""
 
 MAX_USERNAME: t.Final = 1024
 """The number of characters of the longest user name."""
@@ -36,13 +28,13 @@ MAX_USERNAME: t.Final = 1024
 class Strategy:
     """A way to authenticate: two functions."""
 
-    authenticate: Authenticate
+    authenticate: Callable[[AuthenticationService, Record, Params], Record]
     """Returns the result for the credentials of a client: ``user``, and what else hooks
     get in ``params.extra``. A function of the authentication service, the data and the
     params of the call, which raises :class:`.NotAuthenticated` to refuse.
     """
 
-    parse: Parse | None = None
+    parse: Callable[[Headers], Record | None] | None = None
     """Returns the credentials in the headers of a request, or ``None``. A strategy
     without it is for logins only.
     """
@@ -95,7 +87,7 @@ def parse_bearer(headers: Headers) -> Record | None:
     value = headers.get("Authorization", "")
     match = SCHEME.match(value)
 
-    if not value or (match and match[1].lower() not in SCHEMES):
+    if not value or (match and match[1].lower() not in ("bearer", "jwt")):
         return None
 
     return {"accessToken": match[2] if match else value}
