@@ -134,7 +134,7 @@ def _names_of(state: str) -> list[str]:
 
 
 def _path_of(login: Record) -> str:
-    """Return the path of all OAuth views: a start needs the cookies of others."""
+    """Return the path of all OAuth views, since a start needs the other cookies."""
     return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
 
 

@@ -156,7 +156,7 @@ class Provider:
 
     @property
     def id_field(self) -> str:
-        """The field of a user with the identifier: section 2.1 of the specification."""
+        """The field with the identifier: see section 2.1 of the specification."""
         return f"{self.name}Id"
 
     @property

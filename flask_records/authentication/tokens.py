@@ -95,7 +95,7 @@ class Tokens:
         return token, payload
 
     def shares_keys_with(self, other: Tokens) -> bool:
-        """Return whether both have the same audience, issuer and one of the keys."""
+        """Return whether both have the same audience and issuer, and share a key."""
         names, others = (self.audience, self.issuer), (other.audience, other.issuer)
         return names == others and not self._key_forms().isdisjoint(other._key_forms())
 
@@ -120,7 +120,7 @@ class Tokens:
         return payload
 
     def _key_forms(self) -> set[bytes]:
-        """Return forms of the keys, some equal for keys that verify the same tokens."""
+        """Return forms of the keys. Keys that verify the same tokens share one."""
         return set().union(*map(_forms_of, self.verifying_keys))
 
     def _decode(self, token: str) -> Record:
@@ -189,7 +189,7 @@ class VerifiedTokens:
         return dict(payload)
 
     def add(self, digest: bytes, payload: Record) -> None:
-        """Remember the claims of a token, unless a caller could change one: a list."""
+        """Remember the claims of a token, unless one is mutable, such as a list."""
         if not all(isinstance(claim, SCALARS) for claim in payload.values()):
             return
 

@@ -102,7 +102,7 @@ class UserChanges:
         return capabilities.id == name and name not in capabilities.hidden
 
     def _ids(self, context: HookContext) -> UserIds:
-        """Return the identifiers of the users of a call, by those in its service."""
+        """Return the users' identifiers, by those that the call's service uses."""
         name, user_id = context.service.capabilities.id, self._users.id
         query = {k: v for k, v in context.params.query.items() if k not in PAGING}
 

@@ -85,7 +85,7 @@ class Users:
         return has_users
 
     def canonical_id(self, id: Id) -> Id:
-        """Return the identifier of a user as its record, if there is one, has it."""
+        """Return the identifier as in the user's record, or unchanged without one."""
         try:
             user: t.Any = self.service._get(id)
         except RecordsError:
