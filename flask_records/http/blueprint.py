@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
 
 from flask import Blueprint
 from flask import current_app
@@ -53,17 +55,12 @@ NAMELESS = re.compile("(?:^|&)=[^&]")
 COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 
 METHODS: t.Final = {
-    ("GET", False): "find",
-    ("GET", True): "get",
-    ("HEAD", False): "find",
-    ("HEAD", True): "get",
-    ("POST", False): "create",
-    ("PUT", False): "update",
-    ("PUT", True): "update",
-    ("PATCH", False): "patch",
-    ("PATCH", True): "patch",
-    ("DELETE", False): "remove",
-    ("DELETE", True): "remove",
+    "GET": ("find", "get"),
+    "HEAD": ("find", "get"),
+    "POST": ("create", None),
+    "PUT": ("update", "update"),
+    "PATCH": ("patch", "patch"),
+    "DELETE": ("remove", "remove"),
 }
 """The method of each HTTP verb, without and with an identifier. See section 4.1."""
 
@@ -81,12 +78,8 @@ CONDITIONS: t.Final = frozenset(
 
 HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
 
-METHOD_HEADER: t.Final = "HTTP_X_SERVICE_METHOD"
-"""The header ``X-Service-Method`` of a POST, which names a custom method, as WSGI
-spells it.
-"""
 
-
+@dataclass(eq=False, kw_only=True)
 class ServiceBlueprint:
     """The HTTP side of one service.
 
@@ -95,41 +88,31 @@ class ServiceBlueprint:
     :param after_request: Functions that run after it, last to first.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        *,
-        errors: ErrorHandler,
-        formatter: Formatter,
-        query_parser: QueryParser,
-        body_parsers: Mapping[str, BodyParser],
-        has_callers: Callable[[], bool],
-        before_request: Collection[Callable[[], t.Any]],
-        after_request: Collection[Callable[[t.Any], t.Any]],
-    ) -> None:
-        self._service = service
-        self._errors = errors
-        self._formatter = formatter
-        self._query_parser = query_parser
-        self._body_parsers = body_parsers
-        self._has_callers = has_callers
-        self._before_request = before_request
-        self._after_request = after_request
-        self._allow = ",".join(_verbs(service))
+    service: Service = field(kw_only=False)
+    errors: ErrorHandler
+    formatter: Formatter
+    query_parser: QueryParser
+    body_parsers: Mapping[str, BodyParser]
+    has_callers: Callable[[], bool]
+    before_request: Collection[Callable[[], t.Any]]
+    after_request: Collection[Callable[[t.Any], t.Any]]
+
+    def __post_init__(self) -> None:
+        self._allow = ",".join(_verbs(self.service))
 
     def make(self) -> Blueprint:
         """Return the blueprint. Its name is ``records:`` and the path."""
-        blueprint = Blueprint(blueprint_name(self._service.path), __package__)
+        blueprint = Blueprint(blueprint_name(self.service.path), __package__)
 
-        for before in self._before_request:
+        for before in self.before_request:
             blueprint.before_request(before)
 
         # Flask runs the last function first: this one sees what others have changed.
-        for after in (self._finish, *self._after_request):
+        for after in (self._finish, *self.after_request):
             blueprint.after_request(after)
 
-        blueprint.register_error_handler(Exception, self._errors.handle)
-        path = COLON_PLACEHOLDER.sub(r"\1<\2>", self._service.path)
+        blueprint.register_error_handler(Exception, self.errors.handle)
+        path = COLON_PLACEHOLDER.sub(r"\1<\2>", self.service.path)
 
         for rule, name in ((f"/{path}", "many"), (f"/{path}/<{ID}>", "one")):
             blueprint.add_url_rule(
@@ -145,7 +128,6 @@ class ServiceBlueprint:
         return blueprint
 
     def _view(self, **route: t.Any) -> ResponseReturnValue:
-        # The proxy finds the request anew at each use.
         current = _current_request()
 
         if current.method == "OPTIONS":
@@ -156,24 +138,21 @@ class ServiceBlueprint:
         except Exception as error:
             # The application's handler of a status would precede the handler of all
             # errors of the blueprint.
-            return self._errors.handle(error)
+            return self.errors.handle(error)
 
     def _answer(
         self, current: Request, id: str | None, route: dict[str, t.Any]
     ) -> ResponseReturnValue:
         context = self._context(current, id, route)
         remember_call(context)
-        self._service.check_access(context)
+        self.service.check_access(context)
         context.params.query = self._query(current, context)
 
-        if (
-            context.method not in HAS_NO_BODY
-            and context.method in self._service.methods
-        ):
-            context.data = read_body(current, context.method, self._body_parsers)
+        if context.method not in HAS_NO_BODY and context.method in self.service.methods:
+            context.data = read_body(current, context.method, self.body_parsers)
 
-        self._service.call(context)
-        return self._formatter(context)
+        self.service.call(context)
+        return self.formatter(context)
 
     def _context(
         self, current: Request, id: str | None, route: dict[str, t.Any]
@@ -181,33 +160,30 @@ class ServiceBlueprint:
         params = Params(provider=PROVIDER, route=route, headers=current.headers)
 
         try:
-            method = self._method(current, id)
+            method = self._method(current, id is not None)
         except MethodNotAllowed:
             # Check access first: do not reveal which methods exist.
-            self._service.check_access(HookContext(self._service, "create", params))
+            self.service.check_access(HookContext(self.service, "create", params))
             raise
 
-        return HookContext(self._service, method, params, id)
+        return HookContext(self.service, method, params, id)
 
-    def _method(self, current: Request, id: str | None) -> str:
-        verb = current.method
-        method = METHODS.get((verb, id is not None))
+    def _method(self, current: Request, has_id: bool) -> str:
+        method = METHODS[current.method][has_id]
 
         if method is None:
-            raise MethodNotAllowed(
-                f"{verb} is not allowed on a record. Use /{self._service.path}."
-            )
+            path = self.service.path
+            raise MethodNotAllowed(f"POST is not allowed on a record. Use /{path}.")
 
-        return self._method_of_post(current) if method == "create" else method
+        if method != "create":
+            return method
 
-    def _method_of_post(self, current: Request) -> str:
         # A look-up of a header that is not there costs an exception.
-        name = current.environ.get(METHOD_HEADER) or "create"
+        name = current.environ.get("HTTP_X_SERVICE_METHOD") or method
 
-        if name != "create" and name not in self._service.custom_methods:
-            raise MethodNotAllowed(
-                f"Method `{name}` is not supported by this endpoint."
-            )
+        if name != method and name not in self.service.custom_methods:
+            message = f"Method `{name}` is not supported by this endpoint."
+            raise MethodNotAllowed(message)
 
         return name
 
@@ -224,7 +200,7 @@ class ServiceBlueprint:
         if context.id is None and context.method in EVENTS and NAMELESS.search(text):
             raise BadRequest("A value of the query has no name.")
 
-        query = self._query_parser(text)
+        query = self.query_parser(text)
 
         if not isinstance(query, Mapping):
             raise BadRequest("The query is not an object.")
@@ -233,17 +209,14 @@ class ServiceBlueprint:
         return query
 
     def _finish(self, response: Response) -> Response:
-        request = _current_request()
-        is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+        current = _current_request()
+        is_read = current.method in ("GET", "HEAD") and response.status_code == 200
         etag = weak_etag(response) if is_read and response.is_sequence else None
-        has_callers = self._has_callers()
-        cache_control = cache_control_of(remembered_call()) if has_callers else None
-        complete(
-            response.headers, allow=self._allow, cache_control=cache_control, etag=etag
-        )
+        cache = cache_control_of(remembered_call()) if self.has_callers() else None
+        complete(response.headers, allow=self._allow, cache_control=cache, etag=etag)
 
-        if etag is not None and not CONDITIONS.isdisjoint(request.environ):
-            response.make_conditional(request)
+        if etag is not None and not CONDITIONS.isdisjoint(current.environ):
+            response.make_conditional(current)
 
         return response
 
@@ -251,22 +224,19 @@ class ServiceBlueprint:
 def _verbs(service: Service) -> Iterator[str]:
     """Yield the verbs that a service supports."""
     for verb in VERBS:
-        methods = {METHODS.get((verb, has_id)) for has_id in (False, True)}
+        is_custom = verb == "POST" and service.custom_methods
 
-        if not methods.isdisjoint(service.methods):
-            yield verb
-        elif verb == "POST" and service.custom_methods:
+        if is_custom or not set(METHODS[verb]).isdisjoint(service.methods):
             yield verb
 
 
 def _current_request() -> Request:
+    # The proxy finds the request anew at each use.
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
 def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:
-    """Return the path of the service at an address of the current application, and the
-    values of its placeholders. ``None`` if there is no service.
-    """
+    """Return the path of the service at an address, if any, and its placeholders."""
     try:
         urls = current_app.url_map.bind("")
         endpoint, route = urls.match(f"/{path.strip('/')}", method="GET")
