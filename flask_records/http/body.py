@@ -39,13 +39,14 @@ IDENTITY: t.Final = "identity"
 
 BOM: t.Final = b"\xef\xbb\xbf"
 
-
-class NoJSONValue(ValueError):
-    """A constant that Python's parser accepts and JSON does not have."""
+REASONS: t.Final[dict[type[Exception], str]] = {
+    UnicodeDecodeError: "it is not in UTF-8",
+    RecursionError: "it nests too deep",
+}
 
 
 def _refuse_constant(name: str) -> t.NoReturn:
-    raise NoJSONValue(f"{name} is not a JSON value")
+    raise BadRequest(f"The body is not valid JSON: {name} is not a JSON value.")
 
 
 DECODER: t.Final = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -56,17 +57,15 @@ def parse_json(request: Request) -> t.Any:
 
     :raises BadRequest: The body is not JSON in UTF-8.
     """
-    body = request.get_data()
-
     try:
-        return DECODER.decode(body.removeprefix(BOM).decode())
+        return DECODER.decode(request.get_data().removeprefix(BOM).decode())
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The body is not valid JSON: {_reason(error)}.") from error
 
 
 def parse_form(request: Request) -> dict[str, t.Any]:
-    """Return the data of a URL-encoded form. Its names have brackets, as in a query
-    string, and all values are text. Lists of any length stay lists.
+    """Return the data of a URL-encoded form, parsed as a query string. All values are
+    text, and lists of any length stay lists.
 
     :raises BadRequest: The body is not a form.
     """
@@ -108,10 +107,8 @@ def read_body(
 
     _check_encoding(request)
     limit = request.max_content_length or MAX_CONTENT_LENGTH
-
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
-
     content = _content(request, length or 0)
 
     if len(content) > limit:
@@ -131,10 +128,9 @@ def read_body(
 
 def _may_have_body(request: Request) -> bool:
     """Return whether there may be a body of unknown length."""
-    protocol = request.environ.get("SERVER_PROTOCOL", "")
     # HTTP/2 has no header for it.
-    is_framed = request.content_length is None and protocol.startswith("HTTP/2")
-    return is_framed or _is_chunked(request)
+    is_http_2 = request.environ.get("SERVER_PROTOCOL", "").startswith("HTTP/2")
+    return _is_chunked(request) or (is_http_2 and request.content_length is None)
 
 
 def _is_chunked(request: Request) -> bool:
@@ -142,15 +138,10 @@ def _is_chunked(request: Request) -> bool:
 
 
 def _check_end(request: Request) -> None:
-    """Refuse a body that may be cut off without notice.
-
-    JSON shows its end. Anything else needs a length where the server ends the body
-    when the connection breaks.
-
-    :raises LengthRequired: The client did not announce a length.
-    """
+    """Refuse a body without a length if it may be cut off without notice."""
     server = request.environ.get("SERVER_SOFTWARE")
 
+    # JSON shows its end.
     if server in CUTS_BODIES_OFF and request.mimetype != JSON:
         raise LengthRequired("A body of this type needs a Content-Length.")
 
@@ -172,9 +163,7 @@ def _content(request: Request, length: int) -> bytes:
         raise _broken_body() from error
 
     # HTTP middleware may have read the form already.
-    is_read = bool(body) or "form" not in vars(request)
-
-    if is_read and len(body) < length:
+    if len(body) < length and (body or "form" not in vars(request)):
         raise _broken_body()
 
     return body
@@ -192,10 +181,8 @@ def _check_encoding(request: Request) -> None:
     encoding = request.environ.get("HTTP_CONTENT_ENCODING", IDENTITY)
 
     if encoding.strip().lower() not in ("", IDENTITY):
-        message = (
-            f"Unsupported content encoding {shown(encoding)}. Send the body as it is."
-        )
-        error = ForeignError(UnsupportedMediaType(message))
+        reason = f"Unsupported content encoding {shown(encoding)}."
+        error = ForeignError(UnsupportedMediaType(f"{reason} Send the body as it is."))
         error.headers["Accept-Encoding"] = IDENTITY
         raise error
 
@@ -208,13 +195,7 @@ def _check_charset(request: Request) -> None:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not in UTF-8"
-
-    if isinstance(error, RecursionError):
-        return "it nests too deep"
-
-    if isinstance(error, (json.JSONDecodeError, NoJSONValue)):
+    if isinstance(error, json.JSONDecodeError):
         return str(error)
 
-    return "it has a number that is too long"
+    return REASONS.get(type(error), "it has a number that is too long")
