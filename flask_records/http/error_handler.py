@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,23 +26,14 @@ from .formatter import json_response
 from .headers import forbid_sniffing
 
 if t.TYPE_CHECKING:
-    from flask import Flask
     from flask.typing import ResponseReturnValue
 
     from ..typing import ErrorPages
 
 TITLES: t.Final = {401: "Not Authorized", 404: "Page Not Found"}
-"""The titles of pages by status. Other pages have the name of the error."""
-
-TEMPLATES: t.Final = {
-    401: "flask_records/401.html",
-    404: "flask_records/404.html",
-}
-"""The templates of pages by status. Templates of an application of these names
-override them.
+"""The titles of the pages that have their own template ``flask_records/<status>.html``.
+All others share ``error.html``. Templates of an application of these names come first.
 """
-
-OTHER_TEMPLATE: t.Final = "flask_records/error.html"
 
 
 class Logger(t.Protocol):
@@ -53,12 +45,7 @@ class Logger(t.Protocol):
 
 class ErrorHandler:
     """Turns errors into responses, and logs those of the server. See section 7 of the
-    specification.
-
-    :param html: A function that returns the page of an error, the paths of HTML files
-        by status, or ``False`` for JSON only. The pages of the extension by default.
-    :param logger: The logger of server errors, or ``False`` for none. The logger of the
-        application by default.
+    specification. Its options are those of :class:`.FlaskRecords`.
     """
 
     def __init__(
@@ -80,10 +67,8 @@ class ErrorHandler:
         return self.answer(self.report(error, failure, request.method, request.path))
 
     def report(self, error: Exception, failure: str, *args: t.Any) -> RecordsError:
-        """Return an error as the client of any transport sees it. An error of the
-        server is logged with its traceback.
-        """
-        app = _current_app()
+        """Return an error as clients see it. Log the server's with its traceback."""
+        app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
         visible = to_records_error(error, debug=app.debug)
 
         if visible.code is None or visible.code >= 500:
@@ -91,14 +76,13 @@ class ErrorHandler:
 
             if self._logger is not False:
                 logger = app.logger if self._logger is None else self._logger
-                logger.error(failure, *args, exc_info=_traceback(error))
+                exc_info = type(error), without_parameters(error), error.__traceback__
+                logger.error(failure, *args, exc_info=exc_info)
 
         return visible
 
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
-        """Return the response to an HTTP error of the application itself. That to an
-        unknown URL names it.
-        """
+        """Return the response to an HTTP error of the application itself."""
         if error is request.routing_exception and isinstance(error, UnknownURL):
             return self.answer(self._not_found())
 
@@ -111,15 +95,11 @@ class ErrorHandler:
     def answer(self, error: RecordsError) -> Response:
         """Return the response to an error as the client sees it."""
         response = self._page(error) if self._wants_html() else _json(error)
-        headers = response.headers
-
-        if error.headers:
-            headers.update(error.headers)
-
-        headers.add("Vary", "Accept")
+        response.headers.update(error.headers or {})
+        response.headers.add("Vary", "Accept")
 
         if error.code == 401:
-            headers.setdefault("WWW-Authenticate", "Bearer")
+            response.headers.setdefault("WWW-Authenticate", "Bearer")
 
         return forbid_sniffing(response)
 
@@ -141,34 +121,17 @@ class ErrorHandler:
             page = self._html(error)
             return make_response((page, code) if isinstance(page, str) else page)
 
-        if isinstance(self._html, Mapping):
-            path = self._html.get(code)
+        path = self._html.get(code) if isinstance(self._html, Mapping) else None
 
-            if path is not None:
-                return Response(
-                    Path(path).read_text(encoding="utf-8"), code, mimetype="text/html"
-                )
+        if path is not None:
+            page = Path(path).read_text(encoding="utf-8")
+        else:
+            template = f"flask_records/{code if code in TITLES else 'error'}.html"
+            title = TITLES.get(code) or re.sub(r"\B(?=[A-Z])", " ", error.name)
+            page = render_template(template, error=error, code=code, title=title)
 
-        title = TITLES.get(code) or _words(error.name)
-        page = render_template(
-            TEMPLATES.get(code, OTHER_TEMPLATE), error=error, code=code, title=title
-        )
         return Response(page, code, mimetype="text/html")
-
-
-def _current_app() -> Flask:
-    return t.cast("Flask", current_app._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
 def _json(error: RecordsError) -> Response:
     return json_response(dumps(error.to_dict()), error.code or 500)
-
-
-def _words(name: str) -> str:
-    return "".join(
-        f" {letter}" if letter.isupper() else letter for letter in name
-    ).strip()
-
-
-def _traceback(error: Exception) -> t.Any:
-    return (type(error), without_parameters(error), error.__traceback__)
