@@ -1,7 +1,4 @@
-"""Query strings, parsed as the ``qs`` package for JavaScript does.
-
-See sections 4.2 and 4.3.9 of the specification.
-"""
+"""Query strings, parsed as ``qs`` for JavaScript does. See sections 4.2 and 4.3.9."""
 
 from __future__ import annotations
 
@@ -23,8 +20,9 @@ DEPTH_LIMIT: t.Final = 20
 PARAMETER_LIMIT: t.Final = 1000
 """The maximum number of parameters of a query string."""
 
-MAX_DIGITS: t.Final = 4000
-"""The number of digits of an index. Python reads no more than 4,300."""
+INDEX = re.compile("0|[1-9][0-9]{0,8}")
+DIGITS = re.compile("[0-9]{1,4000}")
+"""A key that counts as an index. Python reads no more than 4,300 digits."""
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 OPENING = re.compile("%5B", re.IGNORECASE)
@@ -68,10 +66,7 @@ def _flat(text: str, limit: int) -> dict[str, t.Any]:
     repeated = set()
     bounds = current_bounds()
 
-    for part in text.split("&"):
-        if not part:
-            continue
-
+    for part in filter(None, text.split("&")):
         name, value = _split(part)
 
         if "%" in part or "+" in part:
@@ -132,9 +127,7 @@ def _nested(flat: dict[str, t.Any], limit: int) -> dict[str, t.Any]:
 
 @lru_cache(maxsize=1024)
 def _segments(name: str) -> tuple[str | int | None, ...]:
-    """Return the steps of a name: a key of a mapping, the index of a list, or ``None``
-    for the next item of a list.
-    """
+    """Return the steps of a name: keys, indices, and ``None`` for the next index."""
     opening = name.find("[")
 
     if opening < 0:
@@ -144,9 +137,8 @@ def _segments(name: str) -> tuple[str | int | None, ...]:
 
     while opening >= 0:
         closing = _closing(name, opening)
-        segments.append(
-            _step(name[opening + 1 : closing] if closing else name[opening:])
-        )
+        content = name[opening + 1 : closing] if closing else name[opening:]
+        segments.append(_step(content))
         opening = name.find("[", closing) if closing else -1
 
         if len(segments) > DEPTH_LIMIT + 1:
@@ -175,8 +167,7 @@ def _step(content: str) -> str | int | None:
     if content == "":
         return None
 
-    is_index = _is_decimal(content) and len(content) < 10
-    return int(content) if is_index and str(int(content)) == content else content
+    return int(content) if INDEX.fullmatch(content) else content
 
 
 def _put(
@@ -254,7 +245,7 @@ def _prepend(target: str, source: dict[t.Any, t.Any], limit: int) -> t.Any:
         return Overflow({"0": target, **shifted})
 
     if not isinstance(source, Array):
-        return _concat([target, source], limit)
+        return _limited(Array({0: target, 1: source}), limit)
 
     array = Array({0: target, **{1 + index: source[index] for index in source}})
     return _overflow(array) if max(array) >= limit else array
@@ -269,7 +260,7 @@ def _append(target: t.Any, source: str, limit: int) -> t.Any:
         target[1 + max(target, default=-1)] = source
         return _limited(target, limit)
 
-    return _concat([target, source], limit)
+    return _limited(Array({0: target, 1: source}), limit)
 
 
 def _merge_arrays(target: Array, source: Array, limit: int) -> t.Any:
@@ -286,10 +277,6 @@ def _merge_arrays(target: Array, source: Array, limit: int) -> t.Any:
     return _limited(target, limit)
 
 
-def _concat(items: list[t.Any], limit: int) -> t.Any:
-    return _limited(Array(enumerate(items)), limit)
-
-
 def _limited(array: Array, limit: int) -> Array | Overflow:
     return array if len(array) <= limit else _overflow(array)
 
@@ -300,13 +287,7 @@ def _overflow(array: Array) -> Overflow:
 
 def _next_index(keys: Iterable[str]) -> str:
     """Return the index after the greatest one."""
-    indices = [int(k) for k in keys if _is_decimal(k) and len(k) <= MAX_DIGITS]
-    return str(1 + max(indices, default=-1))
-
-
-def _is_decimal(text: str) -> bool:
-    # Python counts the digits of all scripts as decimal.
-    return text.isascii() and text.isdecimal()
+    return str(1 + max(map(int, filter(DIGITS.fullmatch, keys)), default=-1))
 
 
 def _compact(value: t.Any) -> t.Any:
