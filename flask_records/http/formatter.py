@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 JSON: t.Final = "application/json"
 
 URL_HEADERS: t.Final = frozenset({"location", "content-location"})
-"""The headers whose values Werkzeug turns into URLs."""
+"""The headers that Werkzeug completes."""
 
 OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -82,10 +82,7 @@ class CompleteResponse(Response):
 
 
 def json_response(body: bytes, status: int) -> Response:
-    """Return a response of JSON text.
-
-    :param body: The text.
-    """
+    """Return a response of JSON text."""
     headers = Headers()
     # One slice takes a fraction of the time of an addition for each.
     headers[:] = [("Content-Type", JSON), ("Content-Length", str(len(body)))]
@@ -93,10 +90,7 @@ def json_response(body: bytes, status: int) -> Response:
 
 
 def weak_etag(response: Response) -> str:
-    """Return the ``ETag`` that Werkzeug makes for a response, as a weak one.
-
-    :param response: A response whose body is a sequence.
-    """
+    """Return Werkzeug's ``ETag`` of a body that is a sequence, as a weak one."""
     parts: t.Any = response.response
     body = parts[0] if _is_bytes(parts) else response.get_data()
     return quote_etag(generate_etag(body), weak=True)
@@ -127,16 +121,12 @@ def dumps(value: t.Any) -> bytes:
     try:
         return orjson.dumps(value, default=encoded, option=OPTIONS)
     except TypeError:
-        # Integers of more than 64 bits and halves of surrogate pairs, which orjson
-        # refuses.
+        # orjson refuses integers of more than 64 bits and halves of surrogate pairs.
         return json.dumps(_plain(value), allow_nan=False).encode()
 
 
 def encoded(value: t.Any) -> t.Any:
-    """Return a value of a type that JSON lacks as a value of one that it has.
-
-    :raises TypeError: The value has no form on the wire.
-    """
+    """Return a value that JSON lacks as one that it has, or raise :exc:`TypeError`."""
     if type(value) is dt.datetime:
         return _moment(value)
 

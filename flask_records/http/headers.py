@@ -17,10 +17,7 @@ NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
 
 
 def forbid_sniffing(response: Response) -> Response:
-    """Stop browsers from guessing another ``Content-Type``.
-
-    This is an ``after_request`` function.
-    """
+    """Stop browsers from guessing a ``Content-Type``. An ``after_request`` function."""
     response.headers.setdefault(*NO_SNIFFING)
     return response
 
@@ -36,7 +33,6 @@ def complete(
 
     :param cache_control: The ``Cache-Control`` of a response that depends on the
         caller. No header by default.
-    :param etag: The ``ETag``. No header by default.
     """
     names = {name.lower() for name, _ in headers}
     pairs = [NO_SNIFFING]
@@ -60,10 +56,7 @@ def complete(
 
 
 def cache_control_of(call: HookContext | None) -> str:
-    """Return the ``Cache-Control`` of the response to a call.
-
-    :param call: The call, or ``None`` for a request that has not made one.
-    """
+    """Return the ``Cache-Control`` of the response to a call, if there was one."""
     is_private = call is not None and call.params.authenticated
     return "no-store" if is_private else "private"
 
