@@ -15,15 +15,8 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 
-class HandshakeError(Exception):
-    """The request is not a handshake."""
-
-
-def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
-    """Answer the handshake of a client, without extensions.
-
-    :raises HandshakeError: The request is not a handshake.
-    """
+def accept(environ: WSGIEnvironment, connection: socket.socket) -> bool:
+    """Answer a handshake, without extensions, and return whether it is valid."""
     key = environ.get("HTTP_SEC_WEBSOCKET_KEY", "")
 
     if (
@@ -32,16 +25,16 @@ def accept(environ: WSGIEnvironment, connection: socket.socket) -> None:
         or environ.get("HTTP_UPGRADE", "").lower() != "websocket"
         or not _is_key(key)
     ):
-        raise HandshakeError("This is not a handshake of WebSocket version 13.")
+        return False
 
-    token = generate_accept_token(key.encode()).decode()
     lines = [
-        "HTTP/1.1 101 Switching Protocols",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        f"Sec-WebSocket-Accept: {token}",
+        b"HTTP/1.1 101 Switching Protocols",
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Accept: " + generate_accept_token(key.encode()),
     ]
-    connection.sendall("\r\n".join([*lines, "", ""]).encode())
+    connection.sendall(b"\r\n".join([*lines, b"", b""]))
+    return True
 
 
 def _is_key(key: str) -> bool:

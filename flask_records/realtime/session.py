@@ -17,7 +17,6 @@ from wsproto.frame_protocol import Opcode
 
 from .gate import Place
 from .handshake import accept
-from .handshake import HandshakeError
 from .hosting import socket_of
 from .packets import InvalidPacket
 from .websocket import encode_frame
@@ -38,9 +37,7 @@ logger = logging.getLogger(__package__)
 JOIN_TIMEOUT: t.Final = 5
 """The seconds that a client has to connect to Socket.IO, or to upgrade."""
 
-PACKET_TYPES: t.Final = {
-    str(number): number for number in range(len(packet.packet_names))
-}
+PACKET_TYPES: t.Final = {str(type): type for type in range(len(packet.packet_names))}
 """The types of packets, by the first character of a packet."""
 
 PROBE: t.Final = f"{packet.PING}probe"
@@ -135,10 +132,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def close(
         self, wait: bool = True, abort: bool = False, reason: str | None = None
     ) -> None:
-        """Close the session without waiting for the client, which may be gone.
-
-        :param reason: The reason for receivers of ``disconnect``.
-        """
+        """Close the session without waiting for the client, which may be gone."""
         # Only one of several threads closes it.
         if self.server.sockets.pop(self.sid, None) is not None:
             super().close(wait=False, abort=abort, reason=reason)
@@ -149,20 +143,14 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             self._place.leave()
 
     def poll(self) -> list[packet.Packet]:
-        """Wait for packets and return them.
-
-        :raises EngineIOError: Another request of the session is waiting for them.
-        """
+        """Wait for packets, or raise :exc:`EngineIOError` if another request does."""
         with _exclusive(self._polling):
             packets = super().poll()
             self._queued_size = 0
             return packets  # type: ignore[no-any-return]  # it has no hints
 
     def handle_post_request(self, environ: WSGIEnvironment) -> None:
-        """Handle the packets that a client posts.
-
-        :raises EngineIOError: The packets end the session.
-        """
+        """Handle posted packets. Invalid ones raise :exc:`EngineIOError`."""
         with _exclusive(self._posting):
             try:
                 super().handle_post_request(environ)
@@ -191,16 +179,12 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         connection = socket_of(environ)
         assert connection is not None
 
-        try:
-            accept(environ, connection)
-        except HandshakeError as error:
-            return self.server._bad_request(str(error))  # type: ignore[no-any-return]  # it has no hints
+        if not accept(environ, connection):
+            reason = "This is not a handshake of WebSocket version 13."
+            return self.server._bad_request(reason)  # type: ignore[no-any-return]  # it has no hints
 
-        websocket = WebSocket(
-            connection,
-            self.server.max_http_buffer_size,
-            self.server.start_background_task,
-        )
+        start = self.server.start_background_task
+        websocket = WebSocket(connection, self.server.max_http_buffer_size, start)
 
         try:
             if not self.connected or self._confirm_upgrade(websocket):
@@ -246,12 +230,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def _serve(self, websocket: WebSocket) -> None:
         """Handle the messages of the client, one after the other."""
         try:
-            while not self.closed:
-                text = websocket.receive()
-
-                if text is None:
-                    break
-
+            while not self.closed and (text := websocket.receive()) is not None:
                 pkt = _parse(text)
                 self.receive(pkt)
 
