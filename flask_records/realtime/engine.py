@@ -10,6 +10,7 @@ import engineio
 from engineio import packet
 
 from ..authentication.limits import network_of
+from ..http.headers import NO_SNIFFING
 from .gate import Gate
 from .gate import Place
 from .hosting import has_one_thread
@@ -30,9 +31,6 @@ if t.TYPE_CHECKING:
 
 logger = logging.getLogger(__package__)
 
-NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
-"""The header that stops browsers from guessing another ``Content-Type``."""
-
 TOO_MANY: t.Final = {
     "status": "503 SERVICE UNAVAILABLE",
     "headers": [("Content-Type", "text/plain"), ("Retry-After", "10")],
@@ -44,9 +42,7 @@ CHECK_INTERVAL: t.Final = 1
 
 
 class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
-    """Holds the sessions of clients that poll or have a WebSocket, and ends sessions
-    whose clients do not answer.
-    """
+    """Holds the sessions of clients, and ends those whose clients do not answer."""
 
     def __init__(
         self, settings: Settings, has_joined: Callable[[str], bool], **options: t.Any
@@ -59,9 +55,8 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
             async_handlers=False,
             **options,
         )
-        self._gate = Gate(
-            settings.max_connections, settings.max_connections_per_address
-        )
+        limit = settings.max_connections
+        self._gate = Gate(limit, settings.max_connections_per_address or limit)
         self.has_joined = has_joined
         """Returns whether a session is connected to Socket.IO."""
         self._settings = settings
@@ -78,14 +73,12 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
         return t.cast("Iterable[bytes]", super().handle_request(environ, start))
 
-    def enter(
-        self, environ: WSGIEnvironment, transport: str
-    ) -> Place | dict[str, t.Any]:
+    def enter(self, environ: WSGIEnvironment, transport: str) -> Place | Answer:
         """Return a place for a connection, or an answer that refuses it."""
         refusal = self._refusal(environ, transport)
 
         if refusal is not None:
-            return t.cast("dict[str, t.Any]", self._bad_request(refusal))
+            return t.cast("Answer", self._bad_request(refusal))
 
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
         return self._gate.enter(address) or TOO_MANY
@@ -100,7 +93,9 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         if transport == "websocket":
             if has_websockets is None:
                 return "This server has no WebSockets for WSGI applications."
-        elif allowed is None and self._has_others(environ):
+        elif allowed is None and (
+            has_other_workers(environ) or self._settings.message_queue
+        ):
             if has_websockets is None:
                 return (
                     "This server holds no connections: polling needs a single worker,"
@@ -114,9 +109,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
             return f"Connect with transports: {list(allowed)}."
 
         return None
-
-    def _has_others(self, environ: WSGIEnvironment) -> bool:
-        return has_other_workers(environ) or bool(self._settings.message_queue)
 
     def _warn_about_polling(self) -> None:
         if not self._has_warned:
@@ -142,9 +134,8 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
 
         session = Session(self, self.generate_id(), place)
         self.sockets[session.sid] = session
-        session.send(
-            packet.Packet(packet.OPEN, self._welcome(session, transport, environ))
-        )
+        welcome = self._welcome(session.sid, transport, environ)
+        session.send(packet.Packet(packet.OPEN, welcome))
         self._trigger_event("connect", session.sid, environ, run_async=False)
         self._watcher.start(self.start_background_task, self.sleep)
 
@@ -159,11 +150,11 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         return self._ok(session.poll(), jsonp_index=jsonp_index)  # type: ignore[no-any-return]  # it has no hints
 
     def _welcome(
-        self, session: Session, transport: str, environ: WSGIEnvironment
+        self, sid: str, transport: str, environ: WSGIEnvironment
     ) -> dict[str, t.Any]:
-        upgrades = self._upgrades(session.sid, transport)
+        upgrades = self._upgrades(sid, transport)
         return {
-            "sid": session.sid,
+            "sid": sid,
             "upgrades": upgrades if socket_of(environ) is not None else [],
             "pingTimeout": int(self.ping_timeout * 1000),
             "pingInterval": int(self.ping_interval * 1000),

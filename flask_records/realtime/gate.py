@@ -8,14 +8,11 @@ from dataclasses import dataclass
 
 
 class Gate:
-    """Counts connections, from the start of the handshake to the end of their thread.
+    """Counts connections from the start of the handshake to the end of their thread."""
 
-    :param limit_per_address: The maximum number from one address. The same by default.
-    """
-
-    def __init__(self, limit: int, limit_per_address: int | None = None) -> None:
+    def __init__(self, limit: int, limit_per_address: int) -> None:
         self._limit = limit
-        self._limit_per_address = limit_per_address or limit
+        self._limit_per_address = limit_per_address
         self._lock = threading.Lock()
         self._places: set[Place] = set()
         self._by_address: Counter[str] = Counter()
@@ -23,10 +20,9 @@ class Gate:
     def enter(self, address: str) -> Place | None:
         """Return a place for a connection, or ``None`` if there are too many."""
         with self._lock:
-            if (
-                len(self._places) >= self._limit
-                or self._by_address[address] >= self._limit_per_address
-            ):
+            is_full = len(self._places) >= self._limit
+
+            if is_full or self._by_address[address] >= self._limit_per_address:
                 return None
 
             place = Place(self, address)
