@@ -34,8 +34,8 @@ LOCKS: t.Final = 64
 LOCK_TIMEOUT: t.Final = 2
 """The seconds that an event waits for the previous one, and for Redis."""
 
-LOCK_LIFETIME: t.Final = 5
-"""The seconds after which Redis frees the lock of a worker that was killed."""
+LOCK_LIFETIME: t.Final = 5000
+"""The milliseconds after which Redis frees the lock of a worker that was killed."""
 
 LOCK_PAUSE: t.Final = 0.002
 """The seconds between two attempts to take a lock of Redis."""
@@ -75,8 +75,8 @@ class Bus:
         self._handle(messages)
 
     def lock(self, key: str) -> tuple[str, AbstractContextManager[t.Any]]:
-        """Return the name and the lock of a record. Held from a write until its event
-        has left, it keeps the events of the record in the order of the writes.
+        """Return the name and the lock of a record. It keeps the record's events in the
+        order of its writes.
         """
         number = zlib.crc32(key.encode()) % LOCKS
         return f"events {number:02}", self._locked(number)
@@ -124,18 +124,18 @@ class RedisBus(Bus):
         self._held = threading.local()
         self._state = threading.Lock()
         self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._has_started = False
 
     def start(self) -> None:
         """Begin to receive messages of other workers."""
         with self._starting:
-            if self._thread is None:
-                ready = threading.Event()
-                self._thread = threading.Thread(
-                    target=self._listen, args=(ready,), daemon=True
-                )
-                self._thread.start()
-                ready.wait(LOCK_TIMEOUT)
+            if self._has_started:
+                return
+
+            self._has_started = True
+            ready = threading.Event()
+            threading.Thread(target=self._listen, args=(ready,), daemon=True).start()
+            ready.wait(LOCK_TIMEOUT)
 
     def publish(self, messages: Sequence[Record]) -> None:
         """Send the messages of a transaction to all workers."""
@@ -161,9 +161,7 @@ class RedisBus(Bus):
             self._handle_own(number, text)
 
     def _handle_own(self, number: int, text: bytes) -> None:
-        """Handle messages of this worker once, whether they come back from Redis or
-        not.
-        """
+        """Handle messages of this worker once, even if they come back from Redis."""
         with self._state:
             if number in self._handled:
                 return
@@ -200,11 +198,10 @@ class RedisBus(Bus):
     def _acquire(self, name: str, token: str) -> bool:
         """Take a lock, and return whether that succeeded in time."""
         deadline = time.monotonic() + LOCK_TIMEOUT
-        lifetime = LOCK_LIFETIME * 1000
 
         while self._is_available and time.monotonic() < deadline:
             try:
-                if self._redis.set(name, token, nx=True, px=lifetime):
+                if self._redis.set(name, token, nx=True, px=LOCK_LIFETIME):
                     return True
             except self._error as error:
                 self._release_later(name, token, error)
@@ -226,9 +223,8 @@ class RedisBus(Bus):
             self._release_later(name, token, error)
 
     def _release_later(self, name: str, token: str, error: Exception) -> None:
-        """Release a lock once Redis is available. This worker may hold it: Redis may
-        run a command after its timeout.
-        """
+        """Release a lock once Redis is available."""
+        # Redis may run a command after its timeout.
         self._uncertain[token] = name
         self._set_unavailable(error)
 
@@ -258,10 +254,10 @@ class RedisBus(Bus):
         try:
             received = json.loads(text)
 
-            if received["from"] != self._id:
-                self._handle(received["messages"])
-            else:
+            if received["from"] == self._id:
                 self._handle_own(received["number"], text)
+            else:
+                self._handle(received["messages"])
         except Exception:
             # The next message may be valid.
             logger.exception("A message from Redis could not be handled.")
@@ -271,9 +267,8 @@ class RedisBus(Bus):
             was_available, self._is_available = self._is_available, False
 
         if was_available:
-            logger.warning(
-                "Redis is not available. Events reach only this worker: %s", error
-            )
+            message = "Redis is not available. Events reach only this worker: %s"
+            logger.warning(message, error)
             threading.Thread(target=self._wait_for_redis, daemon=True).start()
 
     def _wait_for_redis(self) -> None:

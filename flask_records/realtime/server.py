@@ -35,7 +35,6 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
-    from .bus import Handler
     from .extension import Realtime
     from .settings import Settings
 
@@ -75,8 +74,13 @@ class Server:
         )
         """The logins of the connections."""
         self._audience = Audience(records, self.connections)
-        self._messages = Messages(records, is_shared=settings.message_queue is not None)
-        self._bus = _bus(self._handle, settings)
+        queue = settings.message_queue
+        self._messages = Messages(records, is_shared=queue is not None)
+        self._bus = (
+            Bus(self._handle)
+            if queue is None
+            else RedisBus(self._handle, queue, settings.channel)
+        )
         self.socketio = SocketIO(
             app,
             async_mode=settings.async_mode or _async_mode(),
@@ -112,9 +116,7 @@ class Server:
             self._bus.publish(messages)
 
     def hold(self, keys: Iterable[str]) -> None:
-        """Send the events of records in the order of their writes: lock the records
-        until the transaction has sent its events.
-        """
+        """Lock records until their events are sent, which keeps the order of writes."""
         transaction = Transaction.current_or_none()
 
         if transaction is not None:
@@ -150,15 +152,13 @@ class Server:
         server.eio = engine
 
     def _connect(self, authentication: t.Any = None) -> None:
-        connection = Connection(
-            _session_id(), request.headers, self._settings.calls_per_second
-        )
+        calls_per_second = self._settings.calls_per_second
+        connection = Connection(_session_id(), request.headers, calls_per_second)
         self._bus.start()
         self.logins.tell("connect", connection)
         self.connections[connection.id] = connection
-        self.logins.watcher.start(
-            self.socketio.start_background_task, self.socketio.sleep
-        )
+        socketio = self.socketio
+        self.logins.watcher.start(socketio.start_background_task, socketio.sleep)
         self.logins.begin(connection)
 
     def _disconnect(self, reason: t.Any = None) -> None:
@@ -170,11 +170,7 @@ class Server:
     def _answering(self, method: str) -> t.Callable[..., t.Any]:
         def handler(*message: t.Any) -> t.Any:
             connection = self.connections.get(_session_id())
-
-            if connection is None:
-                return None
-
-            return answer(self._records, connection, method, message)
+            return connection and answer(self._records, connection, method, message)
 
         return handler
 
@@ -200,13 +196,6 @@ def _session_id() -> str:
 def _integer(text: str) -> float:
     """Return an integer, or infinity, which no field accepts, if it is too long."""
     return int(text) if len(text) <= MAX_DIGITS else float(text)
-
-
-def _bus(handle: Handler, settings: Settings) -> Bus:
-    if settings.message_queue is None:
-        return Bus(handle)
-
-    return RedisBus(handle, settings.message_queue, settings.channel)
 
 
 def _origins(settings: Settings) -> t.Any:
