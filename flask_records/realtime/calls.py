@@ -35,10 +35,7 @@ ARGUMENTS: t.Final = {
 
 
 def answer(
-    records: FlaskRecords,
-    connection: Connection,
-    method: str,
-    message: Message,
+    records: FlaskRecords, connection: Connection, method: str, message: Message
 ) -> Record | tuple[None, t.Any]:
     """Return the answer to a message: an error, or ``None`` and the result."""
     try:
@@ -61,22 +58,21 @@ def answer(
 
 
 def _context(
-    records: FlaskRecords,
-    connection: Connection,
-    method: str,
-    message: Message,
+    records: FlaskRecords, connection: Connection, method: str, message: Message
 ) -> HookContext:
     path, *arguments = message or (None,)
     service, route = _service(records, path)
     names = ARGUMENTS.get(method, ("data",))
-    values = dict(zip(names, arguments, strict=False))
-    query = arguments[len(names)] if len(arguments) > len(names) else None
+    values = dict(zip((*names, "query"), arguments, strict=False))
+    query = values.get("query")
 
     # Some clients send an empty query as an empty list.
-    if query not in (None, []) and not isinstance(query, dict):
+    if query in (None, []):
+        query = {}
+    elif not isinstance(query, dict):
         raise BadRequest("The query is not an object.")
 
-    current_bounds().check_query(query or {})
+    current_bounds().check_query(query)
 
     if "id" in names and "id" not in values:
         raise BadRequest(f"id for '{method}' can not be undefined")
@@ -84,7 +80,7 @@ def _context(
     if "data" in names and not isinstance(values.get("data"), (dict, list)):
         raise not_an_object(method)
 
-    params = connection.params(query or {})
+    params = connection.params(query)
     params.route = route
     return HookContext(service, method, params, values.get("id"), values.get("data"))
 
