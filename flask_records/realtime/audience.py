@@ -30,9 +30,7 @@ AUTHENTICATED: t.Final = "authenticated"
 
 
 class Audience:
-    """Selects the connections that an event is published to and that may see the
-    record.
-    """
+    """Selects the connections that get an event and may see its record."""
 
     def __init__(
         self, records: FlaskRecords, connections: Mapping[str, Connection]
@@ -41,8 +39,8 @@ class Audience:
         self._connections = connections
 
     def channels(self, event: Event) -> set[str]:
-        """Return the channels that an event is published to: those that the publisher
-        of the service names, or of the extension, or else ``authenticated``.
+        """Return the channels of an event: those that the publisher of its service or
+        of the extension names, or else ``authenticated``.
         """
         service = event.service
         publisher = service.publishers.of(event.name)
@@ -62,17 +60,15 @@ class Audience:
             # This raises if a name is not text.
             ", ".join(channels)
         except Exception:
-            # The call is committed, so that it cannot fail any more.
+            # The call is committed and cannot fail any more.
             logger.exception("Publishing '%s %s' failed.", service.path, event.name)
             return set()
 
         return channels
 
     def recipients(self, messages: Sequence[Record]) -> list[list[Connection]]:
-        """Return, for each event, the connections of this worker that get it. A
-        ``readable`` rule is called once for each user.
-
-        :param messages: The messages of one transaction's events.
+        """Return the connections of this worker that get each event of a transaction.
+        A ``readable`` rule is called once for each user.
         """
         recipients: list[list[Connection]] = [[] for _ in messages]
         indices_of = defaultdict(list)
@@ -95,7 +91,7 @@ class Audience:
     def _recipients(
         self, service: Service, messages: Sequence[Record]
     ) -> list[list[Connection]]:
-        """Return, for each event of one service, the connections that get it."""
+        """Return the connections that get each event of one service."""
         published = [frozenset(message["channels"]) for message in messages]
         channels = frozenset().union(*published)
         stored = [message.get("stored", message["record"]) for message in messages]
@@ -123,7 +119,6 @@ class Audience:
 
     def _may_read(self, service: Service, login: Params | None) -> bool:
         """Return whether the service accepts the login of a user."""
-        if login is None:
-            return False
-
-        return not service.sends_events or self._records.accepts(service, login)
+        return login is not None and (
+            not service.sends_events or self._records.accepts(service, login)
+        )

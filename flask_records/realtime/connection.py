@@ -16,8 +16,6 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
 
-PROVIDER: t.Final = "socketio"
-
 
 @dataclass(eq=False)
 class Connection:
@@ -44,11 +42,9 @@ class Connection:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while the login changes."""
 
-    _allowance: float = 0
-    _counted: float = field(default_factory=time.monotonic)
-
     def __post_init__(self) -> None:
-        self._allowance = 2 * self.calls_per_second
+        self._allowance: float = 2 * self.calls_per_second
+        self._counted = time.monotonic()
 
     @property
     def user(self) -> t.Any:
@@ -71,18 +67,12 @@ class Connection:
         return (self.login.authentication or {}).get("payload") or {}
 
     def join(self, *channels: str) -> None:
-        """Join channels, to get the events that are published to them.
-
-        :param channels: Their names.
-        """
+        """Join channels by name, to get the events that are published to them."""
         # A new set, because another thread may read the old one.
         self.channels = self.channels | set(channels)
 
     def leave(self, *channels: str) -> None:
-        """Leave channels.
-
-        :param channels: Their names.
-        """
+        """Leave channels by name."""
         self.channels = self.channels - set(channels)
 
     def params(self, query: Record) -> Params:
@@ -90,7 +80,7 @@ class Connection:
         credentials = self.authentication
         return Params(
             query,
-            provider=PROVIDER,
+            provider="socketio",
             headers=self.headers,
             authentication=None if credentials is None else dict(credentials),
             connection=self,
@@ -101,14 +91,12 @@ class Connection:
 
         :raises TooManyRequests: There were too many calls.
         """
-        now = time.monotonic()
-        gained = (now - self._counted) * self.calls_per_second
-        self._allowance = min(self._allowance + gained, 2 * self.calls_per_second)
+        now, rate = time.monotonic(), self.calls_per_second
+        gained = (now - self._counted) * rate
+        self._allowance = min(self._allowance + gained, 2 * rate)
         self._counted = now
 
         if self._allowance < 1:
-            raise TooManyRequests(
-                f"Too many calls: {self.calls_per_second} per second at most."
-            )
+            raise TooManyRequests(f"Too many calls: {rate} per second at most.")
 
         self._allowance -= 1

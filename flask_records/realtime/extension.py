@@ -98,17 +98,14 @@ class Realtime:
     def _follow_login(self, method: str, context: HookContext) -> None:
         """Log a connection in or out after its call of an authentication service."""
         connection: Connection | None = context.params.connection
-        target = context.service.target
+        target, result = context.service.target, context.result
         server = _server()
 
-        if (
-            connection is None
-            or server is None
-            or not isinstance(target, AuthenticationService)
-        ):
+        if connection is None or server is None:
             return
 
-        result = context.result
+        if not isinstance(target, AuthenticationService):
+            return
 
         if method == "create":
             after_commit(lambda: server.logins.log_in(connection, target, result))

@@ -66,9 +66,7 @@ def _granian_threads() -> int | None:
 
 
 def _granian_option(name: str) -> int | None:
-    """Return a number that granian was started with. It tells applications of neither
-    its workers nor its threads.
-    """
+    """Return a number that granian was started with, and does not tell applications."""
     words = " ".join(sys.argv).replace("=", " ").split()
     option = f"--{name}"
 

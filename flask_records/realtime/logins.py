@@ -31,11 +31,7 @@ CHECKS: t.Final = 25
 
 
 class Logins:
-    """Checks the logins of this worker's connections, and ends those that are no longer
-    valid.
-
-    :param signal: The signal that runs when a login begins or ends.
-    """
+    """Checks the logins of a worker's connections, and ends those that are invalid."""
 
     def __init__(
         self,
@@ -67,11 +63,10 @@ class Logins:
 
         :param result: The result of its ``create``.
         """
+        credentials = {"strategy": "jwt", "accessToken": result["accessToken"]}
+
         with connection.lock:
-            connection.authentication = {
-                "strategy": "jwt",
-                "accessToken": result["accessToken"],
-            }
+            connection.authentication = credentials
 
         self._check(connection, service)
 
@@ -133,12 +128,12 @@ class Logins:
 
         try:
             admit(service, params, service.strategies)
-        except RecordsError:
-            params = Params(authenticator=service)
-        except Exception:
+        except Exception as error:
             # The connection has no login until the next check.
-            logger.exception("The check of a login failed.")
             params = Params(authenticator=service)
+
+            if not isinstance(error, RecordsError):
+                logger.exception("The check of a login failed.")
 
         with connection.lock:
             # It may have logged in again, or out, while the check was running.

@@ -29,10 +29,7 @@ class TextPacket(packet.Packet):  # type: ignore[misc]  # it has no hints
     uses_binary_events = False
 
     def decode(self, encoded_packet: t.Any) -> int:
-        """Read a packet.
-
-        :raises InvalidPacket: It is not a packet that clients may send.
-        """
+        """Read a packet. One that clients may not send raises :exc:`InvalidPacket`."""
         if not isinstance(encoded_packet, str):
             raise InvalidPacket("A packet must be text.")
 
@@ -52,7 +49,5 @@ class TextPacket(packet.Packet):  # type: ignore[misc]  # it has no hints
 
 def _is_event(data: t.Any) -> bool:
     """Return whether data begins with the name of an event that clients may send."""
-    if not isinstance(data, list) or not data:
-        return False
-
-    return isinstance(data[0], str) and data[0] not in RESERVED
+    name = data[0] if isinstance(data, list) and data else None
+    return isinstance(name, str) and name not in RESERVED

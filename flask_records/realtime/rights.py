@@ -35,27 +35,23 @@ class Rights:
         self._service = service
         self._records = records
         self._users: dict[t.Any, MaySee] = {}
-        self._found: dict[tuple[Test, int], bool] = {}
+        self._look_ups: dict[tuple[Test, int], bool] = {}
         matching = service.capabilities.matching
         self._test: Callable[[Record], Test] = (
             matching(records).test if matching else _unknown
         )
 
     def of(self, login: Params | None) -> MaySee:
-        """Return the check of the records for a user.
-
-        :param login: The login of the user, or ``None`` for anonymous clients.
-        """
+        """Return the check of the records for a user, or for anonymous clients."""
         if self._service.readable is None:
             return _show
 
         key = (id(login.authenticator), login.user_id) if login else None
-        may_see = self._users.get(key)
 
-        if may_see is None:
-            may_see = self._users[key] = self._by_rule(login.user if login else None)
+        if key not in self._users:
+            self._users[key] = self._by_rule(login.user if login else None)
 
-        return may_see
+        return self._users[key]
 
     def _by_rule(self, user: t.Any) -> MaySee:
         try:
@@ -85,12 +81,12 @@ class Rights:
         """Return whether the service finds a record with a condition."""
         key = (test, index)
 
-        if key not in self._found:
+        if key not in self._look_ups:
             # If the look-up raises, it is not repeated.
-            self._found[key] = False
-            self._found[key] = self._is_found(condition, self._records[index])
+            self._look_ups[key] = False
+            self._look_ups[key] = self._is_found(condition, self._records[index])
 
-        return self._found[key]
+        return self._look_ups[key]
 
     def _is_found(self, condition: Record, record: t.Any) -> bool:
         name = self._service.capabilities.id
@@ -100,10 +96,9 @@ class Rights:
 
         try:
             self._service._get(record[name], Params(query=dict(condition)))
+            return True
         except NotFound:
             return False
-
-        return True
 
 
 def _show(index: int) -> bool:

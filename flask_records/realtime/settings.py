@@ -12,8 +12,6 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_REALTIME"
 
-TRANSPORTS: t.Final = ("polling", "websocket")
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -26,9 +24,7 @@ class Settings:
     """The prefix of all names in Redis."""
 
     origins: list[str] | str | None = None
-    """The origins of pages that may connect. That of the application by default, all
-    with ``"*"``.
-    """
+    """The origins of pages that may connect: the app's by default, ``"*"`` for all."""
 
     max_payload: int = 1024 * 1024
     """The maximum size of a message in bytes."""
@@ -77,13 +73,12 @@ def _are_transports(value: t.Any) -> bool:
     if not isinstance(value, (list, tuple)):
         return value is None
 
-    return bool(value) and all(name in TRANSPORTS for name in value)
+    return bool(value) and all(name in ("polling", "websocket") for name in value)
 
 
 Check: t.TypeAlias = tuple[Callable[[t.Any], bool], str]
 
 COUNT: Check = (lambda value: type(value) is int and value > 0, "a positive integer")
-
 TEXT: Check = (lambda value: isinstance(value, (str, type(None))), "text")
 
 CHECKS: dict[str, Check] = {

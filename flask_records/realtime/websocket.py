@@ -73,10 +73,7 @@ class WebSocket:
         self._is_open = True
 
     def send(self, frame: bytes) -> None:
-        """Send a frame. Nothing is sent if the connection is closed.
-
-        :param frame: A frame of :func:`encode_frame`.
-        """
+        """Send a frame, unless the connection is closed."""
         with self._lock:
             if not self._is_open:
                 return
@@ -245,10 +242,9 @@ def encode_frame(opcode: Opcode, payload: bytes) -> bytes:
 def wait_for(
     connection: socket.socket, timeout: float | None = None, *, for_writing: bool
 ) -> bool:
-    """Wait until a socket can be read or written, and return whether it can.
+    """Wait until a socket can be read, or written, and return whether it can.
 
     :param timeout: The seconds to wait. No limit by default.
-    :param for_writing: Wait until it can be written, not read.
     """
     # Looked up at each call, because gevent replaces them. Windows has no poll.
     if hasattr(select, "poll"):
@@ -256,8 +252,5 @@ def wait_for(
         poll.register(connection, select.POLLOUT if for_writing else select.POLLIN)
         return bool(poll.poll(None if timeout is None else timeout * 1000))
 
-    sockets = [connection]
-    ready = select.select(
-        [] if for_writing else sockets, sockets if for_writing else [], [], timeout
-    )
-    return any(ready)
+    reads, writes = ([], [connection]) if for_writing else ([connection], [])
+    return any(select.select(reads, writes, [], timeout))
