@@ -7,10 +7,13 @@ answers by one statement that returns the rows that it has written.
 
 from __future__ import annotations
 
+import datetime as dt
 import enum
 import typing as t
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cached_property
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy import ClauseElement
@@ -44,8 +47,8 @@ MAPPER_EVENTS: t.Final = {
 }
 """The events that a unit of work sends, and a single statement does not."""
 
-SPECIAL: t.Final = (ClauseElement, type(None))
-"""The types of values that an insert has to look at one by one."""
+PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal, UUID})
+"""The types of values that an insert need not look at one by one."""
 
 OWN_LISTENER: t.Final = "_event_on_init"
 """The name of SQLAlchemy's own listener to new instances."""
@@ -98,8 +101,9 @@ class Eligibility:
         """Return values by the keys of columns, as the unit of work inserts them: where
         there is a default, null stands for it. ``None`` if one is more than a value.
         """
-        if not any([isinstance(value, SPECIAL) for value in values.values()]):
-            return {self._inserted[name].key: value for name, value in values.items()}
+        if PLAIN.issuperset(map(type, values.values())):
+            keys = self._keys
+            return {keys[name]: value for name, value in values.items()}
 
         row: Record = {}
 
@@ -115,6 +119,10 @@ class Eligibility:
                 row[column.key] = value
 
         return row
+
+    @cached_property
+    def _keys(self) -> Mapping[str, str]:
+        return {name: str(column.key) for name, column in self._columns.items()}
 
     @cached_property
     def _inserted(self) -> Mapping[str, InsertedColumn]:
@@ -219,7 +227,7 @@ class Eligibility:
             return None
 
         if verb == "insert":
-            is_eligible = _are_alike([self.row(values) for values in bodies])
+            is_eligible = _are_plain(bodies) or _are_alike(list(map(self.row, bodies)))
         else:
             is_eligible = bool(bodies[0]) and self._are_values(bodies[0])
 
@@ -251,6 +259,17 @@ class InsertedColumn(t.NamedTuple):
             has_default and is_json(column.type)
         )
         return cls(str(column.key), has_default, is_null)
+
+
+def _are_plain(bodies: Sequence[Record]) -> bool:
+    """Return ``True`` for values of the same fields that need no closer look."""
+    names = bodies[0].keys() if bodies else None
+    return bool(names) and all(
+        [
+            body.keys() == names and PLAIN.issuperset(map(type, body.values()))
+            for body in bodies
+        ]
+    )
 
 
 def _are_alike(rows: Sequence[Record | None]) -> bool:
