@@ -25,17 +25,11 @@ if t.TYPE_CHECKING:
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
+# The names of the parameters of statements.
 ID: t.Final = "records_id"
-"""The parameter of the identifier."""
-
 KEYS: t.Final = "records_keys"
-"""The parameter of a list of primary keys."""
-
 LIMIT: t.Final = "records_limit"
-"""The parameter of the number of records."""
-
 SKIP: t.Final = "records_skip"
-"""The parameter of the number of records before them."""
 
 MAX_STATEMENTS: t.Final = 256
 """The number of statements in a cache."""
@@ -103,65 +97,72 @@ class Selection:
         return len(self.fields) + len(self.links) + len(self.primary_key)
 
 
-class StatementCache:
-    """Statements by shape, the oldest of which are dropped when there are too many or
-    when they are too large.
-
-    :param size: The largest number of statements.
-    :param weight: The largest number of their terms and columns together.
+class PlanCache:
+    """Plans, the statements of which are cached by shape. The oldest are dropped when
+    there are too many or when they are too large.
     """
 
-    def __init__(self, size: int = MAX_STATEMENTS, weight: int = MAX_WEIGHT) -> None:
-        self._size = size
-        self._weight = weight
+    def __init__(self, fields: Fields) -> None:
+        # SQLAlchemy compares the columns of a statement that it has compiled before
+        # with those of an equal one, which a comparator may not be made for.
+        self._options = NO_CACHE if fields.has_comparators else None
         self._statements: dict[Hashable, tuple[t.Any, int]] = {}
-        self._total = 0
+        self._weight = 0
         self._lock = threading.Lock()
 
-    def get(
+    def plan(
         self,
         key: tuple[Hashable, ...],
         build: Callable[[], t.Any],
+        parameters: t.Any,
         columns: int = 0,
         query: ResolvedQuery | None = None,
-    ) -> t.Any:
-        """Return a statement, built if there is none.
+    ) -> Plan:
+        """Return a plan, the statement of which is built if there is none.
 
+        :param columns: The number of columns of the statement.
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
         """
-        if query is not None:
-            if not query.has_shape:
-                return build()
+        if query is None:
+            return Plan(self._statement(key, build, columns), parameters, self._options)
 
-            key = (*key, query.terms)
+        parameters.update(query.parameters)
+        options = self._options if query.is_cacheable else NO_CACHE
 
+        if not query.has_shape:
+            return Plan(build(), parameters, options)
+
+        statement = self._statement((*key, query.terms), build, columns + query.size)
+        return Plan(statement, parameters, options)
+
+    def _statement(
+        self, key: Hashable, build: Callable[[], t.Any], weight: int
+    ) -> t.Any:
         entry = self._statements.get(key)
 
         if entry is not None:
             return entry[0]
 
-        weight = columns + (query.size if query else 0)
         statement = build()
 
         with self._lock:
             self._drop(key)
 
-            while self._statements and not self._has_room(weight):
+            while self._statements and (
+                len(self._statements) >= MAX_STATEMENTS
+                or self._weight + weight > MAX_WEIGHT
+            ):
                 self._drop(next(iter(self._statements)))
 
             self._statements[key] = statement, weight
-            self._total += weight
+            self._weight += weight
 
         return statement
 
-    def _has_room(self, weight: int) -> bool:
-        is_light = self._total + weight <= self._weight
-        return is_light and len(self._statements) < self._size
-
     def _drop(self, key: Hashable) -> None:
         _, weight = self._statements.pop(key, (None, 0))
-        self._total -= weight
+        self._weight -= weight
 
 
 class Plans:
@@ -169,10 +170,7 @@ class Plans:
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
-        self._cache = StatementCache()
-        # SQLAlchemy compares the columns of a statement that it has compiled before
-        # with those of an equal one, which a comparator may not be made for.
-        self._options = NO_CACHE if fields.has_comparators else None
+        self._cache = PlanCache(fields)
         self.has_composite_key = len(fields.primary_key) > 1
         """``True`` if the primary key has several columns."""
 
@@ -180,13 +178,12 @@ class Plans:
         """Return the plan that reads the record of an identifier, if the record meets
         the query.
         """
-        statement = self._cache.get(
-            ("one", selection.key),
-            lambda: self._one(query, selection),
-            selection.size,
-            query,
-        )
-        return self._plan(query, statement, {ID: id})
+
+        def build() -> Select:
+            return _select(query, selection).where(self._is_id()).limit(1)
+
+        key = ("one", selection.key)
+        return self._cache.plan(key, build, {ID: id}, selection.size, query)
 
     def page(
         self,
@@ -202,14 +199,14 @@ class Plans:
         :param limit: The largest number of records, or ``None`` for all.
         :param nulls: As for :func:`.expressions.order`.
         """
-        has_limit, has_skip = limit is not None, bool(query.skip)
-        statement = self._cache.get(
-            ("page", selection.key, query.sort, has_limit, has_skip, nulls),
-            lambda: self._page(query, selection, has_limit, has_skip, nulls),
-            selection.size,
-            query,
-        )
-        return self._plan(query, statement, {LIMIT: limit, SKIP: query.skip})
+        cut = (limit is not None, bool(query.skip), nulls)
+
+        def build() -> Select:
+            return self._cut(query, _select(query, selection), *cut)
+
+        key = ("page", selection.key, query.sort, *cut)
+        parameters = {LIMIT: limit, SKIP: query.skip}
+        return self._cache.plan(key, build, parameters, selection.size, query)
 
     def neighbours(
         self, query: ResolvedQuery, selection: Selection, limit: int, skip: int
@@ -222,27 +219,50 @@ class Plans:
         :param limit: The largest number of records.
         :param skip: The number of records before them.
         """
-        statement = self._cache.get(
-            ("neighbours", selection.key, query.sort),
-            lambda: self._neighbours(query, selection),
-            selection.size,
-            query,
-        )
-        return self._plan(query, statement, {LIMIT: limit, SKIP: skip})
+
+        def build() -> Select:
+            primary_key = self._fields.primary_key
+            keys = (
+                sa.select(*primary_key)
+                .where(*conditions(query))
+                .order_by(*order(query.sort, primary_key, same_direction=True))
+                .limit(_number(LIMIT))
+                .offset(_number(SKIP))
+            )
+            columns = [*selection.columns, *(field.column for field, _ in query.sort)]
+            return (
+                sa.select(*columns)
+                .where(primary_key[0].in_(keys))
+                .order_by(*order(query.sort, primary_key))
+            )
+
+        key = ("neighbours", selection.key, query.sort)
+        parameters = {LIMIT: limit, SKIP: skip}
+        return self._cache.plan(key, build, parameters, selection.size, query)
 
     def count(self, query: ResolvedQuery) -> Plan:
         """Return the plan that counts the records of a query."""
-        statement = self._cache.get(("count",), lambda: self._count(query), query=query)
-        return self._plan(query, statement, {})
+
+        def build() -> Select:
+            counted = sa.select(sa.func.count()).select_from(self._fields.model)
+            return counted.where(*conditions(query))
+
+        return self._cache.plan(("count",), build, {}, query=query)
 
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records by their primary keys.
 
         :param keys: The keys: values, or tuples if the key has several columns.
         """
+
+        def build() -> Select:
+            first, *others = self._fields.primary_key
+            key = sa.tuple_(first, *others) if others else first
+            parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
+            return sa.select(*selection.columns).where(key.in_(parameter))
+
         key = ("keyed", selection.key)
-        statement = self._cache.get(key, lambda: self._keyed(selection), selection.size)
-        return Plan(statement, {KEYS: keys}, self._options)
+        return self._cache.plan(key, build, {KEYS: keys}, selection.size)
 
     def instances(
         self,
@@ -260,102 +280,51 @@ class Plans:
         :param id: The identifier of the only one, cast. Any by default.
         :param nulls: As for :func:`.expressions.order`.
         """
-        has_id, has_limit = id is not None, limit is not None
-        has_skip = query.skip > 0 and not has_id
-        options = (has_id, has_limit, has_skip, nulls)
-        statement = self._cache.get(
-            ("instances", query.sort, *options),
-            lambda: self._instances(query, *options),
-            query=query,
-        )
+        has_id = id is not None
+        cut = (limit is not None, query.skip > 0 and not has_id, nulls)
+
+        def build() -> Select:
+            model = self._fields.model
+            statement = sa.select(model).where(*conditions(query))
+
+            if has_id:
+                statement = statement.where(self._is_id())
+
+            return (
+                self._cut(query, statement, *cut)
+                .options(orm.lazyload("*"))
+                .with_for_update(of=model)
+                .execution_options(populate_existing=True)
+            )
+
+        key = ("instances", query.sort, has_id, *cut)
         parameters = {ID: id, LIMIT: limit, SKIP: query.skip}
-        return self._plan(query, statement, parameters)
-
-    def _plan(
-        self, query: ResolvedQuery, statement: Select, parameters: dict[str, t.Any]
-    ) -> Plan:
-        parameters.update(query.parameters)
-        options = self._options if query.is_cacheable else NO_CACHE
-        return Plan(statement, parameters, options)
-
-    def _one(self, query: ResolvedQuery, selection: Selection) -> Select:
-        return self._select(query, selection).where(self._is_id()).limit(1)
-
-    def _page(
-        self,
-        query: ResolvedQuery,
-        selection: Selection,
-        has_limit: bool,
-        has_skip: bool,
-        nulls: bool,
-    ) -> Select:
-        statement = self._select(query, selection).order_by(*self._order(query, nulls))
-        return _cut(statement, has_limit, has_skip)
-
-    def _instances(
-        self,
-        query: ResolvedQuery,
-        has_id: bool,
-        has_limit: bool,
-        has_skip: bool,
-        nulls: bool,
-    ) -> Select:
-        model = self._fields.model
-        statement = sa.select(model).where(*conditions(query))
-
-        if has_id:
-            statement = statement.where(self._is_id())
-
-        statement = (
-            statement.order_by(*self._order(query, nulls))
-            .options(orm.lazyload("*"))
-            .with_for_update(of=model)
-            .execution_options(populate_existing=True)
-        )
-        return _cut(statement, has_limit, has_skip)
-
-    def _neighbours(self, query: ResolvedQuery, selection: Selection) -> Select:
-        primary_key = self._fields.primary_key
-        keys = (
-            sa.select(*primary_key)
-            .where(*conditions(query))
-            .order_by(*order(query.sort, primary_key, same_direction=True))
-            .limit(_number(LIMIT))
-            .offset(_number(SKIP))
-        )
-        columns = [*selection.columns, *(field.column for field, _ in query.sort)]
-        return (
-            sa.select(*columns)
-            .where(primary_key[0].in_(keys))
-            .order_by(*order(query.sort, primary_key))
-        )
-
-    def _count(self, query: ResolvedQuery) -> Select:
-        counted = sa.select(sa.func.count()).select_from(self._fields.model)
-        return counted.where(*conditions(query))
-
-    def _keyed(self, selection: Selection) -> Select:
-        first, *others = self._fields.primary_key
-        key = sa.tuple_(first, *others) if others else first
-        keys = sa.bindparam(KEYS, type_=key.type, expanding=True)
-        return sa.select(*selection.columns).where(key.in_(keys))
-
-    def _select(self, query: ResolvedQuery, selection: Selection) -> Select:
-        return sa.select(*selection.columns).where(*conditions(query))
+        return self._cache.plan(key, build, parameters, query=query)
 
     def _is_id(self) -> t.Any:
         id = self._fields.id.column
         return id == sa.bindparam(ID, type_=id.type)
 
-    def _order(self, query: ResolvedQuery, nulls: bool) -> list[t.Any]:
-        return order(query.sort, self._fields.primary_key, nulls=nulls)
+    def _cut(
+        self,
+        query: ResolvedQuery,
+        statement: Select,
+        has_limit: bool,
+        has_skip: bool,
+        nulls: bool,
+    ) -> Select:
+        """Return a part of the rows, in order."""
+        primary_key = self._fields.primary_key
+        statement = statement.order_by(*order(query.sort, primary_key, nulls=nulls))
+
+        if has_limit:
+            statement = statement.limit(_number(LIMIT))
+
+        return statement.offset(_number(SKIP)) if has_skip else statement
 
 
-def _cut(statement: Select, has_limit: bool, has_skip: bool) -> Select:
-    if has_limit:
-        statement = statement.limit(_number(LIMIT))
-
-    return statement.offset(_number(SKIP)) if has_skip else statement
+def _select(query: ResolvedQuery, selection: Selection) -> Select:
+    return sa.select(*selection.columns).where(*conditions(query))
 
 
 def _number(name: str) -> t.Any:

@@ -8,9 +8,8 @@ import sqlalchemy as sa
 
 from .expressions import conditions
 from .plans import ID
-from .plans import NO_CACHE
 from .plans import Plan
-from .plans import StatementCache
+from .plans import PlanCache
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +19,6 @@ if t.TYPE_CHECKING:
     from .fields import Fields
     from .resolution import ResolvedQuery
 
-    Statement: t.TypeAlias = sa.Insert | sa.Update | sa.Delete
-
 
 class WritePlans:
     """Plans of the writes of one kind of caller, for a model that is one table."""
@@ -29,9 +26,7 @@ class WritePlans:
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self._table = t.cast("sa.Table", fields.mapper.local_table)
-        self._cache = StatementCache()
-        # As for reads.
-        self._options = NO_CACHE if fields.has_comparators else None
+        self._cache = PlanCache(fields)
 
     def insert(
         self,
@@ -43,12 +38,16 @@ class WritePlans:
         """Return the plan that inserts rows. It returns the primary keys after the
         selected fields.
         """
-        statement = self._cache.get(
-            ("insert", selected, in_order),
-            lambda: self._insert(selected, in_order),
-            len(selected),
-        )
-        return Plan(statement, rows, self._options)
+
+        def build() -> sa.Insert:
+            return sa.insert(self._table).returning(
+                *self._returned(selected),
+                *self._fields.mapper.primary_key,
+                sort_by_parameter_order=in_order,
+            )
+
+        key = ("insert", selected, in_order)
+        return self._cache.plan(key, build, rows, len(selected))
 
     def update(
         self, query: ResolvedQuery, id: t.Any, values: Mapping[str, t.Any]
@@ -57,52 +56,34 @@ class WritePlans:
         query.
         """
         names = tuple(values)
-        statement = self._cache.get(
-            ("update", names, query.selected),
-            lambda: self._update(query, names),
-            len(names) + len(query.selected),
-            query,
-        )
-        new = {_new(index): value for index, value in enumerate(values.values())}
-        return self._plan(query, statement, {ID: id, **new})
+
+        def build() -> sa.Update | sa.Delete:
+            columns = [self._fields.columns[name] for name in names]
+            new = {
+                column: sa.bindparam(_new(index), type_=column.type)
+                for index, column in enumerate(columns)
+            }
+            return self._matching(query, sa.update(self._table).values(new))
+
+        key = ("update", names, query.selected)
+        parameters = {_new(index): value for index, value in enumerate(values.values())}
+        size = len(names) + len(query.selected)
+        return self._cache.plan(key, build, {ID: id, **parameters}, size, query)
 
     def delete(self, query: ResolvedQuery, id: t.Any) -> Plan:
         """Return the plan that deletes the record of an identifier, if it meets the
         query.
         """
-        statement = self._cache.get(
-            ("delete", query.selected),
-            lambda: self._matching(query, sa.delete(self._table)),
-            len(query.selected),
-            query,
-        )
-        return self._plan(query, statement, {ID: id})
 
-    def _plan(
-        self, query: ResolvedQuery, statement: Statement, parameters: dict[str, t.Any]
-    ) -> Plan:
-        parameters.update(query.parameters)
-        options = self._options if query.is_cacheable else NO_CACHE
-        return Plan(statement, parameters, options)
+        def build() -> sa.Update | sa.Delete:
+            return self._matching(query, sa.delete(self._table))
 
-    def _insert(self, selected: Sequence[Field], in_order: bool) -> Statement:
-        return sa.insert(self._table).returning(
-            *self._returned(selected),
-            *self._fields.mapper.primary_key,
-            sort_by_parameter_order=in_order,
-        )
-
-    def _update(self, query: ResolvedQuery, names: Sequence[str]) -> Statement:
-        columns = self._fields.columns
-        new = {
-            columns[name]: sa.bindparam(_new(index), type_=columns[name].type)
-            for index, name in enumerate(names)
-        }
-        return self._matching(query, sa.update(self._table).values(new))
+        key, size = ("delete", query.selected), len(query.selected)
+        return self._cache.plan(key, build, {ID: id}, size, query)
 
     def _matching(
         self, query: ResolvedQuery, statement: sa.Update | sa.Delete
-    ) -> Statement:
+    ) -> sa.Update | sa.Delete:
         """Return a statement for the record of an identifier that meets the query."""
         columns = self._fields.columns
         id = columns[self._fields.id.name]
