@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+from collections.abc import Callable
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
@@ -16,17 +17,21 @@ ESCAPE: t.Final = "\\"
 WILDCARDS = re.compile(r"[%_\\]")
 GLOB_PARTS = re.compile(r"\\(.)|(%)|(_)|([\[\]*?])", re.DOTALL)
 
+# The names of our functions on SQLite.
 SORTED_JSON: t.Final = "records_sorted_json"
-"""The name of our function on SQLite that returns JSON text with its names in order."""
-
 LOWER: t.Final = "records_lower"
-"""The name of our function on SQLite that returns text in lower case."""
+CONTAINS: t.Final = "records_contains"
 
 HAS_FUNCTIONS: t.Final = "records_functions"
 """The key in the ``info`` of a connection that has our functions."""
 
-CONTAINS: t.Final = "records_contains"
-"""The name of our function on SQLite that looks for text without regard to case."""
+SAME_JSON: t.Final = {
+    "sqlite": f"({SORTED_JSON}({{}}) = {SORTED_JSON}({{}}))",
+    "postgresql": "(CAST({} AS JSONB) = CAST({} AS JSONB))",
+    "mysql": "(CAST({} AS JSON) = CAST({} AS JSON))",
+    "mariadb": "JSON_EQUALS({}, {})",
+}
+"""The forms of :class:`SameJSON` by database."""
 
 
 def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
@@ -52,43 +57,11 @@ class LikeExactly(FunctionElement[bool]):
     inherit_cache = True
 
 
-@compiles(LikeExactly)
-def _like_exactly(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like, _ = element.clauses
-    return str(compiler.process(column.like(like, escape=ESCAPE), **options))
-
-
-@compiles(LikeExactly, "sqlite")
-def _like_exactly_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    # SQLite's LIKE ignores the case of ASCII letters, its GLOB does not.
-    column, _, glob = element.clauses
-    return str(compiler.process(column.op("GLOB")(glob), **options))
-
-
-@compiles(LikeExactly, "mysql", "mariadb")
-def _like_exactly_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like, _ = element.clauses
-    binary = sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
-    return str(compiler.process(binary, **options))
-
-
 class LikeAnyCase(FunctionElement[bool]):
     """LIKE without regard to case."""
 
     type = sa.Boolean()
     inherit_cache = True
-
-
-@compiles(LikeAnyCase)
-def _like_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like = element.clauses
-    return str(compiler.process(column.ilike(like, escape=ESCAPE), **options))
-
-
-@compiles(LikeAnyCase, "sqlite")
-def _like_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like = (sa.Function(LOWER, clause) for clause in element.clauses)
-    return str(compiler.process(column.like(like, escape=ESCAPE), **options))
 
 
 class ContainsAnyCase(FunctionElement[bool]):
@@ -98,18 +71,11 @@ class ContainsAnyCase(FunctionElement[bool]):
     inherit_cache = True
 
 
-@compiles(ContainsAnyCase)
-def _contains_any_case(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    column, like, _ = element.clauses
-    return str(compiler.process(column.ilike(like, escape=ESCAPE), **options))
+class SameJSON(FunctionElement[bool]):
+    """A condition that two JSON texts hold the same value."""
 
-
-@compiles(ContainsAnyCase, "sqlite")
-def _contains_any_case_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    # SQLite's LIKE compares a long text with a long pattern at each place.
-    column, _, text = element.clauses
-    contains = sa.Function(CONTAINS, column, text, type_=sa.Boolean())
-    return str(compiler.process(contains, **options))
+    type = sa.Boolean()
+    inherit_cache = True
 
 
 class Returned(FunctionElement[t.Any]):
@@ -122,24 +88,58 @@ class Returned(FunctionElement[t.Any]):
         self.type = column.type
 
 
-@compiles(Returned)
-def _returned(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    (column,) = element.clauses
-    return str(compiler.process(column, **options))
+def _spell(element: type[t.Any], spelling: Callable[..., t.Any], *names: str) -> None:
+    """Let a function return the expression that stands for an element.
+
+    :param names: The databases where it does. All by default.
+    """
+
+    @compiles(element, *names)
+    def compile_element(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+        return str(compiler.process(spelling(*element.clauses), **options))
 
 
-@compiles(Returned, "sqlite")
-def _returned_sqlite(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    # SQLite stores whole numbers as integers there, and returns them so.
-    (column,) = element.clauses
-    return f"CAST({compiler.process(column, **options)} AS REAL)"
+def _like_any_case_sqlite(column: t.Any, like: t.Any) -> t.Any:
+    lower = sa.Function(LOWER, column)
+    return lower.like(sa.Function(LOWER, like), escape=ESCAPE)
+
+
+def _like_exactly_mysql(column: t.Any, like: t.Any, _: t.Any) -> t.Any:
+    return sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
+
+
+_spell(LikeAnyCase, lambda column, like: column.ilike(like, escape=ESCAPE))
+_spell(LikeAnyCase, _like_any_case_sqlite, "sqlite")
+
+# SQLite's LIKE ignores the case of ASCII letters, its GLOB does not.
+_spell(LikeExactly, lambda column, like, _: column.like(like, escape=ESCAPE))
+_spell(LikeExactly, lambda column, _, glob: column.op("GLOB")(glob), "sqlite")
+_spell(LikeExactly, _like_exactly_mysql, "mysql", "mariadb")
+
+# SQLite's LIKE compares a long text with a long pattern at each place.
+_spell(ContainsAnyCase, lambda column, like, _: column.ilike(like, escape=ESCAPE))
+_spell(
+    ContainsAnyCase,
+    lambda column, _, text: sa.Function(CONTAINS, column, text, type_=sa.Boolean()),
+    "sqlite",
+)
+
+# SQLite stores whole numbers as integers there, and returns them so.
+_spell(Returned, lambda column: column)
+_spell(Returned, lambda column: sa.cast(column, sa.REAL), "sqlite")
+
+
+@compiles(SameJSON)
+def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    left, right = (compiler.process(clause, **options) for clause in element.clauses)
+    is_mariadb = getattr(compiler.dialect, "is_mariadb", False)
+    name = "mariadb" if is_mariadb else compiler.dialect.name
+    return SAME_JSON.get(name, SAME_JSON["sqlite"]).format(left, right)
 
 
 def add_functions(connection: sa.Connection) -> None:
-    """Add the functions that these expressions call to a connection to SQLite, whose
-    own lower() knows the letters of ASCII only, and whose json() keeps the order of
-    names. Nothing is done for other databases.
-    """
+    """Add the functions that these expressions call to a connection to SQLite."""
+    # SQLite's own lower() knows ASCII only, and its json() keeps the order of names.
     if connection.dialect.name != "sqlite" or HAS_FUNCTIONS in connection.info:
         return
 
@@ -181,35 +181,6 @@ def _sorted_json(value: t.Any) -> t.Any:
     except (ValueError, TypeError, RecursionError):
         # Another program has stored text that is not JSON, or that Python can't read.
         return None
-
-
-class SameJSON(FunctionElement[bool]):
-    """A condition that two JSON texts hold the same value."""
-
-    type = sa.Boolean()
-    inherit_cache = True
-
-
-@compiles(SameJSON)
-def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"({SORTED_JSON}({left}) = {SORTED_JSON}({right}))"
-
-
-@compiles(SameJSON, "postgresql")
-def _same_json_postgresql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(CAST({left} AS JSONB) = CAST({right} AS JSONB))"
-
-
-@compiles(SameJSON, "mysql", "mariadb")
-def _same_json_mysql(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
-    left, right = (compiler.process(clause, **options) for clause in element.clauses)
-
-    if compiler.dialect.is_mariadb:
-        return f"JSON_EQUALS({left}, {right})"
-
-    return f"(CAST({left} AS JSON) = CAST({right} AS JSON))"
 
 
 def _glob(like: str) -> str:
