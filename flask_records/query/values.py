@@ -12,20 +12,7 @@ from sqlalchemy.types import NullType
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
-from .casts import as_boolean
-from .casts import as_bytes
-from .casts import as_date
-from .casts import as_decimal
-from .casts import as_float
-from .casts import as_integer
-from .casts import as_interval
-from .casts import as_json
-from .casts import as_moment
-from .casts import as_naive_moment
-from .casts import as_text
-from .casts import as_time
-from .casts import as_uuid
-from .casts import of_json_text
+from . import casts
 
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
@@ -61,15 +48,13 @@ class Conversion:
 
 
 def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
-    """Return the conversion of a column type, or ``None`` for a type whose values have
-    no form on the wire.
-    """
+    """Return the conversion of a column type, or ``None`` if it has no wire form."""
     for base in type(type_).__mro__:
         if base in CONVERSIONS:
             make = CONVERSIONS[base]
             return None if make is None else make(type_)
 
-    return Conversion(as_text, is_foreign=True)
+    return Conversion(casts.as_text, is_foreign=True)
 
 
 def is_json(type_: TypeEngine[t.Any]) -> bool:
@@ -110,12 +95,10 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
 
 
 def cast_and_check(conversion: Conversion) -> Cast:
-    """Return a function that casts the values of bodies, and refuses those that the
-    column can't hold.
-    """
+    """Return a function that casts values of bodies, and refuses what does not fit."""
     cast_value, check = conversion.cast, conversion.check
-    empty = () if conversion.is_text or conversion.from_text else ("", "null")
     is_checked = check is not anything
+    empty = () if conversion.is_text or conversion.from_text else ("", "null")
 
     def cast_stored(value: t.Any) -> t.Any:
         if value is None or (empty and isinstance(value, str) and value in empty):
@@ -135,7 +118,7 @@ def _integers(bits: int) -> Conversion:
     bound = 2 ** (bits - 1)
 
     def cast_integer(value: t.Any) -> int:
-        number = as_integer(value)
+        number = casts.as_integer(value)
 
         if not -bound <= number < bound:
             raise ValueError("is out of range")
@@ -145,14 +128,16 @@ def _integers(bits: int) -> Conversion:
     return Conversion(cast_integer)
 
 
-def _texts(type_: sa.String) -> Conversion:
-    length = type_.length
+def _at_most(length: int | None, things: str) -> Check:
+    """Return the check of a length, or of nothing if there is no limit."""
+    if length is None:
+        return anything
 
-    def check(value: str) -> None:
-        if length is not None and len(value) > length:
-            raise ValueError(f"has more than {length} characters")
+    def check(value: t.Any) -> None:
+        if len(value) > length:
+            raise ValueError(f"has more than {length} {things}")
 
-    return Conversion(as_text, check, is_text=True)
+    return check
 
 
 def _members(type_: sa.Enum) -> dict[str, t.Any]:
@@ -184,6 +169,9 @@ def _enums(type_: sa.Enum) -> Conversion:
 
 
 def _numerics(type_: sa.Numeric[t.Any]) -> Conversion:
+    if not type_.asdecimal:
+        return Conversion(casts.as_float)
+
     scale, precision = type_.scale, type_.precision
 
     def check(number: t.Any) -> None:
@@ -196,31 +184,17 @@ def _numerics(type_: sa.Numeric[t.Any]) -> Conversion:
             if Decimal(number).adjusted() >= precision - (scale or 0):
                 raise ValueError("is out of range")
 
-    if not type_.asdecimal:
-        return Conversion(as_float)
-
-    return Conversion(as_decimal, check)
-
-
-def _moments(type_: sa.DateTime) -> Conversion:
-    return Conversion(as_moment if type_.timezone else as_naive_moment)
+    return Conversion(casts.as_decimal, check)
 
 
 def _uuids(type_: sa.Uuid[t.Any]) -> Conversion:
-    if type_.as_uuid:
-        return Conversion(as_uuid)
-
-    return Conversion(lambda value: str(as_uuid(value)))
+    as_uuid = casts.as_uuid
+    return Conversion(as_uuid if type_.as_uuid else lambda value: str(as_uuid(value)))
 
 
 def _binaries(type_: t.Any) -> Conversion:
     length = getattr(type_, "length", None)
-
-    def check(value: bytes) -> None:
-        if length is not None and len(value) > length:
-            raise ValueError(f"has more than {length} bytes")
-
-    return Conversion(as_bytes, check)
+    return Conversion(casts.as_bytes, _at_most(length, "bytes"))
 
 
 def _arrays(type_: sa.ARRAY[t.Any]) -> Conversion | None:
@@ -235,43 +209,45 @@ def _arrays(type_: sa.ARRAY[t.Any]) -> Conversion | None:
 
         return [cast(item, each, in_query=False) for each in value]
 
-    return Conversion(cast_array, is_ordered=False, from_text=_array_text(cast_array))
-
-
-def _array_text(cast_array: Cast) -> Cast:
-    return lambda value: cast_array(of_json_text(value))
-
-
-def _decorated(type_: TypeDecorator[t.Any]) -> Conversion | None:
-    return conversion_of(type_.impl_instance)
+    return Conversion(
+        cast_array,
+        is_ordered=False,
+        from_text=lambda value: cast_array(casts.of_json_text(value)),
+    )
 
 
 CONVERSIONS: dict[type[t.Any], Callable[[t.Any], Conversion | None] | None] = {
-    sa.String: _texts,
+    sa.String: lambda type_: Conversion(
+        casts.as_text, _at_most(type_.length, "characters"), is_text=True
+    ),
     sa.Enum: _enums,
     sa.SmallInteger: lambda type_: _integers(16),
     sa.Integer: lambda type_: _integers(32),
     sa.BigInteger: lambda type_: _integers(64),
     sa.Numeric: _numerics,
-    sa.Float: lambda type_: Conversion(as_float),
-    sa.Boolean: lambda type_: Conversion(as_boolean),
-    sa.DateTime: _moments,
-    sa.Date: lambda type_: Conversion(as_date),
-    sa.Time: lambda type_: Conversion(as_time),
-    sa.Interval: lambda type_: Conversion(as_interval),
+    sa.Float: lambda type_: Conversion(casts.as_float),
+    sa.Boolean: lambda type_: Conversion(casts.as_boolean),
+    sa.DateTime: lambda type_: Conversion(
+        casts.as_moment if type_.timezone else casts.as_naive_moment
+    ),
+    sa.Date: lambda type_: Conversion(casts.as_date),
+    sa.Time: lambda type_: Conversion(casts.as_time),
+    sa.Interval: lambda type_: Conversion(casts.as_interval),
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
     sa.JSON: lambda type_: Conversion(
-        as_json, is_ordered=False, from_text=lambda value: as_json(of_json_text(value))
+        casts.as_json,
+        is_ordered=False,
+        from_text=lambda value: casts.as_json(casts.of_json_text(value)),
     ),
     sa.ARRAY: _arrays,
     # The content of a pickle has no form on the wire.
     sa.PickleType: None,
-    TypeDecorator: _decorated,
+    TypeDecorator: lambda type_: conversion_of(type_.impl_instance),
     # The type of an expression without a type.
-    NullType: lambda type_: Conversion(as_text),
+    NullType: lambda type_: Conversion(casts.as_text),
 }
 """The conversions by column type. A type that is not here has that of its nearest base,
 and text otherwise.
