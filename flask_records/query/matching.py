@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
-import operator
 import typing as t
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from .operators import Listed
+from .operators import many
+from .operators import ORDERS
 from .syntax import Group
 from .syntax import items_of
 from .syntax import NOT
@@ -21,16 +22,15 @@ from .values import is_json
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Collection
     from collections.abc import Hashable
     from collections.abc import Sequence
 
     from ..typing import Record
     from .field import Field
     from .fields import Fields
-    from .syntax import Comparison
     from .syntax import Condition
     from .syntax import Syntax
+    from .values import Cast
 
     Test: t.TypeAlias = Callable[["CastRecord", Sequence[t.Any]], bool | None]
     """Returns ``True`` if a record meets a condition with some values, or ``None``."""
@@ -38,16 +38,7 @@ if t.TYPE_CHECKING:
     IndexTest: t.TypeAlias = Callable[[int], bool | None]
     """Returns ``True`` if the record at an index meets a condition, or ``None``."""
 
-    Cast: t.TypeAlias = Callable[[t.Any], t.Any]
-
     Make: t.TypeAlias = Callable[[Field, int], Test]
-
-ORDERS: dict[str, Callable[[t.Any, t.Any], bool]] = {
-    "$lt": operator.lt,
-    "$lte": operator.le,
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-}
 
 PLAIN = (
     *(bool, int, float, decimal.Decimal, dt.date, dt.time, dt.timedelta),
@@ -59,9 +50,6 @@ EXACT: t.Final = frozenset(
     (type(None), bool, int, float, str, decimal.Decimal, dt.date, uuid.UUID)
 )
 """The types whose values are the same if their ``repr`` is."""
-
-LISTS: t.Final = ("$in", "$nin")
-"""The operators that take a list."""
 
 UNKNOWN: t.Final = object()
 """The value of a field that is not in the record."""
@@ -114,9 +102,10 @@ class Matching:
         return test
 
     def _shape(self, query: Record) -> _Shape:
-        compiler = _Compiler(self._fields)
-        test = compiler.all_of(Query.parse(query, self._syntax).where)
-        return _Shape(test, compiler.casts)
+        casts: list[Cast] = []
+        conditions = Query.parse(query, self._syntax).where
+        tests = [_test_of(each, self._fields, casts) for each in conditions]
+        return _Shape(_all_of(tests), casts)
 
 
 class _Shape:
@@ -203,9 +192,7 @@ class _Split:
     def _add(self, value: t.Any) -> None:
         self.values.append(value)
         items = value if type(value) is list else [value]
-
-        if not all([type(item) in EXACT for item in items]):
-            self.is_exact = False
+        self.is_exact &= all([type(item) in EXACT for item in items])
 
 
 class CastRecord(dict["Field", t.Any]):
@@ -222,80 +209,37 @@ class CastRecord(dict["Field", t.Any]):
         return cast
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """The values of a list."""
+def _test_of(condition: Condition, fields: Fields, casts: list[Cast]) -> Test:
+    """Return the test of a condition, and add the casts of the values in it."""
+    if isinstance(condition, Group):
+        terms = [_test_of(term, fields, casts) for term in condition.terms]
+        return GROUPS[condition.operator](terms)
 
-    has_null: bool
-    others: Collection[t.Any]
-    """The values that are not null."""
+    name = condition.operator
+    field = (fields.ordered if name in ORDERS else fields.__getitem__)(condition.field)
 
-    @classmethod
-    def of(cls, values: Sequence[t.Any]) -> t.Self:
-        others = [value for value in values if value is not None]
-        is_plain = all(isinstance(value, PLAIN) for value in others)
-        is_null = len(others) < len(values)
-        return cls(is_null, frozenset(others) if is_plain else others)
+    if name not in COMPARISONS or _is_compared_otherwise(field):
+        # Only the database can tell.
+        casts.append(lambda value: None)
+        return lambda record, values: None
 
-
-class _Compiler:
-    """Makes tests of conditions.
-
-    :param fields: The fields that conditions may name.
-    """
-
-    def __init__(self, fields: Fields) -> None:
-        self._fields = fields
-        self.casts: list[Cast] = []
-        """The cast of the value of each comparison."""
-
-    def all_of(self, conditions: Sequence[Condition]) -> Test:
-        return _all_of([self._test(condition) for condition in conditions])
-
-    def _test(self, condition: Condition) -> Test:
-        if isinstance(condition, Group):
-            terms = [self._test(term) for term in condition.terms]
-            return GROUPS[condition.operator](terms)
-
-        return self._comparison(condition)
-
-    def _comparison(self, comparison: Comparison) -> Test:
-        name, fields = comparison.operator, self._fields
-        find = fields.ordered if name in ORDERS else fields.__getitem__
-        field = find(comparison.field)
-
-        if name not in COMPARISONS or _is_compared_otherwise(field):
-            self.casts.append(_no_value)
-            return _unknown
-
-        make = COMPARISONS[name]
-        self.casts.append(_many(field) if name in LISTS else field.compared)
-        return make(field, len(self.casts) - 1)
+    casts.append(_many(field) if name in ("$in", "$nin") else field.compared)
+    return COMPARISONS[name](field, len(casts) - 1)
 
 
 def _is_compared_otherwise(field: Field) -> bool:
-    """Return ``True`` if the database compares the values of a field in its own way: by
-    the application's comparator, or in a form that JSON does not have.
-    """
+    """Return ``True`` if only the database can compare the values of a field."""
     type_ = field.column.type
     return field.has_comparator or isinstance(type_, sa.LargeBinary) or is_json(type_)
 
 
-def _no_value(value: t.Any) -> None:
-    """Stand in for a value that is not looked at."""
-
-
 def _many(field: Field) -> Cast:
-    def cast(value: t.Any) -> _Listed:
-        items = items_of(value)
-        items = [value] if items is None else items
-        return _Listed.of([field.compared(item) for item in items])
+    def cast(value: t.Any) -> Listed:
+        listed = Listed.of(many(field, value))
+        is_plain = all(isinstance(each, PLAIN) for each in listed.values)
+        return Listed(frozenset(listed.values), listed.has_null) if is_plain else listed
 
     return cast
-
-
-def _unknown(record: CastRecord, values: Sequence[t.Any]) -> None:
-    """Leave it to the database."""
 
 
 def _equal(field: Field, place: int) -> Test:
@@ -327,14 +271,14 @@ def _in(field: Field, place: int) -> Test:
         if value is None:
             return bool(listed.has_null)
 
-        if not listed.others:
+        if not listed.values:
             return False
 
         if isinstance(value, PLAIN):
-            return value in listed.others
+            return value in listed.values
 
         # As above.
-        return True if isinstance(value, str) and value in listed.others else None
+        return True if isinstance(value, str) and value in listed.values else None
 
     return test
 

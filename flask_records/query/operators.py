@@ -27,19 +27,18 @@ from .syntax import POPULATE
 from .syntax import Syntax
 from .values import is_json
 
+Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
+Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 
 MAX_TEXT: t.Final = 10_000
 """The longest text that is searched for. SQLite refuses somewhat longer ones."""
 
 MAX_PATTERN: t.Final = 200
-"""The longest LIKE pattern or regular expression that is run. A database may compare it
-with a text at each place.
-"""
+"""The longest pattern, which a database may compare with a text at each place."""
 
 MAX_DOCUMENTS: t.Final = 100
-"""The number of JSON documents that one list compares with, each by a term of its own.
-"""
+"""The number of JSON documents in a list, each of which becomes a term."""
 
 FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
 
@@ -74,9 +73,8 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
 def text(field: Field, value: t.Any) -> str:
     """Read text for a field that holds text."""
     if not field.conversion.is_text:
-        raise BadRequest(
-            f"'{field.name}' is not text.", errors={field.name: "is not text"}
-        )
+        why = "is not text"
+        raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
 
     if not isinstance(value, str):
         raise _wrong(field, value, "is not text")
@@ -134,10 +132,6 @@ def _wrong(field: Field, value: t.Any, why: str) -> BadRequest:
     )
 
 
-Read: t.TypeAlias = Callable[[Field, t.Any], t.Any]
-Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
-
-
 class Bound(enum.Enum):
     """The way in which an operator's value is bound to a statement that is cached."""
 
@@ -157,10 +151,7 @@ class Listed:
 
     @classmethod
     def of(cls, values: Sequence[t.Any] | Listed) -> Listed:
-        """Return a list with its values apart from null.
-
-        :param values: The list, or one that is in this form already.
-        """
+        """Return a list, or one in this form already, with null apart."""
         if isinstance(values, Listed):
             return values
 
@@ -184,7 +175,7 @@ class Operator:
     compare: Compare
     """Returns the condition for the column and the value that was read."""
 
-    read: Read = one
+    read: Callable[[Field, t.Any], t.Any] = one
     """Reads the value: :func:`one`, :func:`many`, :func:`pair`, :func:`text`,
     :func:`like`, :func:`pattern`, :func:`flag` or a function like these.
     """
@@ -200,38 +191,29 @@ class Operator:
     """
 
 
-def _equals(column: t.Any, value: t.Any) -> Expression:
+def _equals(column: Column, value: t.Any) -> Expression:
     if not is_json(column.type):
-        return t.cast(
-            "Expression", column.is_(None) if value is None else column == value
-        )
+        return column.is_(None) if value is None else column == value
 
     same = SameJSON(column, sa.cast(sa.literal(value, column.type), sa.Text))
     return sa.or_(column.is_(None), same) if value is None else same
 
 
-def _differs(column: t.Any, value: t.Any) -> Expression:
+def _differs(column: Column, value: t.Any) -> Expression:
     if is_json(column.type):
         return _is_not_true(_equals(column, value))
 
-    if value is None:
-        return t.cast("Expression", column.is_not(None))
-
-    return t.cast("Expression", column.is_distinct_from(value))
+    return column.is_not(None) if value is None else column.is_distinct_from(value)
 
 
-def _is_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
+def _is_in(column: Column, values: Sequence[t.Any] | Listed) -> Expression:
     if is_json(column.type):
         documents = t.cast("Sequence[t.Any]", values)
-        return sa.or_(sa.false(), *(_equals(column, each) for each in documents))
+        return _any_of([_equals(column, each) for each in documents])
 
     listed = Listed.of(values)
-    is_in = t.cast("Expression", column.in_(listed.values))
+    is_in = column.in_(listed.values)
     return sa.or_(column.is_(None), is_in) if listed.has_null else is_in
-
-
-def _is_not_in(column: t.Any, values: Sequence[t.Any] | Listed) -> Expression:
-    return _is_not_true(_is_in(column, values))
 
 
 def _is_not_true(condition: Expression) -> Expression:
@@ -240,73 +222,27 @@ def _is_not_true(condition: Expression) -> Expression:
 
 
 def _ordered(compare: Compare) -> Operator:
-    def compare_values(column: t.Any, value: t.Any) -> Expression:
+    def compare_values(column: Column, value: t.Any) -> Expression:
         # Null is neither less nor greater than anything.
-        if value is None:
-            return sa.false()
-
-        return compare(column, _bound(column, value))
+        return sa.false() if value is None else compare(column, _bound(column, value))
 
     return Operator(compare_values, needs_order=True, bound=Bound.ONE)
 
 
-def _not_like(column: t.Any, value: str) -> Expression:
-    return _is_not_true(like_exactly(column, value))
-
-
-def _search(column: t.Any, value: str) -> Expression:
-    return contains_any_case(column, value)
-
-
-def _regex(column: t.Any, value: str) -> Expression:
-    return t.cast("Expression", column.regexp_match(value))
-
-
-def _is_null(column: t.Any, value: bool) -> Expression:
+def _is_null(column: Column, value: bool) -> Expression:
     return _equals(column, None) if value else _differs(column, None)
 
 
-def _between(column: t.Any, value: Sequence[t.Any]) -> Expression:
+def _between(column: Column, value: Sequence[t.Any]) -> Expression:
     lower, upper = (_bound(column, bound) for bound in value)
-    return t.cast("Expression", column.between(lower, upper))
+    return column.between(lower, upper)
 
 
-def _bound(column: t.Any, value: t.Any) -> t.Any:
-    """Return a value that a column can be less or greater than. SQLAlchemy takes no
-    plain True and False there.
-    """
+def _bound(column: Column, value: t.Any) -> t.Any:
+    """Return a value that a column can be less or greater than."""
+    # SQLAlchemy takes no plain True and False there.
     is_expression = isinstance(value, sa.ColumnElement)
     return value if is_expression else sa.literal(value, column.type)
-
-
-BUILT_IN: dict[str, Operator] = {
-    "$eq": Operator(_equals, bound=Bound.ONE),
-    "$ne": Operator(_differs, bound=Bound.ONE),
-    "$in": Operator(_is_in, many, bound=Bound.MANY),
-    "$nin": Operator(_is_not_in, many, bound=Bound.MANY),
-    "$lt": _ordered(operator.lt),
-    "$lte": _ordered(operator.le),
-    "$gt": _ordered(operator.gt),
-    "$gte": _ordered(operator.ge),
-}
-"""The operators that every service has. See section 4.2 of the specification."""
-
-ON_WHITELIST: dict[str, Operator] = {
-    "$like": Operator(like_exactly, like),
-    "$notLike": Operator(_not_like, like),
-    "$ilike": Operator(like_any_case, like),
-    "$regex": Operator(_regex, pattern),
-    "$search": Operator(_search, text),
-    "$null": Operator(_is_null, flag),
-    "$between": Operator(_between, pair, needs_order=True),
-}
-"""The operators that a service has if its ``whitelist`` names them."""
-
-Join: t.TypeAlias = Callable[[Sequence[Expression]], Expression]
-
-
-def _all_of(terms: Sequence[Expression]) -> Expression:
-    return sa.and_(sa.true(), *terms)
 
 
 def _any_of(terms: Sequence[Expression]) -> Expression:
@@ -318,16 +254,47 @@ def _none_of(terms: Sequence[Expression]) -> Expression:
     return _is_not_true(_any_of(terms))
 
 
-GROUPS: dict[str, Join] = {
-    "$and": _all_of,
+ORDERS: dict[str, Callable[[t.Any, t.Any], t.Any]] = {
+    "$lt": operator.lt,
+    "$lte": operator.le,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+}
+"""The comparisons with less and greater."""
+
+BUILT_IN: dict[str, Operator] = {
+    "$eq": Operator(_equals, bound=Bound.ONE),
+    "$ne": Operator(_differs, bound=Bound.ONE),
+    "$in": Operator(_is_in, many, bound=Bound.MANY),
+    "$nin": Operator(
+        lambda column, values: _is_not_true(_is_in(column, values)),
+        many,
+        bound=Bound.MANY,
+    ),
+    **{name: _ordered(compare) for name, compare in ORDERS.items()},
+}
+"""The operators that every service has. See section 4.2 of the specification."""
+
+ON_WHITELIST: dict[str, Operator] = {
+    "$like": Operator(like_exactly, like),
+    "$notLike": Operator(
+        lambda column, value: _is_not_true(like_exactly(column, value)), like
+    ),
+    "$ilike": Operator(like_any_case, like),
+    "$regex": Operator(lambda column, value: column.regexp_match(value), pattern),
+    "$search": Operator(contains_any_case, text),
+    "$null": Operator(_is_null, flag),
+    "$between": Operator(_between, pair, needs_order=True),
+}
+"""The operators that a service has if its ``whitelist`` names them."""
+
+GROUPS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
+    "$and": lambda terms: sa.and_(sa.true(), *terms),
     "$or": _any_of,
     "$nor": _none_of,
     NOT: _none_of,
 }
 """The groups of conditions, by name."""
-
-BUILT_IN_GROUPS: t.Final = ("$or", "$and")
-"""The groups that every service has."""
 
 
 def operators_of(
@@ -362,6 +329,6 @@ def syntax_of(whitelist: Collection[str], operators: Collection[str]) -> Syntax:
     allowed = set(whitelist)
     return Syntax(
         operators=frozenset({*operators, *({NOT} & allowed)}),
-        groups=frozenset({*BUILT_IN_GROUPS, *(set(GROUPS) & allowed)}),
+        groups=frozenset({"$or", "$and", *(set(GROUPS) & allowed)}),
         populates=POPULATE in allowed,
     )
