@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
 
 import sqlalchemy as sa
 
@@ -13,16 +10,17 @@ from .operators import GROUPS
 from .operators import Listed
 from .resolution import Kind
 from .resolution import ResolvedComparison
-from .resolution import ResolvedQuery
-from .resolution import Term
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
     from .field import Field
+    from .resolution import ResolvedQuery
+    from .resolution import Term
 
     Expression: t.TypeAlias = sa.ColumnElement[bool]
-
-ValueOf: t.TypeAlias = Callable[[ResolvedComparison], t.Any]
-"""Returns the value of the next comparison, or the parameter that stands for it."""
 
 
 def conditions(
@@ -34,9 +32,8 @@ def conditions(
     :param columns: The column of each field, by its name. The attributes of the model
         by default.
     """
-    values = iter(query.values)
-    value_of = _parameters() if query.has_shape else lambda term: next(values)
-    return [_expression(term, value_of, columns) for term in query.terms]
+    values = iter(_parameters(query) if query.has_shape else query.values)
+    return [_expression(term, values, columns) for term in query.terms]
 
 
 def order(
@@ -64,36 +61,29 @@ def order(
 
 
 def _expression(
-    term: Term, value_of: ValueOf, columns: Mapping[str, t.Any] | None
+    term: Term, values: Iterator[t.Any], columns: Mapping[str, t.Any] | None
 ) -> Expression:
     if isinstance(term, ResolvedComparison):
         field = term.field
         column = field.column if columns is None else columns[field.name]
-        return term.operator.compare(column, value_of(term))
+        return term.operator.compare(column, next(values))
 
-    return GROUPS[term.operator](
-        [_expression(each, value_of, columns) for each in term.terms]
-    )
+    terms = [_expression(each, values, columns) for each in term.terms]
+    return GROUPS[term.operator](terms)
 
 
-def _parameters() -> ValueOf:
-    index = -1
+def _parameters(query: ResolvedQuery) -> Iterator[t.Any]:
+    """Yield the parameters that stand for the values of a query."""
+    for index, (field, kind) in enumerate(zip(query.fields, query.kinds, strict=True)):
+        name, type_ = f"records_{index}", field.column.type
 
-    def parameter(term: ResolvedComparison) -> t.Any:
-        nonlocal index
-        index += 1
-        name, type_ = f"records_{index}", term.field.column.type
-
-        if term.kind is Kind.NULL:
-            return None
-
-        if term.kind is Kind.VALUE:
-            return sa.bindparam(name, type_=type_)
-
-        items = sa.bindparam(name, type_=type_, expanding=True)
-        return Listed(items, term.kind is Kind.LIST_WITH_NULL)
-
-    return parameter
+        if kind is Kind.NULL:
+            yield None
+        elif kind is Kind.VALUE:
+            yield sa.bindparam(name, type_=type_)
+        else:
+            items = sa.bindparam(name, type_=type_, expanding=True)
+            yield Listed(items, kind is Kind.LIST_WITH_NULL)
 
 
 def _direction(field: Field, descending: bool, nulls: bool) -> t.Any:

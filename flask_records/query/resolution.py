@@ -141,7 +141,12 @@ def resolve(
         [(fields.ordered(name), descending) for name, descending in query.sort]
     )
     has_literal = Kind.LITERAL in kinds
-    size = _size(terms) + len(sort) + (_size_of_lists(values) if has_literal else 0)
+    size = _size(terms) + len(sort)
+
+    if has_literal:
+        # Each of the items may become a term.
+        size += sum([len(value) for value in values if isinstance(value, list)])
+
     is_cacheable = size <= MAX_TERMS
     return ResolvedQuery(
         selected,
@@ -202,11 +207,6 @@ def _size(terms: Sequence[Term]) -> int:
             size += _size(term.terms) - (len(term.terms) == 1)
 
     return size
-
-
-def _size_of_lists(values: Sequence[t.Any]) -> int:
-    # Each of the items may become a term.
-    return sum([len(value) for value in values if isinstance(value, list)])
 
 
 def _fields_of(terms: Sequence[Term]) -> Iterator[Field]:
