@@ -92,9 +92,7 @@ class Field:
 
     @cached_property
     def stored(self) -> Cast:
-        """Casts a value of a body to the column's type. It raises :class:`ValueError`
-        with a phrase that says why a value does not fit.
-        """
+        """Casts a value of a body, or raises :class:`ValueError` with the reason."""
         return cast_and_check(self.conversion)
 
 

@@ -26,9 +26,7 @@ MAX_CASTS: t.Final = 256
 
 
 class TrustedName(str):
-    """The name of a field in a condition of the application, for which no field is
-    hidden. No client can send one.
-    """
+    """A name that only the application can give, for which no field is hidden."""
 
 
 class Fields:
@@ -54,18 +52,27 @@ class Fields:
     ) -> None:
         self.model = model
         self.mapper: orm.Mapper[t.Any] = sa.inspect(model)
-        id = id or self._primary_key_name()
+
+        if not id:
+            id, *others = self._key_names()
+
+            if others:
+                raise ValueError(
+                    f"'{model.__name__}' has a primary key of several columns. Name the"
+                    " identifier field in 'id'."
+                )
+
         fields = {field.name: field for field in fields_of(self.mapper, id, readonly)}
-        _check_names(model, fields, (id, *hidden, *readonly))
+
+        for name in (id, *hidden, *readonly):
+            if name not in fields:
+                raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")
 
         self.id = fields[id]
         """The identifier field."""
-        self.fixed = frozenset({id, *self._names_of(self.mapper.primary_key)})
+        self.fixed = frozenset({id, *self._key_names()})
         """The names of the fields that a written record keeps."""
-        self.primary_key = [
-            getattr(model, self.mapper.get_property_by_column(column).key)
-            for column in self.mapper.primary_key
-        ]
+        self.primary_key = [getattr(model, name) for name in self._key_names()]
         """The columns that identify a record."""
         self._fields = fields
         self.columns: dict[str, sa.Column[t.Any]] = {
@@ -84,9 +91,8 @@ class Fields:
             name for name, field in self._writable.items() if not field.is_readonly
         )
         self._casts: dict[tuple[str, ...], tuple[Cast, ...]] = {}
-        self._hidden = frozenset(hidden)
         self._readable = {
-            name: field for name, field in fields.items() if name not in self._hidden
+            name: field for name, field in fields.items() if name not in hidden
         }
         self._all = tuple(self._readable.values())
         self.names = frozenset(self._readable)
@@ -94,7 +100,7 @@ class Fields:
 
     def __iter__(self) -> t.Iterator[Field]:
         """Yield the fields that can be read."""
-        return iter(self._readable.values())
+        return iter(self._all)
 
     def __getitem__(self, name: str) -> Field:
         """Return a field that can be read.
@@ -175,7 +181,8 @@ class Fields:
             field = writable.get(name)
 
             if field is None or (field.is_readonly and name in sent):
-                errors[shortened(name)] = self._why_not_written(name)
+                why = "is read-only" if name in self._readable else "is not a field"
+                errors[shortened(name)] = why
                 continue
 
             try:
@@ -192,9 +199,7 @@ class Fields:
         return values, errors
 
     def _cast(self, data: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-        """Return the values of a body, or ``None`` if each has to be looked at: a name
-        is not that of a field that clients may write, or a value is null or wrong.
-        """
+        """Return the values of a body, or ``None`` if each has to be looked at."""
         names = tuple(data)
         casts = self._casts.get(names)
 
@@ -238,37 +243,15 @@ class Fields:
         return [name for name in self._required if name not in values]
 
     def replaceable(self) -> Iterable[Field]:
-        """Yield the fields that an update sets to null or their default where the body
-        does not name them. A caller can't repeat fields that are hidden or read-only,
-        so that these stay.
-        """
-        for field in self._readable.values():
-            is_kept = field.is_readonly or field.name in self.fixed
+        """Yield the fields that an update resets unless the body names them."""
+        # A caller can't repeat fields that are hidden or read-only: these stay.
+        for field in self._all:
+            is_fixed = field.is_readonly or field.name in self.fixed
 
-            if field.is_writable and not is_kept:
+            if field.is_writable and not is_fixed:
                 yield field
 
-    def _why_not_written(self, name: str) -> str:
-        return "is read-only" if name in self._readable else "is not a field"
-
-    def _primary_key_name(self) -> str:
-        names = self._names_of(self.mapper.primary_key)
-
-        if len(names) > 1:
-            raise ValueError(
-                f"'{self.model.__name__}' has a primary key of several columns. Name"
-                " the identifier field in 'id'."
-            )
-
-        return names[0]
-
-    def _names_of(self, columns: Iterable[t.Any]) -> list[str]:
+    def _key_names(self) -> list[str]:
+        """Return the names of the fields of the primary key."""
+        columns = self.mapper.primary_key
         return [self.mapper.get_property_by_column(column).key for column in columns]
-
-
-def _check_names(
-    model: type[t.Any], fields: Mapping[str, Field], names: Iterable[str]
-) -> None:
-    for name in names:
-        if name not in fields:
-            raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection
 from collections.abc import Iterable
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -43,31 +44,27 @@ def _field_of_column(
     expression = getattr(mapper.class_, prop.key)
     conversion = _conversion(mapper, prop.key, expression)
     column = prop.columns[0]
-
     has_comparator = _has_comparator(prop, expression.type)
-
-    if not isinstance(column, sa.Column):
-        return Field(
-            prop.key,
-            expression,
-            expression,
-            conversion,
-            is_usual=not has_comparator,
-            has_comparator=has_comparator,
-        )
-
-    return Field(
+    field = Field(
         prop.key,
         expression,
-        selected(prop.key, expression),
+        expression,
         conversion,
+        is_usual=not has_comparator,
+        has_comparator=has_comparator,
+    )
+
+    if not isinstance(column, sa.Column):
+        return field
+
+    return replace(
+        field,
+        selected=selected(prop.key, expression),
         is_writable=not _is_kept_by_mapper(mapper, column),
         is_readonly=readonly,
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
         has_default=_has_default(mapper, column),
-        is_usual=not has_comparator,
-        has_comparator=has_comparator,
     )
 
 
