@@ -98,9 +98,7 @@ class Selection:
 
 
 class PlanCache:
-    """Plans, the statements of which are cached by shape. The oldest are dropped when
-    there are too many or when they are too large.
-    """
+    """Plans whose statements are cached by shape, until newer ones take their room."""
 
     def __init__(self, fields: Fields) -> None:
         # SQLAlchemy compares the columns of a statement that it has compiled before
@@ -175,9 +173,7 @@ class Plans:
         """``True`` if the primary key has several columns."""
 
     def one(self, query: ResolvedQuery, selection: Selection, id: t.Any) -> Plan:
-        """Return the plan that reads the record of an identifier, if the record meets
-        the query.
-        """
+        """Return the plan that reads the record of an identifier within a query."""
 
         def build() -> Select:
             return _select(query, selection).where(self._is_id()).limit(1)

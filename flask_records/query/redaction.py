@@ -10,9 +10,7 @@ SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
 
 
 def without_parameters(error: BaseException) -> BaseException:
-    """Return an error whose text, and that of its causes, holds no value that was sent
-    to a database, for example a hash.
-    """
+    """Return an error without values sent to a database, in its causes either."""
     seen: set[int] = set()
     causes: list[BaseException | None] = [error]
 

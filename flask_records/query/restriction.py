@@ -55,11 +55,6 @@ def _trusted(condition: t.Any) -> t.Any:
     if not isinstance(condition, dict):
         return condition
 
-    return {
-        **{n: _trusted(value) for n, value in condition.items() if n.startswith("$")},
-        **{
-            TrustedName(n): value
-            for n, value in condition.items()
-            if not n.startswith("$")
-        },
-    }
+    groups = {n: _trusted(value) for n, value in condition.items() if n[:1] == "$"}
+    fields = {TrustedName(n): condition[n] for n in condition if n not in groups}
+    return {**groups, **fields}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import BadRequest
+from .bounds import INDEX
 from .bounds import shortened
 
 MAX_DEPTH: t.Final = 20
@@ -18,7 +19,6 @@ MAX_INTEGER: t.Final = 2**63 - 1
 """The largest number that every database takes as a limit."""
 
 COUNT = re.compile(r"\+?[0-9]{1,100}")
-INDEX = re.compile(r"[0-9]{1,18}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
 NOT: t.Final = "$not"
 """Negates a condition. It stands below a field or before a query."""
@@ -94,14 +94,14 @@ class Query:
         """Parse a query.
 
         :param query: The nested mapping of ``params.query``.
-        :param syntax: The names that queries may use.
         :raises BadRequest: Any part of the query is not understood.
         """
         if not query:
             return EVERYTHING
 
+        paging = (*PAGING, POPULATE) if syntax.populates else PAGING
         return cls(
-            where=_Conditions(syntax).all_of(query, PAGING, 0),
+            where=_Conditions(syntax).all_of(query, paging, 0),
             sort=_sort(query.get("$sort")),
             limit=_count("$limit", query.get("$limit")),
             skip=_count("$skip", query.get("$skip")) or 0,
@@ -149,14 +149,11 @@ class _Conditions:
                 conditions += self._of_field(name, value, depth)
             elif name in self._syntax.groups:
                 conditions.append(self._group(name, value, depth + 1))
-            elif name not in paging and not self._is_populate(name, paging):
+            elif name not in paging:
                 # The query around it may hold conditions that hooks have added.
                 raise unknown(name, {name: value} if depth == 0 else query)
 
         return tuple(conditions)
-
-    def _is_populate(self, name: str, paging: Collection[str]) -> bool:
-        return name == POPULATE and self._syntax.populates and bool(paging)
 
     def _group(self, name: str, value: t.Any, depth: int) -> Group:
         items = [value] if name == NOT else items_of(value)

@@ -35,9 +35,7 @@ class WritePlans:
         *,
         in_order: bool,
     ) -> Plan:
-        """Return the plan that inserts rows. It returns the primary keys after the
-        selected fields.
-        """
+        """Return the plan that inserts rows and returns fields, then primary keys."""
 
         def build() -> sa.Insert:
             return sa.insert(self._table).returning(
@@ -52,9 +50,7 @@ class WritePlans:
     def update(
         self, query: ResolvedQuery, id: t.Any, values: Mapping[str, t.Any]
     ) -> Plan:
-        """Return the plan that updates the record of an identifier, if it meets the
-        query.
-        """
+        """Return the plan that updates the record of an identifier within a query."""
         names = tuple(values)
 
         def build() -> sa.Update | sa.Delete:
@@ -71,9 +67,7 @@ class WritePlans:
         return self._cache.plan(key, build, {ID: id, **parameters}, size, query)
 
     def delete(self, query: ResolvedQuery, id: t.Any) -> Plan:
-        """Return the plan that deletes the record of an identifier, if it meets the
-        query.
-        """
+        """Return the plan that deletes the record of an identifier within a query."""
 
         def build() -> sa.Update | sa.Delete:
             return self._matching(query, sa.delete(self._table))
