@@ -235,9 +235,11 @@ def _is_compared_otherwise(field: Field) -> bool:
 
 def _many(field: Field) -> Cast:
     def cast(value: t.Any) -> Listed:
-        listed = Listed.of(many(field, value))
-        is_plain = all(isinstance(each, PLAIN) for each in listed.values)
-        return Listed(frozenset(listed.values), listed.has_null) if is_plain else listed
+        values = many(field, value)
+        others = [each for each in values if each is not None]
+        is_plain = all([isinstance(each, PLAIN) for each in others])
+        has_null = len(others) < len(values)
+        return Listed(frozenset(others) if is_plain else others, has_null)
 
     return cast
 
