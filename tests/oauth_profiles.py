@@ -264,4 +264,4 @@ PROFILES = {
         ),
     ),
 }
-"""What the providers send, as they document it, and what is understood of it."""
+"""Profiles as providers document them, and the users that they become."""

@@ -146,12 +146,12 @@ class Socket:
         return self.call("find", "processes")[1][0]["id"]
 
     def wait_for(self, condition, timeout):
-        """Whether the events meet a condition before the time is over."""
+        """Return ``True`` if the events meet a condition before the time is over."""
         with self._arrived:
             return self._arrived.wait_for(lambda: condition(self.events), timeout)
 
     def waits_for_end(self, timeout=10):
-        """Whether the server ends the connection."""
+        """Return ``True`` if the server ends the connection."""
         with self._arrived:
             return self._arrived.wait_for(lambda: not self.is_open, timeout)
 
@@ -159,7 +159,7 @@ class Socket:
         return [record.get("text") for _, _, record in self.events]
 
     def gets(self, text, timeout=5):
-        """Whether an event with a text arrives."""
+        """Return ``True`` if an event with a text arrives."""
         return self.wait_for(lambda _: text in self.texts(), timeout)
 
     def close(self):

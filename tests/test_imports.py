@@ -15,7 +15,7 @@ OF_FEATURES = {
     *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),
     *("gevent", "psycopg", "pymysql"),
 }
-"""What no application needs before the first login, or for another database."""
+"""Modules that no application needs before the first login, or for another database."""
 
 OF_REALTIME = {"engineio", "flask_socketio", "redis", "requests", "socketio", "wsproto"}
 OF_LIMITS = {"flask_limiter", "limits"}

@@ -260,7 +260,7 @@ def timed(function, *args):
 
 
 def resumes(place, socket, token):
-    """Whether events of a place arrive at a socket before long."""
+    """Return ``True`` if events of a place arrive at a socket before long."""
     texts = [f"again {number} {uuid.uuid4().hex}" for number in range(50)]
 
     for text in texts:

@@ -48,7 +48,7 @@ PLACES = [
         {"https://www.example", f"{APP}:8443"},
     ),
 ]
-"""What applications say of redirects, and the origins that they allow by it."""
+"""The settings of redirects, and the origins that they allow."""
 
 
 @pytest.fixture(scope="module")
