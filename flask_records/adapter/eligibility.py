@@ -85,11 +85,17 @@ class Eligibility:
         writing: Writing,
         query: ResolvedQuery,
         bodies: Sequence[Record] = (),
+        *,
+        is_many: bool = False,
     ) -> Reason | None:
         """Return the reason for the unit of work, or ``None`` for a single statement.
 
         :param verb: The kind of the statement: ``insert``, ``update`` or ``delete``.
+        :param is_many: ``True`` for a write of all records that meet the query.
         """
+        if is_many:
+            return Reason.MANY
+
         return (
             self._reasons[verb]
             or self._reason_of_session(verb, writing)

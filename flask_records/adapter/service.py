@@ -15,7 +15,6 @@ from ..query.operators import operators_of
 from ..query.operators import syntax_of
 from ..signals import READS
 from .eligibility import Eligibility
-from .eligibility import Reason
 from .multi import Multi
 from .populate import Populate
 from .reads import identifier
@@ -194,8 +193,8 @@ class SQLAlchemyService:
         call = self._resolved(params)
         bodies = call.view.bodies.created(data, params.client_fields)
         writing = self._writing(call)
-        reason = self._eligibility.reason("insert", writing, call.query, bodies)
-        records = self._writer(call, reason).create(writing, call, bodies)
+        writer = self._writer("insert", writing, call, bodies)
+        records = writer.create(writing, call, bodies)
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
@@ -234,12 +233,8 @@ class SQLAlchemyService:
 
         call = self._resolved(params)
         writing = self._writing(call)
-        reason = (
-            Reason.MANY
-            if id is None
-            else self._eligibility.reason("delete", writing, call.query)
-        )
-        records = self._writer(call, reason).remove(writing, call, id)
+        writer = self._writer("delete", writing, call, is_many=id is None)
+        records = writer.remove(writing, call, id)
         return records if id is None else _one(records, id)
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
@@ -267,16 +262,21 @@ class SQLAlchemyService:
 
     def _write(self, call: ResolvedCall, id: Id, values: Record) -> list[Record]:
         writing = self._writing(call)
-        reason = (
-            Reason.MANY
-            if id is None
-            else self._eligibility.reason("update", writing, call.query, [values])
-        )
-        return self._writer(call, reason).patch(writing, call, id, values)
+        writer = self._writer("update", writing, call, [values], is_many=id is None)
+        return writer.patch(writing, call, id, values)
 
     def _writer(
-        self, call: ResolvedCall, reason: Reason | None
+        self,
+        verb: str,
+        writing: Writing,
+        call: ResolvedCall,
+        bodies: Sequence[Record] = (),
+        *,
+        is_many: bool = False,
     ) -> SingleStatement | UnitOfWork:
+        reason = self._eligibility.reason(
+            verb, writing, call.query, bodies, is_many=is_many
+        )
         single_statement, unit_of_work = self._writers[call.view]
         return single_statement if reason is None else unit_of_work
 
