@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from .conftest import current_test
 from .conftest import LEAKS
@@ -31,9 +30,11 @@ from .servers import environment
 from .servers import logged_in
 from .servers import PASSWORD
 from .servers import ROOT
-from .test_gunicorn import Client
+from .test_gunicorn import call_while_a_worker_is_killed
 from .test_gunicorn import CLIENTS
 from .test_gunicorn import GONE
+from .test_gunicorn import Run
+from .test_gunicorn import stored_messages
 
 SECONDS = 10
 """How long clients call while a worker is killed."""
@@ -44,7 +45,7 @@ COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
 
 POLL = "/socket.io/?EIO=4&transport=polling"
 MANY_THREADS = "Configuration allows spawning up to"
-"""What granian says of each number of threads that is large enough to poll."""
+"""The warning of granian about a number of threads that is enough for polling."""
 
 
 class Log:
@@ -409,45 +410,16 @@ def test_client_that_polls_does_not_hold_up_the_end(tmp_path):
                 waiting.result()
 
 
-@dataclass
-class Run:
-    """What clients saw while a worker was killed, and what was stored in the end."""
-
-    clients: list[Client]
-    killed_at: float
-    server: Granian
-    stored: dict[int, str]
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("load")
     options = ["--blocking-threads", "4", "--respawn-failed-workers"]
 
-    with (
-        granian(folder, *options, "--respawn-interval", "1", workers=2) as server,
-        futures.ThreadPoolExecutor(CLIENTS) as pool,
-    ):
-        clients = [Client(server.host, number) for number in range(CLIENTS)]
-        list(pool.map(Client.log_in, clients))
-        deadline = time.monotonic() + SECONDS
-        running = [pool.submit(client.run, deadline) for client in clients]
-        futures.wait(running, SECONDS / 2, futures.FIRST_EXCEPTION)
-        killed_at = time.monotonic()
-        os.kill(int(server.workers[0]), signal.SIGKILL)
-
-        for each in running:
-            each.result()
-
+    with granian(folder, *options, "--respawn-interval", "1", workers=2) as server:
+        clients, killed_at = call_while_a_worker_is_killed(server, SECONDS)
         server.log.wait_for("Started worker-", 3)
 
-    engine = sa.create_engine(f"sqlite:///{folder}/example.db")
-
-    with engine.connect() as connection:
-        rows = connection.execute(sa.text("SELECT id, text FROM message"))
-        stored = {row.id: row.text for row in rows}
-
-    engine.dispose()
+    stored = stored_messages(f"sqlite:///{folder}/example.db")
     return Run(clients, killed_at, server, stored)
 
 

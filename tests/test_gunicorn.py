@@ -153,7 +153,14 @@ def run(request, server_urls, tmp_path_factory):
 
 
 def load(url, folder, seconds):
-    with gunicorn(url, folder) as server, futures.ThreadPoolExecutor(CLIENTS) as pool:
+    with gunicorn(url, folder) as server:
+        clients, killed_at = call_while_a_worker_is_killed(server, seconds)
+
+    return Run(clients, killed_at, server, stored_messages(url))
+
+
+def call_while_a_worker_is_killed(server, seconds):
+    with futures.ThreadPoolExecutor(CLIENTS) as pool:
         clients = [Client(server.host, number) for number in range(CLIENTS)]
         list(pool.map(Client.log_in, clients))
         deadline = time.monotonic() + seconds
@@ -165,6 +172,10 @@ def load(url, folder, seconds):
         for each in running:
             each.result()
 
+    return clients, killed_at
+
+
+def stored_messages(url):
     engine = sa.create_engine(url)
 
     with engine.connect() as connection:
@@ -172,7 +183,7 @@ def load(url, folder, seconds):
         stored = {row.id: row.text for row in rows}
 
     engine.dispose()
-    return Run(clients, killed_at, server, stored)
+    return stored
 
 
 @pytest.mark.slow
