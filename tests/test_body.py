@@ -299,7 +299,7 @@ def test_other_views_of_the_app_keep_no_limit(client):
 
 
 FRAMED = {"wsgi.input_terminated": True, "SERVER_PROTOCOL": "HTTP/2"}
-"""What a server says of a request over HTTP/2, which may tell no length."""
+"""The environment of a request over HTTP/2, which may have no length."""
 
 
 def send_without_length(client, body, content_type, environ):
