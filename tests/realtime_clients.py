@@ -14,13 +14,10 @@ from contextlib import contextmanager
 import pytest
 import websocket
 
-from .conftest import current_test
-from .conftest import LEAKS
 from .realtime_app import PASSWORD
 from .servers import environment
-from .servers import Gunicorn
-from .servers import remember
 from .servers import ROOT
+from .servers import started
 from .servers import wait_for_workers
 
 
@@ -51,40 +48,15 @@ def settings_of(folder, teams=("all",), **variables):
 @contextmanager
 def serving(settings, *options):
     """A gunicorn that serves the application, stopped after the block."""
-    server = [sys.executable, "-m", "gunicorn", "-c", "instance/gunicorn.conf.py"]
     logs = ["--access-logfile", "-", "--access-logformat", "Served by %(p)s"]
     times = ["--keep-alive", "60", "--graceful-timeout", "1"]
-    process = subprocess.Popen(
-        [*server, "--bind", "127.0.0.1:0", *logs, *times, *options]
-        + ["tests.realtime_app:create_app()"],
-        cwd=ROOT,
-        env=settings,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    log = []
-    started = threading.Event()
-    reader = threading.Thread(target=remember, args=(process.stdout, log, started))
-    reader.start()
+    server = ["-c", "instance/gunicorn.conf.py", *logs, *times, *options]
 
-    try:
-        assert started.wait(30)
-        host = next(line for line in log if "http://" in line).split("http://")[1]
-        running = Gunicorn(process, host.split()[0], log)
-
+    with started([*server, "tests.realtime_app:create_app()"], settings) as running:
         if settings["WEB_CONCURRENCY"] == "2":
             wait_for_workers(running)
 
         yield running
-        process.terminate()
-        process.wait(15)
-    finally:
-        process.kill()
-        process.wait()
-        reader.join()
-        process.stdout.close()
-        LEAKS.look_at("".join(log), f"{current_test()}: the log of gunicorn")
 
 
 def login_of(number):
