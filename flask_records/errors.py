@@ -200,9 +200,15 @@ class BadGateway(RecordsError):
 
 
 class Unavailable(RecordsError):
-    """The server is temporarily unavailable."""
+    """The server is temporarily unavailable. The response asks the client to try again
+    in a second, unless its ``headers`` have another ``Retry-After``.
+    """
 
     code = 503
+
+    def __init__(self, *args: t.Any, **options: t.Any) -> None:
+        super().__init__(*args, **options)
+        self.headers["Retry-After"] = "1"
 
 
 ERRORS = {error.code: error for error in RecordsError.__subclasses__()}

@@ -45,6 +45,9 @@ class Participant(t.Protocol):
     def savepoint(self) -> Savepoint:
         """Return a point to roll back to."""
 
+    def prepare(self) -> None:
+        """Raise if the writes can't be committed. Called before any commit."""
+
     def commit(self) -> None:
         """Make all writes durable."""
 
@@ -171,24 +174,53 @@ class Transaction:
             self._savepoints[key] = participant.savepoint()
 
     @property
+    def is_outermost(self) -> bool:
+        """``True`` if it is not a part of another one."""
+        return self._parent is None
+
+    @property
     def _outermost(self) -> Transaction:
         return self if self._parent is None else self._parent._outermost
 
     def _end_part(self, parent: Transaction, committing: bool) -> None:
-        for savepoint in reversed(self._savepoints.values()):
+        if not committing:
+            self._undo_part()
+            return
+
+        try:
+            self._keep_part()
+        except BaseException:
+            self._undo_part()
+            raise
+
+        parent._before_commit += self._before_commit
+        parent._after_commit += self._after_commit
+
+    def _keep_part(self) -> None:
+        participants = self._outermost._participants
+
+        for key in self._savepoints:
+            participants[key].prepare()
+
+        while self._savepoints:
+            key, savepoint = self._savepoints.popitem()
+
             try:
-                savepoint.commit() if committing else savepoint.rollback()
+                savepoint.commit()
             except Exception as error:
+                self._outermost._is_broken = True
+                raise Unavailable(UNDONE) from error
+
+    def _undo_part(self) -> None:
+        while self._savepoints:
+            _, savepoint = self._savepoints.popitem()
+
+            try:
+                savepoint.rollback()
+            except Exception:
                 # The database has rolled back the whole transaction by itself, as after
                 # a deadlock. Its other parts are gone, too.
                 self._outermost._is_broken = True
-
-                if committing:
-                    raise Unavailable(UNDONE) from error
-
-        if committing:
-            parent._before_commit += self._before_commit
-            parent._after_commit += self._after_commit
 
     def _end_outermost(self, committing: bool) -> None:
         with ExitStack() as locks:
@@ -222,6 +254,9 @@ class Transaction:
 
             if self._is_broken:
                 raise Unavailable(UNDONE)
+
+            for participant in self._participants.values():
+                participant.prepare()
 
             for participant in self._participants.values():
                 participant.commit()

@@ -12,12 +12,16 @@ from sqlalchemy.pool import QueuePool
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records import Unavailable
+from flask_records.adapter.turns import take_turn
 from flask_records.adapter.turns import Turns
 from flask_records.adapter.turns import turns_of
 
 from .conftest import served
 from .models import Message
 from .waiting import wait_until
+
+TIMEOUT = 5
+"""The seconds to wait for a turn."""
 
 
 def started(function, *args):
@@ -27,15 +31,15 @@ def started(function, *args):
 
 
 def test_turns_come_in_the_order_of_asking():
-    turns = Turns(1, 5)
+    turns = Turns(1)
     order = []
 
     def call(number):
-        give_back = turns.take()
+        give_back = turns.take(TIMEOUT)
         order.append(number)
         give_back()
 
-    give_back = turns.take()
+    give_back = turns.take(TIMEOUT)
     threads = []
 
     for number in range(10):
@@ -51,12 +55,12 @@ def test_turns_come_in_the_order_of_asking():
 
 
 def test_as_many_pass_at_once_as_there_are_connections():
-    turns = Turns(2, 0.01)
+    turns = Turns(2)
     passed = []
     inside, leave = threading.Semaphore(0), threading.Event()
 
     def call():
-        give_back = turns.take()
+        give_back = turns.take(TIMEOUT)
         passed.append(1)
         inside.release()
         leave.wait(5)
@@ -66,29 +70,29 @@ def test_as_many_pass_at_once_as_there_are_connections():
     assert all(inside.acquire(timeout=5) for _ in threads)
 
     with pytest.raises(Unavailable, match="The database is busy") as refused:
-        turns.take()
+        turns.take(0.01)
 
     leave.set()
     [thread.join(5) for thread in threads]
-    turns.take()()
+    turns.take(TIMEOUT)()
     assert len(passed) == 2
     assert refused.value.headers == {"Retry-After": "1"}
 
 
 def test_a_turn_within_a_turn_does_not_wait():
-    turns = Turns(1, 0.01)
+    turns = Turns(1)
 
-    give_back = turns.take()
-    turns.take()()
+    give_back = turns.take(TIMEOUT)
+    turns.take(TIMEOUT)()
     give_back()
 
-    turns.take()()
+    turns.take(TIMEOUT)()
 
 
 def test_a_pool_without_a_bound_lets_all_callers_pass(tmp_path):
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'x.db'}", poolclass=NullPool)
 
-    every = [turns_of(engine).take() for _ in range(100)]
+    every = [take_turn(engine) for _ in range(100)]
 
     assert len(every) == 100
 
@@ -118,7 +122,7 @@ def test_callers_get_connections_in_the_order_in_which_they_came(one_connection)
             order.append(number)
 
     turns = turns_of(engine)
-    give_back = turns.take()
+    give_back = turns.take(TIMEOUT)
     threads = []
 
     for number in range(8):
@@ -192,6 +196,9 @@ def test_a_participant_that_can_not_be_closed_keeps_none_open(one_connection):
     app, service, engine = one_connection
 
     class Broken:
+        def prepare(self):
+            pass
+
         def commit(self):
             pass
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,8 @@ from flask_records import NotAuthenticated
 from flask_records import NotFound
 from flask_records import RecordsError
 from flask_records import Unavailable
+from flask_records.http.error_handler import MAX_REASONS
+from flask_records.http.error_handler import Outages
 
 HTML = {"Accept": "text/html"}
 
@@ -308,11 +311,53 @@ def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
     assert "in find" in caplog.text
 
 
-@pytest.mark.parametrize("error", [GeneralError("No."), Unavailable("Busy.")])
-def test_any_error_from_500_on_is_logged(failing, caplog, error):
-    failing(error).get("/things")
+def test_error_that_a_service_raises_itself_is_logged(failing, caplog):
+    failing(GeneralError("No.")).get("/things")
 
     assert caplog.messages == ["GET '/things' failed."]
+
+
+def test_reason_why_the_server_is_unavailable_is_logged_once_a_second(failing, caplog):
+    error = Unavailable("Busy.")
+    client = failing(error)
+
+    answers = [client.get("/things") for _ in range(5)]
+    error.message = "Away."
+    client.post("/things", json={})
+
+    assert {answer.status_code for answer in answers} == {503}
+    assert {answer.headers["Retry-After"] for answer in answers} == {"1"}
+    assert caplog.messages == [
+        "GET '/things' failed. Busy.",
+        "POST '/things' failed. Away.",
+    ]
+    assert [entry.exc_info for entry in caplog.records] == [None, None]
+
+
+def test_cause_of_an_outage_is_logged_in_one_line(failing, caplog):
+    error = Unavailable("Away.")
+    error.__cause__ = OSError("no route\nto host")
+
+    failing(error).get("/things")
+
+    assert caplog.messages == ["GET '/things' failed. Away. (OSError: no route)"]
+
+
+def test_reason_is_logged_again_after_a_second(monkeypatch):
+    outages = Outages()
+    times = iter([10.0, 10.5, 11.0, 11.9])
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+
+    due = [outages.is_due("Away.") for _ in range(4)]
+
+    assert due == [True, False, True, False]
+
+
+def test_reasons_without_end_do_not_fill_the_memory():
+    outages = Outages()
+
+    assert all(outages.is_due(str(number)) for number in range(1000))
+    assert len(outages._next) <= MAX_REASONS
 
 
 @pytest.mark.parametrize(

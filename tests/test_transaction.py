@@ -298,6 +298,9 @@ class Participant:
         self.calls = calls
         self.fails = fails
 
+    def prepare(self):
+        self.calls.append("prepare")
+
     def commit(self):
         self.calls.append("commit")
 
@@ -321,7 +324,22 @@ def test_participant_is_made_once_and_closed_after_the_commit():
             second = inner.join("disk", lambda: Participant(calls))
 
     assert first is second
-    assert calls == ["commit", "close"]
+    assert calls == ["prepare", "commit", "close"]
+
+
+def test_nothing_is_committed_before_all_of_it_can_be():
+    calls = []
+
+    class Unready(Participant):
+        def prepare(self):
+            raise LookupError("The disk is gone.")
+
+    with pytest.raises(LookupError, match="gone"), Transaction() as transaction:
+        transaction.join("disk", lambda: Participant(calls))
+        transaction.join("other", lambda: Unready(calls))
+
+    assert "commit" not in calls
+    assert calls.count("rollback") == 2
 
 
 def test_commit_that_fails_is_rolled_back_and_runs_no_function():
@@ -331,7 +349,7 @@ def test_commit_that_fails_is_rolled_back_and_runs_no_function():
         transaction.join("disk", lambda: Participant(calls, fails=True))
         transaction.after_commit(lambda: calls.append("function"))
 
-    assert calls == ["commit", "rollback", "close"]
+    assert calls == ["prepare", "commit", "rollback", "close"]
 
 
 def test_commit_that_fails_fails_the_call_and_sends_no_event(

@@ -11,7 +11,9 @@ from sqlalchemy import orm
 from ..errors import BadRequest
 from ..errors import Conflict
 from ..errors import RecordsError
-from ..errors import Unavailable
+from .availability import code_of
+from .availability import state_of
+from .availability import unavailable
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,9 +57,13 @@ MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
 # The codes of a value that does not fit, for which the driver has no class.
 MYSQL_MISFIT = {167, 1264, 1467}
 
-# The codes of a transaction that conflicts with another one.
-MYSQL_BUSY = {1020, 1205, 1213}
-POSTGRESQL_BUSY = {"40001", "40P01", "55P03"}
+IN_FAILED_TRANSACTION: t.Final = "25P02"
+"""The state of PostgreSQL's errors of all statements after one that has failed."""
+
+FAILED: t.Final = """\
+A hook or a method has caught the error of a statement, for which the database undoes \
+the whole transaction. Run what may fail in 'with session.begin_nested():'.\
+"""
 
 
 # A generator would make each call of a service some microseconds slower.
@@ -68,7 +74,8 @@ class translated:
     :param fields: The fields that an error may name.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
-    :raises Unavailable: The database is busy with other writers.
+    :raises Unavailable: The database can't serve the call at the moment.
+    :raises RuntimeError: The application has caught the error of a statement before.
     """
 
     def __init__(
@@ -94,27 +101,42 @@ def raise_translated(
     client_fields: Collection[str] = (),
 ) -> None:
     """Raise the error that a client can see for an error of the database, if any."""
-    translation: RecordsError | None = None
-
-    if isinstance(error, orm.exc.StaleDataError):
-        translation = Conflict("The record was changed by another call. Try again.")
-    elif isinstance(error, sa.exc.IntegrityError):
-        translation = _of_integrity(error, fields, bodies, client_fields)
-    elif isinstance(error, sa.exc.DBAPIError):
-        translation = _of_driver(error)
-    elif isinstance(error, sa.exc.StatementError) and isinstance(
-        error.orig, (ValueError, TypeError, OverflowError)
-    ):
-        # The type of a column refused the value before the database saw it.
-        translation = BadRequest("A value does not fit its field.")
-    elif type(error) is sa.exc.InvalidRequestError and fields is not None:
-        # SQLAlchemy tells many new records apart by their keys.
-        names = fields.fixed
-        is_given = any(not names.isdisjoint(body) for body in bodies)
-        translation = not_kept(fields) if is_given else None
+    translation = unavailable(error) or _translation(
+        error, fields, bodies, client_fields
+    )
 
     if translation is not None:
         raise translation from error
+
+
+def _translation(
+    error: BaseException,
+    fields: Fields | None,
+    bodies: Sequence[Record],
+    client_fields: Collection[str],
+) -> Exception | None:
+    if isinstance(error, orm.exc.StaleDataError):
+        return Conflict("The record was changed by another call. Try again.")
+
+    if isinstance(error, sa.exc.IntegrityError):
+        return _of_integrity(error, fields, bodies, client_fields)
+
+    if isinstance(error, sa.exc.DBAPIError):
+        return _of_driver(error)
+
+    if isinstance(error, sa.exc.StatementError) and isinstance(
+        error.orig, (ValueError, TypeError, OverflowError)
+    ):
+        # The type of a column refused the value before the database saw it.
+        return BadRequest("A value does not fit its field.")
+
+    # SQLAlchemy tells many new records apart by their keys.
+    if type(error) is sa.exc.InvalidRequestError and fields is not None:
+        names = fields.fixed
+        is_given = any(not names.isdisjoint(body) for body in bodies)
+        return not_kept(fields) if is_given else None
+
+    return None
 
 
 def not_kept(fields: Fields) -> BadRequest:
@@ -125,30 +147,16 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def _of_driver(error: sa.exc.DBAPIError) -> RecordsError | None:
-    if isinstance(error, sa.exc.DataError) or _code(error) in MYSQL_MISFIT:
+def _of_driver(error: sa.exc.DBAPIError) -> Exception | None:
+    if state_of(error.orig) == IN_FAILED_TRANSACTION:
+        return RuntimeError(FAILED)
+
+    if isinstance(error, sa.exc.DataError) or code_of(error) in MYSQL_MISFIT:
         return BadRequest("A value does not fit its field.")
 
-    if _is_busy(error):
-        return Unavailable("The database is busy. Try again.")
-
     # MariaDB's driver does not raise an IntegrityError for a broken rule.
-    is_rule = MYSQL.get(_code(error) or 0) == RULE
+    is_rule = MYSQL.get(code_of(error) or 0) == RULE
     return _broken_rule([]) if is_rule else None
-
-
-def _is_busy(error: sa.exc.DBAPIError) -> bool:
-    driver = t.cast("t.Any", error.orig)
-    return (
-        _sqlstate(driver) in POSTGRESQL_BUSY
-        or _code(error) in MYSQL_BUSY
-        or getattr(driver, "sqlite_errorname", "").startswith("SQLITE_BUSY")
-    )
-
-
-def _code(error: sa.exc.DBAPIError) -> int | None:
-    arguments = t.cast("t.Any", error.orig).args
-    return arguments[0] if arguments and isinstance(arguments[0], int) else None
 
 
 def _of_integrity(
@@ -209,18 +217,13 @@ def _violation(driver: t.Any, fields: Fields | None) -> tuple[str, list[str]]:
         columns = _mysql_columns(fields, *driver.args[:2])
         return MYSQL.get(driver.args[0], RULE), columns
 
-    if (state := _sqlstate(driver)) is not None:
+    if (state := state_of(driver)) is not None:
         return POSTGRESQL.get(state, RULE), _postgresql_columns(driver)
 
     message = str(driver)
     match = SQLITE_MESSAGE.match(message)
     kind = SQLITE[match[1]] if match else RULE
     return kind, [] if kind == RULE else SQLITE_COLUMN.findall(message)
-
-
-def _sqlstate(driver: t.Any) -> str | None:
-    state = getattr(driver, "sqlstate", None) or getattr(driver, "pgcode", None)
-    return state if isinstance(state, str) else None
 
 
 def _postgresql_columns(driver: t.Any) -> list[str]:

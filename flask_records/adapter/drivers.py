@@ -1,4 +1,4 @@
-"""Connections of SQLite and PostgreSQL, prepared to read or to write."""
+"""Connections, prepared to read or to write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import sqlalchemy as sa
 from .database_errors import translated
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Mapping
 
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""
@@ -18,7 +20,19 @@ ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
 """The events of an engine by which an application prepares its transactions."""
 
 IDLE: t.Final = 0
-"""The status that PostgreSQL's drivers give a connection without a transaction."""
+FAILED: t.Final = 3
+"""The states of a transaction, as PostgreSQL's drivers number them: there is none, and
+one in which a statement has failed.
+"""
+
+PREPARED: t.Final = "records_prepared"
+"""The key in the ``info`` of a connection that is prepared to write."""
+
+IS_UNDONE: t.Final = "records_undone"
+"""The key in the ``info`` of a connection whose transaction an error has ended."""
+
+DEADLOCK: t.Final = 1213
+"""The code of the error with which MySQL and MariaDB end a transaction."""
 
 
 def listens(dispatch: t.Any, names: Collection[str]) -> bool:
@@ -34,7 +48,7 @@ def without_transaction(connection: sa.Connection) -> t.Any:
     trip to the server. Return the connection of its driver, whose ``autocommit`` has to
     be switched off later, or ``None``.
     """
-    driver = t.cast("t.Any", connection.connection.dbapi_connection)
+    driver = _driver(connection)
     info = getattr(driver, "info", None)
 
     if (
@@ -49,24 +63,47 @@ def without_transaction(connection: sa.Connection) -> t.Any:
     return driver
 
 
-def begin_immediate(connection: sa.Connection) -> None:
-    """Take SQLite's write lock, unless the connection has begun a transaction.
+def begin_writing(connection: sa.Connection) -> None:
+    """Take SQLite's write lock, unless the connection has begun a transaction. Note
+    from now on if an error of the database ends the transaction.
 
     :raises Unavailable: Other connections write for too long.
     """
-    driver = t.cast("t.Any", connection.connection.dbapi_connection)
+    dialect = connection.dialect.name
 
-    if getattr(driver, "in_transaction", True):
+    if dialect not in ENDS:
         return
 
-    if not connection.info.get("records_prepared"):
+    if not connection.info.get(PREPARED):
         _prepare(connection)
 
-    with translated():
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    if dialect == "sqlite" and not _is_in_transaction(connection):
+        with translated():
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    connection.info.pop(IS_UNDONE, None)
+
+
+def fails_as_a_whole(connection: sa.Connection) -> bool:
+    """Return ``True`` if a statement that fails undoes the whole transaction."""
+    return connection.dialect.name == "postgresql"
+
+
+def has_failed(connection: sa.Connection) -> bool:
+    """Return ``True`` if a statement has failed, for which PostgreSQL will undo the
+    transaction.
+    """
+    info = getattr(_driver(connection), "info", None)
+    return getattr(info, "transaction_status", None) == FAILED
 
 
 def _prepare(connection: sa.Connection) -> None:
+    sa.event.listen(connection.engine, "handle_error", _note_error)
+    is_sqlite = connection.dialect.name == "sqlite"
+    connection.info[PREPARED] = not is_sqlite or _prepare_sqlite(connection)
+
+
+def _prepare_sqlite(connection: sa.Connection) -> bool:
     """Let the connection wait for other writers, and no reader wait for writers."""
     timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {max(timeout, BUSY_TIMEOUT)}")
@@ -76,6 +113,38 @@ def _prepare(connection: sa.Connection) -> None:
     except sa.exc.OperationalError:
         # Another connection uses the file. Writing works as it is, and the next call
         # tries again.
+        return False
+
+    return True
+
+
+def _note_error(context: sa.ExceptionContext) -> None:
+    connection = context.connection
+
+    if connection is None or connection.closed or connection.invalidated:
         return
 
-    connection.info["records_prepared"] = True
+    if ENDS[connection.dialect.name](connection, context.original_exception):
+        connection.info[IS_UNDONE] = True
+
+
+def _is_in_transaction(connection: sa.Connection) -> bool:
+    return bool(getattr(_driver(connection), "in_transaction", True))
+
+
+def _driver(connection: sa.Connection) -> t.Any:
+    return connection.connection.dbapi_connection
+
+
+def _is_deadlock(error: BaseException) -> bool:
+    return error.args[:1] == (DEADLOCK,)
+
+
+ENDS: t.Final[Mapping[str, Callable[[sa.Connection, BaseException], bool]]] = {
+    "sqlite": lambda connection, error: not _is_in_transaction(connection),
+    "mysql": lambda connection, error: _is_deadlock(error),
+    "mariadb": lambda connection, error: _is_deadlock(error),
+}
+"""Tells by the database if an error has ended the transaction, so that statements after
+it begin another one.
+"""

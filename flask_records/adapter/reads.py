@@ -45,25 +45,33 @@ def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
 def read_keyed(
     reading: Reading, call: ResolvedCall, keys: Sequence[tuple[t.Any, ...]]
 ) -> Rows:
-    """Return the rows of primary keys, in their order.
+    """Return the rows of the primary keys that a call has locked, in their order.
 
     :raises BadRequest: A record is not found by its primary key any more.
     """
     fields, plans = call.view.fields, call.view.plans
     selection = call.selection.keyed(fields.primary_key)
     length = len(fields.primary_key)
+    locking = reads_the_past(reading.dialect)
     rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
 
     for start in range(0, len(keys), CHUNK):
         chunk = keys[start : start + CHUNK]
         values = chunk if length > 1 else [key[0] for key in chunk]
-        read = reading.rows(plans.keyed(selection, values))
+        read = reading.rows(plans.keyed(selection, values, locking=locking))
         rows.update({tuple(row[-length:]): row for row in read})
 
     try:
         return [rows[key] for key in keys]
     except KeyError:
         raise not_kept(fields) from None
+
+
+def reads_the_past(dialect: sa.Dialect) -> bool:
+    """Return ``True`` for a database where a transaction locks records as they are now,
+    and reads them as they were when it first read anything.
+    """
+    return dialect.name in ("mysql", "mariadb")
 
 
 def has_great_nulls(dialect: sa.Dialect) -> bool:

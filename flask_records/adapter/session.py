@@ -7,19 +7,26 @@ import typing as t
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..errors import Unavailable
 from ..query.dialects import add_functions
 from ..query.dialects import HAS_FUNCTIONS
 from ..query.plans import Plan
 from ..transaction import Transaction
+from ..transaction import UNDONE
+from .availability import AWAY
+from .database_errors import FAILED
 from .database_errors import raise_translated
 from .database_errors import translated
-from .drivers import begin_immediate
+from .drivers import begin_writing
+from .drivers import fails_as_a_whole
+from .drivers import has_failed
+from .drivers import IS_UNDONE
 from .drivers import listens
 from .drivers import without_transaction
 from .sources import session_of_app
 from .sources import source_of_app
 from .sources import spare_session
-from .turns import turns_of
+from .turns import take_turn
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +49,11 @@ example for a tenant.
 
 NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
 
+ENDED: t.Final = """\
+A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
+'close' or 'remove', which would keep a part of the call only. Leave that to the call.\
+"""
+
 
 class Database:
     """The database of a model."""
@@ -57,6 +69,15 @@ class Database:
         """
         self._joined().begin_writing(self._mapper)
 
+    def begin_writing_later(self) -> None:
+        """Do this when the session is first used, unless it is in use already."""
+        joined = self._joined()
+
+        if joined.session.in_transaction() or not Transaction.current().is_outermost:
+            joined.begin_writing(self._mapper)
+        else:
+            joined.begin_writing_later()
+
     def begin_reading(self) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
         session. No session is made for this.
@@ -64,7 +85,9 @@ class Database:
         source = self._shared_source()
 
         if isinstance(source, orm.scoped_session) and not source.registry.has():
-            Transaction.current().join(source, lambda: UnbegunSession(source))
+            Transaction.current().join(
+                source, lambda: UnbegunSession(source, self._mapper)
+            )
         elif not isinstance(source, orm.sessionmaker):
             self._joined()
 
@@ -85,7 +108,9 @@ class Database:
 
         :param fields: The fields that an error may name.
         """
-        return Writing(self._joined(), self._mapper, fields, client_fields)
+        joined = self._joined()
+        joined.connection(self._mapper)
+        return Writing(joined, self._mapper, fields, client_fields)
 
     def _joined(self) -> JoinedSession:
         """Return the session of the transaction in progress.
@@ -133,12 +158,20 @@ class UnbegunSession:
     It is ended with the call, if a hook has begun it.
     """
 
-    def __init__(self, source: orm.scoped_session[t.Any]) -> None:
+    def __init__(self, source: orm.scoped_session[t.Any], mapper: Mapper) -> None:
         self._source = source
+        self._mapper = mapper
 
     def savepoint(self) -> Savepoint:
         """Return a savepoint of the database."""
         return t.cast("Savepoint", self._source().begin_nested())
+
+    def prepare(self) -> None:
+        """Check that what a hook has written can be committed."""
+        if self._is_begun:
+            session = self._source()
+            connection = session.connection(bind_arguments={"mapper": self._mapper})
+            _check_commit(session, [connection])
 
     def commit(self) -> None:
         """Commit, if a hook has begun the session."""
@@ -173,39 +206,52 @@ class JoinedSession:
         """The session."""
         self._key = key
         self._is_own = is_own
+        self._waits_for_use = False
         self._ends_transaction = not session.in_transaction()
-        self._turns: list[Callable[[], None]] = []
+        self._written: orm.SessionTransaction | None = None
+        self._written_connections: set[sa.Connection] = set()
+        self._give_back_turn: Callable[[], None] | None = None
         self._connections: dict[Mapper, tuple[t.Any, sa.Connection]] = {}
 
     def begin_writing(self, mapper: Mapper) -> None:
         """Make the session ready to write."""
+        self._begin_writing(self.connection(mapper))
+        Transaction.current().protect(self._key)
+
+    def begin_writing_later(self) -> None:
+        """Make the session ready to write when it is first used."""
         self._ends_transaction = True
 
-        if not self.session.in_transaction():
-            self._take_turn(mapper)
-
-        connection = self.connection(mapper)
-
-        if connection.dialect.name == "sqlite":
-            begin_immediate(connection)
-
-        Transaction.current().protect(self._key)
+        if not self._waits_for_use:
+            self._waits_for_use = True
+            sa.event.listen(self.session, "after_begin", self._after_begin)
 
     def connection(self, mapper: Mapper) -> sa.Connection:
         """Return the connection of the session. A savepoint of the session begins with
         this.
+
+        :raises RuntimeError: The application has ended the transaction that the call
+            writes in.
+        :raises Unavailable: The database does not give one.
         """
         session = self.session
+        transaction = session.get_transaction()
+        self._check_written(transaction)
         entry = self._connections.get(mapper)
 
         if (
             entry is not None
-            and entry[0] is session.get_transaction()
+            and entry[0] is transaction
             and session.get_nested_transaction() is None
         ):
             return entry[1]
 
-        connection = session.connection(bind_arguments={"mapper": mapper})
+        if transaction is None:
+            self._take_turn(mapper)
+
+        with translated():
+            connection = session.connection(bind_arguments={"mapper": mapper})
+
         add_functions(connection)
         self._connections[mapper] = session.get_transaction(), connection
         return connection
@@ -213,6 +259,26 @@ class JoinedSession:
     def savepoint(self) -> orm.SessionTransaction:
         """Return a savepoint of the database."""
         return self.session.begin_nested()
+
+    def prepare(self) -> None:
+        """Write what is left, and check that it can be committed.
+
+        :raises RuntimeError: The application has ended the transaction, or caught an
+            error for which the database will undo it.
+        :raises Unavailable: The database has undone it already.
+        """
+        session = self.session
+        self._check_written(session.get_transaction())
+
+        if self._ends_transaction and session.in_transaction():
+            with translated():
+                session.flush()
+
+            connections = [connection for _, connection in self._connections.values()]
+            _check_commit(session, connections)
+
+            if any(IS_UNDONE in each.info for each in self._written_connections):
+                raise Unavailable(UNDONE)
 
     def commit(self) -> None:
         """Commit, if the transaction is ours to end."""
@@ -227,18 +293,41 @@ class JoinedSession:
 
     def close(self) -> None:
         """Close the session, if it was made for the transaction."""
+        if self._waits_for_use:
+            sa.event.remove(self.session, "after_begin", self._after_begin)
+
         try:
             if self._is_own:
                 self.session.close()
         finally:
-            for give_back in self._turns:
-                give_back()
+            if self._give_back_turn is not None:
+                self._give_back_turn()
+
+    def _after_begin(
+        self,
+        session: orm.Session,
+        transaction: orm.SessionTransaction,
+        connection: sa.Connection,
+    ) -> None:
+        self._begin_writing(connection)
+
+    def _begin_writing(self, connection: sa.Connection) -> None:
+        self._ends_transaction = True
+
+        if connection not in self._written_connections:
+            begin_writing(connection)
+            self._written_connections.add(connection)
+            self._written = self.session.get_transaction()
+
+    def _check_written(self, transaction: orm.SessionTransaction | None) -> None:
+        if self._written is not None and transaction is not self._written:
+            raise RuntimeError(ENDED)
 
     def _take_turn(self, mapper: Mapper) -> None:
         bind = self.session.get_bind(mapper)
 
-        if isinstance(bind, sa.Engine):
-            self._turns.append(turns_of(bind).take())
+        if isinstance(bind, sa.Engine) and self._give_back_turn is None:
+            self._give_back_turn = take_turn(bind)
 
 
 class EngineReading:
@@ -250,7 +339,7 @@ class EngineReading:
         self._engine = engine
 
     def __enter__(self) -> t.Self:
-        self._give_back_turn = turns_of(self._engine).take()
+        self._give_back_turn = take_turn(self._engine)
 
         try:
             self._connection = connection = self._engine.connect()
@@ -310,7 +399,13 @@ class SessionReading:
         connection = self._joined.connection(self._mapper)
         # The application may add conditions to the reads of the session.
         executor = session if session.dispatch.do_orm_execute else connection
-        return _rows(executor, plan)
+
+        if not (plan.may_fail and fails_as_a_whole(connection)):
+            return _rows(executor, plan)
+
+        # A hook that catches the error goes on.
+        with connection.begin_nested():
+            return _rows(executor, plan)
 
 
 Reading: t.TypeAlias = EngineReading | SessionReading
@@ -348,7 +443,7 @@ class Writing:
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
-        statement, parameters, options = plan
+        statement, parameters, options, _ = plan
 
         with self._translated():
             return list(
@@ -396,8 +491,21 @@ class Writing:
         return translated(self._fields, bodies, self._client_fields)
 
 
+def _check_commit(session: orm.Session, connections: Collection[sa.Connection]) -> None:
+    """Refuse to commit where the database would roll back, and report no error.
+
+    :raises RuntimeError: The application has caught the error of a statement.
+    :raises Unavailable: A connection is lost.
+    """
+    if any(connection.invalidated for connection in connections):
+        raise Unavailable(AWAY)
+
+    if not session.is_active or any(map(has_failed, connections)):
+        raise RuntimeError(FAILED)
+
+
 def _rows(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
-    statement, parameters, options = plan
+    statement, parameters, options, _ = plan
     return executor.execute(
         statement, parameters, execution_options=options or NO_OPTIONS
     ).all()

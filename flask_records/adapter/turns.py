@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import typing as t
 from collections import deque
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from weakref import WeakKeyDictionary
 from sqlalchemy.pool import QueuePool
 
 from ..errors import Unavailable
+from ..query.bounds import current_bounds
+from .availability import BUSY
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +26,8 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy.pool import Pool
 
-BUSY: t.Final = "The database is busy. Try again."
-
-RETRY_AFTER: t.Final = 1
-"""The seconds that a client is asked to wait before it tries again."""
+POLL_INTERVAL: t.Final = 0.005
+"""The seconds between two looks at a pool whose connections others have taken."""
 
 _held: ContextVar[tuple[Turns, ...]] = ContextVar("records_turns", default=())
 """The pools that the code in progress has a turn at."""
@@ -35,14 +36,10 @@ _turns: WeakKeyDictionary[Pool, Turns] = WeakKeyDictionary()
 
 
 class Turns:
-    """Lets callers pass in order, as many at once as a pool has connections.
+    """Lets callers pass in order, as many at once as a pool has connections."""
 
-    :param timeout: The seconds that a caller waits at most.
-    """
-
-    def __init__(self, size: int, timeout: float) -> None:
+    def __init__(self, size: int) -> None:
         self._free = size
-        self._timeout = timeout
         self._lock = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
 
@@ -51,9 +48,10 @@ class Turns:
         """The number of callers that wait."""
         return len(self._waiting)
 
-    def take(self) -> Callable[[], None]:
+    def take(self, timeout: float) -> Callable[[], None]:
         """Wait for a turn, and return the function that gives it back.
 
+        :param timeout: The seconds to wait at most.
         :raises Unavailable: It took too long.
         """
         held = _held.get()
@@ -62,20 +60,16 @@ class Turns:
         if self in held:
             return lambda: None
 
-        self._wait()
+        self._wait(timeout)
         _held.set((*held, self))
         return self._give_back
 
     def _give_back(self) -> None:
         _held.set(tuple([turns for turns in _held.get() if turns is not self]))
 
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
+        self._free_one()
 
-    def _wait(self) -> None:
+    def _wait(self, timeout: float) -> None:
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -85,31 +79,83 @@ class Turns:
             place.acquire()
             self._waiting.append(place)
 
-        if place.acquire(timeout=self._timeout):
-            return
+        try:
+            is_taken = place.acquire(timeout=timeout)
+        except BaseException:
+            if not self._leave(place):
+                self._free_one()
 
+            raise
+
+        if not is_taken and self._leave(place):
+            raise Unavailable(BUSY)
+
+    def _leave(self, place: threading.Lock) -> bool:
+        """Leave the line. Return ``False`` if the turn has come in this moment."""
         with self._lock:
-            # The turn may have come in this moment.
             if place not in self._waiting:
-                return
+                return False
 
             self._waiting.remove(place)
+            return True
 
-        error = Unavailable(BUSY)
-        error.headers["Retry-After"] = str(RETRY_AFTER)
-        raise error
+    def _free_one(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
+
+def take_turn(engine: sa.Engine) -> Callable[[], None]:
+    """Wait until a connection of an engine is free, and return the function that gives
+    the turn back.
+
+    :raises Unavailable: It took longer than ``RECORDS_BOUNDS["connection_wait"]``, or
+        than the pool itself would wait.
+    """
+    pool = engine.pool
+
+    if not _has_bound(pool):
+        return _give_nothing_back
+
+    timeout = min(pool.timeout(), current_bounds().connection_wait)
+    until = time.monotonic() + timeout
+    give_back = turns_of(engine).take(timeout)
+
+    try:
+        _await_connection(pool, until)
+    except BaseException:
+        give_back()
+        raise
+
+    return give_back
 
 
 def turns_of(engine: sa.Engine) -> Turns:
     """Return the turns at the connections of an engine."""
     pool = engine.pool
     # Two threads may get here at once. All have to use the same turns.
-    return _turns.get(pool) or _turns.setdefault(pool, _of_pool(pool))
+    return _turns.get(pool) or _turns.setdefault(pool, Turns(_size_of(pool)))
 
 
-def _of_pool(pool: Pool) -> Turns:
+def _await_connection(pool: QueuePool, until: float) -> None:
+    """Wait for a connection that the application has taken without a turn."""
+    while pool.checkedout() >= _size_of(pool):
+        if time.monotonic() >= until:
+            raise Unavailable(BUSY)
+
+        time.sleep(POLL_INTERVAL)
+
+
+def _has_bound(pool: Pool) -> t.TypeGuard[QueuePool]:
+    return isinstance(pool, QueuePool) and pool._max_overflow >= 0
+
+
+def _size_of(pool: Pool) -> int:
     # A pool without a bound lets all callers pass at once.
-    if not isinstance(pool, QueuePool) or pool._max_overflow < 0:
-        return Turns(sys.maxsize, 0)
+    return pool.size() + pool._max_overflow if _has_bound(pool) else sys.maxsize
 
-    return Turns(pool.size() + pool._max_overflow, pool.timeout())
+
+def _give_nothing_back() -> None:
+    """Stand in for a turn at a pool without a bound."""

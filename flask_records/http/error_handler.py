@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +17,12 @@ from flask import Response
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
+from ..adapter.availability import unavailable
 from ..errors import is_answer
 from ..errors import NotFound
 from ..errors import RecordsError
 from ..errors import to_records_error
+from ..errors import Unavailable
 from ..query.redaction import without_parameters
 from .formatter import dumps
 from .formatter import json_response
@@ -34,6 +37,14 @@ TITLES: t.Final = {401: "Not Authorized", 404: "Page Not Found"}
 """The titles of the pages that have their own template ``flask_records/<status>.html``.
 All others share ``error.html``. Templates of an application of these names come first.
 """
+
+LOG_INTERVAL: t.Final = 1.0
+"""The seconds between two lines in the log about the same outage."""
+
+MAX_REASONS: t.Final = 100
+"""The number of reasons whose last lines are remembered."""
+
+NEWLINE: t.Final = "\n"
 
 
 class Logger(t.Protocol):
@@ -57,6 +68,7 @@ class ErrorHandler:
         self._html = html
         self._logger = logger
         self._verbose = verbose
+        self._outages = Outages()
 
     def handle(self, error: Exception) -> ResponseReturnValue:
         """Return the response to any error of a request, as :meth:`report` shows it."""
@@ -67,19 +79,29 @@ class ErrorHandler:
         return self.answer(self.report(error, failure, request.method, request.path))
 
     def report(self, error: Exception, failure: str, *args: t.Any) -> RecordsError:
-        """Return an error as clients see it. Log the server's with its traceback."""
+        """Return an error as clients see it. Log the server's with its traceback, but
+        each reason why it is unavailable in one line a second.
+        """
         app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-        visible = to_records_error(error, debug=app.debug)
+        visible = to_records_error(unavailable(error) or error, debug=app.debug)
 
-        if visible.code is None or visible.code >= 500:
-            got_request_exception.send(app, exception=error)
-
-            if self._logger is not False:
-                logger = app.logger if self._logger is None else self._logger
-                exc_info = type(error), without_parameters(error), error.__traceback__
-                logger.error(failure, *args, exc_info=exc_info)
+        if isinstance(visible, Unavailable):
+            if self._outages.is_due(visible.message):
+                cause = _line_of(visible.__cause__)
+                self._log(visible, f"{failure} %s%s", *args, visible.message, cause)
+        elif visible.code is None or visible.code >= 500:
+            exc_info = type(error), without_parameters(error), error.__traceback__
+            self._log(error, failure, *args, exc_info=exc_info)
 
         return visible
+
+    def _log(self, error: Exception, text: str, *args: t.Any, **options: t.Any) -> None:
+        app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
+        got_request_exception.send(app, exception=error)
+
+        if self._logger is not False:
+            logger = app.logger if self._logger is None else self._logger
+            logger.error(text, *args, **options)
 
     def handle_http_error(self, error: HTTPException) -> ResponseReturnValue:
         """Return the response to an HTTP error of the application itself."""
@@ -131,6 +153,38 @@ class ErrorHandler:
             page = render_template(template, error=error, code=code, title=title)
 
         return Response(page, code, mimetype="text/html")
+
+
+class Outages:
+    """The reasons why the server is unavailable, each of which is logged once in
+    :data:`LOG_INTERVAL`.
+    """
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+
+    def is_due(self, reason: str) -> bool:
+        """Return whether it is time to log a reason."""
+        now = time.monotonic()
+
+        if now < self._next.get(reason, now):
+            return False
+
+        # An application may raise an error with ever new messages.
+        if len(self._next) >= MAX_REASONS:
+            self._next.clear()
+
+        self._next[reason] = now + LOG_INTERVAL
+        return True
+
+
+def _line_of(error: BaseException | None) -> str:
+    """Return the first line of an error for the log, without what was sent."""
+    if error is None:
+        return ""
+
+    cause = without_parameters(getattr(error, "orig", None) or error)
+    return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
 
 
 def _json(error: RecordsError) -> Response:

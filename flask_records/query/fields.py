@@ -83,6 +83,8 @@ class Fields:
         """The columns of tables by the names of their fields."""
         self.has_comparators = any(field.has_comparator for field in fields.values())
         """``True`` if a comparator of the application compares a column."""
+        self.has_expressions = not self.columns.keys() >= fields.keys()
+        """``True`` if a field is computed by an expression."""
         self._required = [field.name for field in fields.values() if field.is_required]
         self._writable = {
             name: field for name, field in fields.items() if field.is_writable

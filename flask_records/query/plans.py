@@ -53,6 +53,9 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] | None = None
     """Its execution options."""
 
+    may_fail: bool = False
+    """``True`` if the database may refuse its values, for example a pattern."""
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -104,6 +107,7 @@ class PlanCache:
         # SQLAlchemy compares the columns of a statement that it has compiled before
         # with those of an equal one, which a comparator may not be made for.
         self._options = NO_CACHE if fields.has_comparators else None
+        self._has_expressions = fields.has_expressions
         self._statements: dict[Hashable, tuple[t.Any, int]] = {}
         self._weight = 0
         self._lock = threading.Lock()
@@ -129,10 +133,10 @@ class PlanCache:
         options = self._options if query.is_cacheable else NO_CACHE
 
         if not query.has_shape:
-            return Plan(build(), parameters, options)
+            return Plan(build(), parameters, options, may_fail=True)
 
         statement = self._statement((*key, query.terms), build, columns + query.size)
-        return Plan(statement, parameters, options)
+        return Plan(statement, parameters, options, self._has_expressions)
 
     def _statement(
         self, key: Hashable, build: Callable[[], t.Any], weight: int
@@ -245,19 +249,24 @@ class Plans:
 
         return self._cache.plan(("count",), build, {}, query=query)
 
-    def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
+    def keyed(
+        self, selection: Selection, keys: Sequence[t.Any], *, locking: bool = False
+    ) -> Plan:
         """Return the plan that reads records by their primary keys.
 
         :param keys: The keys: values, or tuples if the key has several columns.
+        :param locking: Lock the records, so that they are read as they are now, for a
+            database where a transaction reads what was there when it began.
         """
 
         def build() -> Select:
             first, *others = self._fields.primary_key
             key = sa.tuple_(first, *others) if others else first
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
-            return sa.select(*selection.columns).where(key.in_(parameter))
+            statement = sa.select(*selection.columns).where(key.in_(parameter))
+            return statement.with_for_update() if locking else statement
 
-        key = ("keyed", selection.key)
+        key = ("keyed", selection.key, locking)
         return self._cache.plan(key, build, {KEYS: keys}, selection.size)
 
     def instances(

@@ -1,0 +1,165 @@
+"""A database that can't serve a call at the moment is a 503, in a bounded time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from .conftest import served
+from .models import Message
+
+CALLS = [
+    ("GET", "/messages", None),
+    ("GET", "/messages/1", None),
+    ("POST", "/messages", {"text": "Hello"}),
+    ("PATCH", "/messages/1", {"text": "Hello"}),
+    ("DELETE", "/messages", None),
+]
+
+
+@pytest.fixture
+def port():
+    """A port where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture
+def away(db, records, messages, port, request, tmp_path):
+    """An app whose database is away."""
+    urls = {
+        "sqlite": f"sqlite:///{tmp_path / 'nowhere' / 'test.db'}",
+        "postgresql": f"postgresql+psycopg://ann:secret@127.0.0.1:{port}/test",
+        "mariadb": f"mariadb+pymysql://ann:secret@127.0.0.1:{port}/test",
+    }
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = urls[request.param]
+    db.init_app(app)
+    records.init_app(app)
+    return app
+
+
+def assert_unavailable(answer, message):
+    assert (answer.status_code, answer.json["message"]) == (503, message)
+    assert answer.json["className"] == "unavailable"
+    assert answer.headers["Retry-After"] == "1"
+
+
+everywhere = pytest.mark.parametrize(
+    "away", ["sqlite", "postgresql", "mariadb"], indirect=True
+)
+
+
+@everywhere
+def test_calls_while_the_database_is_away(away, caplog):
+    client = away.test_client()
+
+    for _ in range(2):
+        for method, path, body in CALLS:
+            answer = client.open(path, method=method, json=body)
+            assert_unavailable(answer, "The database does not answer. Try again.")
+
+    lines = [entry for entry in caplog.records if entry.name == "tests"]
+    assert 1 <= len(lines) <= 3
+    assert lines[0].message.startswith(
+        "GET '/messages' failed. The database does not answer. Try again. (Operational"
+    )
+    assert [entry.exc_info for entry in lines] == [None] * len(lines)
+    assert "secret" not in caplog.text
+
+
+@everywhere
+@pytest.mark.parametrize("method", ["find", "create"])
+def test_hook_that_uses_a_database_that_is_away(away, db, messages, method):
+    hook = lambda *args: db.session.scalars(sa.select(Message.id)).all()  # noqa: E731
+    messages.before(method)(hook)
+    verb, path, body = CALLS[0] if method == "find" else CALLS[2]
+
+    answer = away.test_client().open(path, method=verb, json=body)
+
+    assert_unavailable(answer, "The database does not answer. Try again.")
+
+
+@pytest.fixture
+def crowded(db, records, messages, database_url):
+    """An app with one connection, for which a call waits a second."""
+    options = {"pool_size": 1, "max_overflow": 0, "poolclass": sa.QueuePool}
+    config = {"connection_wait": 1}
+
+    with (
+        served(
+            db,
+            records,
+            database_url,
+            SQLALCHEMY_ENGINE_OPTIONS=options,
+            RECORDS_BOUNDS=config,
+        ) as app,
+        app.app_context(),
+    ):
+        app.test_client().post("/messages", json={"text": "first"})
+        yield app
+
+
+@pytest.mark.parametrize("call", CALLS, ids=[call[0] + call[1] for call in CALLS])
+def test_wait_for_a_connection_that_the_application_holds(crowded, db, call):
+    method, path, body = call
+
+    with db.engine.connect():
+        started = time.monotonic()
+        answer = crowded.test_client().open(path, method=method, json=body)
+
+    assert_unavailable(answer, "The database is busy. Try again.")
+    assert 0.9 < time.monotonic() - started < 10
+    assert crowded.test_client().get("/messages/1").json["text"] == "first"
+
+
+def test_session_that_listens_waits_as_long(crowded, db):
+    """Such a session is used to read, too."""
+    listen = sa.event.listens_for(db.session, "after_begin")
+    listen(lambda session, transaction, connection: None)
+
+    with db.engine.connect():
+        started = time.monotonic()
+        answer = crowded.test_client().get("/messages")
+
+    assert_unavailable(answer, "The database is busy. Try again.")
+    assert time.monotonic() - started < 10
+
+
+def test_connection_that_comes_back_while_a_call_waits(crowded, db):
+    connection = db.engine.connect()
+    timer = threading.Timer(0.2, connection.close)
+    timer.start()
+
+    answer = crowded.test_client().get("/messages/1")
+    timer.join()
+
+    assert (answer.status_code, answer.json["text"]) == (200, "first")
+
+
+def test_disk_that_is_full_loses_nothing(db, records, messages, tmp_path):
+    with served(db, records, f"sqlite:///{tmp_path / 'test.db'}") as app:
+        client = app.test_client()
+        kept = [client.post("/messages", json={"text": "kept"}).json]
+
+        with app.app_context():
+            limit = sa.event.listens_for(db.engine, "checkout")
+            limit(lambda driver, *args: driver.execute("PRAGMA max_page_count = 8"))
+
+        for _ in range(1000):
+            answer = client.post("/messages", json={"text": "x" * 200})
+
+            if answer.status_code != 201:
+                break
+
+            kept.append(answer.json)
+
+        assert_unavailable(answer, "The database has no room. Try again later.")
+        assert client.get("/messages?$limit=0").json["total"] == len(kept) > 1
+        assert client.delete(f"/messages/{kept[0]['id']}").status_code == 200
