@@ -128,6 +128,17 @@ class SQLAlchemyService:
         else:
             self._database.begin_writing()
 
+    def begin_later(self, method: str) -> None:
+        """Join the transaction in progress, as :meth:`begin` does. A call that may
+        write takes a connection, and SQLite's lock, when it first uses the database.
+
+        :param method: The name of the method that is called.
+        """
+        if method in READS:
+            self._database.begin_reading()
+        else:
+            self._database.begin_writing_later()
+
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.
 

@@ -34,6 +34,9 @@ class HashPassword:
     service: str | None = None
     """The path of the authentication service with the costs of a hash."""
 
+    is_slow: t.ClassVar = True
+    """No call waits for a lock of the database while this hook runs."""
+
     def __call__(self, method: str, context: HookContext) -> None:
         """Replace the passwords of a call with their hashes."""
         for body in context.bodies:

@@ -326,7 +326,7 @@ class Service:
 
     def _run(self, context: HookContext) -> None:
         self._check(context)
-        self.capabilities.begin(context.method)
+        self._begin(context.method)
 
         if context.params.provider is not None:
             self._limit(context)
@@ -344,6 +344,13 @@ class Service:
         self._all.after.run(context.method, context)
         self._hide(context)
         self._sender.send_result(context)
+
+    def _begin(self, method: str) -> None:
+        # Others would wait for a lock, or for a connection, as long as a hook is slow.
+        if self._all.before.is_slow(method) or self.before.is_slow(method):
+            self.capabilities.begin_later(method)
+        else:
+            self.capabilities.begin(method)
 
     def _limit(self, context: HookContext) -> None:
         """Limit a call of a client to what the client may name and see."""

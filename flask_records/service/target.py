@@ -41,6 +41,11 @@ class Target(t.Protocol):
     def begin(self, method: str) -> None:
         """Prepare for a call, in its transaction, before any of its hooks runs."""
 
+    def begin_later(self, method: str) -> None:
+        """Do so when the call first needs it, since one of its hooks is slow. What
+        :meth:`begin` does, by default.
+        """
+
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a call on many records before any of its hooks runs."""
 
@@ -70,6 +75,7 @@ class Capabilities:
     sends_events: bool = True
     model: type[t.Any] | None = None
     begin: Callable[[str], None] = _do_nothing
+    begin_later: Callable[[str], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None
@@ -83,6 +89,8 @@ class Capabilities:
             # A property that needs an application is not known yet.
             with suppress(AttributeError, RuntimeError):
                 values[field.name] = getattr(target, field.name)
+
+        values.setdefault("begin_later", values.get("begin", _do_nothing))
 
         # A method of this name is a method of the service.
         if callable(values.get("hidden")):
