@@ -163,3 +163,62 @@ def test_disk_that_is_full_loses_nothing(db, records, messages, tmp_path):
         assert_unavailable(answer, "The database has no room. Try again later.")
         assert client.get("/messages?$limit=0").json["total"] == len(kept) > 1
         assert client.delete(f"/messages/{kept[0]['id']}").status_code == 200
+
+
+KILLS = {
+    "postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    "mariadb": "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
+    " WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+}
+"""The statements that end the connections of others, or select such statements."""
+
+
+def end_connections(engine):
+    """End the connections of an engine, as a server does that is restarted."""
+    with sa.create_engine(engine.url, poolclass=sa.NullPool).connect() as connection:
+        rows = connection.exec_driver_sql(KILLS[engine.dialect.name]).all()
+
+        if engine.dialect.name == "mariadb":
+            for (statement,) in rows:
+                connection.exec_driver_sql(statement)
+
+
+@pytest.fixture
+def on_server(db, records, messages, database_url):
+    """An app on a database that runs as a server."""
+    if database_url.startswith("sqlite"):
+        pytest.skip("SQLite is no server")
+
+    with served(db, records, database_url) as app, app.app_context():
+        app.test_client().post("/messages", json={"text": "first"})
+        yield app
+
+
+@pytest.mark.parametrize("call", CALLS, ids=[call[0] + call[1] for call in CALLS])
+def test_connection_that_the_server_has_ended(on_server, db, call):
+    method, path, body = call
+    client = on_server.test_client()
+    db.session.remove()
+    end_connections(db.engine)
+
+    answer = client.open(path, method=method, json=body)
+
+    assert_unavailable(answer, "The database does not answer. Try again.")
+    assert client.open(path, method=method, json=body).status_code in (200, 201)
+    assert client.get("/messages").status_code == 200
+    assert db.engine.pool.checkedout() == 0
+
+
+def test_connection_that_the_server_ends_in_a_call(on_server, db, messages):
+    @messages.after("create")
+    def end(method, context):
+        end_connections(db.engine)
+
+    client = on_server.test_client()
+
+    answer = client.post("/messages", json={"text": "second"})
+
+    assert_unavailable(answer, "The database does not answer. Try again.")
+    messages.after.disconnect(end, "create")
+    assert [each["text"] for each in client.get("/messages").json["data"]] == ["first"]

@@ -358,15 +358,24 @@ class EngineReading:
 
     def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
         try:
-            if self._driver is not None and not self._driver.closed:
-                self._driver.autocommit = False
-
-            self._connection.close()
+            with translated():
+                self._give_back_connection()
         finally:
             self._give_back_turn()
 
         if error is not None:
             raise_translated(error)
+
+    def _give_back_connection(self) -> None:
+        try:
+            if self._driver is not None and not self._driver.closed:
+                self._driver.autocommit = False
+        except BaseException:
+            # Nobody else must get it like this.
+            self._connection.invalidate()
+            raise
+        finally:
+            self._connection.close()
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
