@@ -46,6 +46,9 @@ class Conversion:
     is_foreign: bool = False
     """``True`` for an unknown type, whose text only the database can read."""
 
+    compared_by_database: bool = False
+    """``True`` if only the database can compare values."""
+
 
 def conversion_of(type_: TypeEngine[t.Any]) -> Conversion | None:
     """Return the conversion of a column type, or ``None`` if it has no wire form."""
