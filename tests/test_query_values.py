@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql
 
 from flask_records.http.formatter import dumps
 from flask_records.query.values import cast
-from flask_records.query.values import conversion_of
+from flask_records.query.database_types import conversion_of
 
 from .models import Color
 
@@ -90,7 +90,7 @@ def same(value, expected):
         (sa.Numeric(10, 2), 1, Decimal("1")),
         (sa.Numeric(10, 2), 0.1, Decimal("0.1")),
         (sa.Numeric(10, 2), "1e3", Decimal("1000")),
-        (sa.Numeric(10, 2, asdecimal=False), "1.5", 1.5),
+        (sa.Numeric(10, 2, asdecimal=False), "1.5", Decimal("1.5")),
         (sa.Boolean(), "true", True),
         (sa.Boolean(), "false", False),
         (sa.Boolean(), "1", True),
@@ -287,7 +287,6 @@ TYPES = [
     sa.Uuid(),
     sa.Enum(Color),
     WORDS,
-    sa.LargeBinary(),
     sa.JSON(),
     INTEGERS,
     Whole(),
@@ -298,6 +297,21 @@ TYPES = [
 @pytest.mark.parametrize("value", ["", "null", None])
 def test_empty_text_and_null_are_null_where_there_is_no_text(type_, value):
     assert read(type_, value) is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "in_query", "expected"),
+    [
+        (sa.LargeBinary(), "", True, b""),
+        (sa.LargeBinary(), "", False, b""),
+        (sa.LargeBinary(), "null", True, None),
+        (sa.LargeBinary(), "null", False, b"\x9e\xe9e"),
+        (sa.Enum("", "null"), "", True, ""),
+        (sa.Enum("", "null"), "null", False, "null"),
+    ],
+)
+def test_texts_that_a_column_can_hold(type_, value, in_query, expected):
+    assert read(type_, value, in_query=in_query) == expected
 
 
 @pytest.mark.parametrize("type_", [*TYPES, sa.String()], ids=repr)

@@ -14,6 +14,7 @@ from ..query import Query
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
 from ..signals import READS
+from ..transaction import Transaction
 from .eligibility import Eligibility
 from .multi import Multi
 from .populate import Populate
@@ -26,9 +27,12 @@ from .sources import session_of_app
 from .unit_of_work import UnitOfWork
 from .view import ResolvedCall
 from .view import View
+from .view import Views
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import sqlalchemy as sa
 
     from ..context import Params
     from ..query import Operator
@@ -94,8 +98,8 @@ class SQLAlchemyService:
 
         by_name = operators_of(whitelist, operators or {})
         self._syntax = syntax_of(whitelist, by_name)
-        self._application = View(Fields(model, id, readonly=readonly), by_name)
-        self._clients = View(Fields(model, id, hidden, readonly), by_name)
+        self._application = Views(Fields(model, id, readonly=readonly), by_name)
+        self._clients = Views(Fields(model, id, hidden, readonly), by_name)
         fields = self._application.fields
         self.id = fields.id.name
         """The name of the identifier field."""
@@ -103,18 +107,15 @@ class SQLAlchemyService:
         """The names that ``$populate`` takes, which no event holds."""
         self._database = Database(session, fields.mapper)
         self._populate = Populate(self._clients.fields, populate or {})
-        self._eligibility = eligibility = Eligibility(fields)
-        self._writers = {
-            view: (SingleStatement(view, eligibility), UnitOfWork(view, self.multi))
-            for view in (self._application, self._clients)
-        }
+        self._eligibility = Eligibility(fields)
+        self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model.__name__}>"
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller may name."""
-        return self._view(params).fields
+        return self._views(params).fields
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but
@@ -144,19 +145,24 @@ class SQLAlchemyService:
 
         :param records: The records, typed or as they are in JSON.
         """
-        return Matching(self._application.fields, self._syntax, records)
+        with Transaction():
+            dialect = self._database.reading().dialect
+
+        fields = self._application.on(dialect).fields
+        return Matching(fields, self._syntax, records)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
 
         :raises BadRequest: A part of the query is not understood.
         """
-        call = self._resolved(params)
+        reading = self._database.reading()
+        call = self._resolved(params, reading.dialect)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
         # One connection for both, given back before other services are called.
-        with self._database.reading() as reading:
+        with reading:
             rows = read_many(reading, call, limit)
             # A page that is not full tells the total, unless it is empty after a skip.
             is_last = limit is None or (len(rows) < limit and (rows or not skip))
@@ -178,10 +184,11 @@ class SQLAlchemyService:
 
         :raises NotFound: There is no such record, or it does not match the query.
         """
-        call = self._resolved(params)
+        reading = self._database.reading()
+        call = self._resolved(params, reading.dialect)
         value = identifier(call.view.fields, id)
 
-        with self._database.reading() as reading:
+        with reading:
             plan = call.view.plans.one(call.query, call.selection, value)
             rows = reading.rows(plan)
 
@@ -201,9 +208,9 @@ class SQLAlchemyService:
         if is_list:
             self.check_multi("create", params)
 
-        call = self._resolved(params)
+        writing = self._writing(params)
+        call = self._resolved(params, writing.dialect)
         bodies = call.view.bodies.created(data, params.client_fields)
-        writing = self._writing(call)
         writer = self._writer("insert", writing, call, bodies)
         records = writer.create(writing, call, bodies)
         return records if is_list else records[0]
@@ -214,9 +221,10 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        call = self._resolved(params)
+        writing = self._writing(params)
+        call = self._resolved(params, writing.dialect)
         values = call.view.bodies.replaced(data, params.client_fields)
-        return _one(self._write(call, id, values), id)
+        return _one(self._write(writing, call, id, values), id)
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
         """Return the record with the data merged into it, or all that match.
@@ -228,9 +236,10 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("patch", params)
 
-        call = self._resolved(params)
+        writing = self._writing(params)
+        call = self._resolved(params, writing.dialect)
         values = call.view.bodies.merged(data, params.client_fields)
-        records = self._write(call, id, values)
+        records = self._write(writing, call, id, values)
         return records if id is None else _one(records, id)
 
     def remove(self, id: Id, params: Params) -> Record | list[Record]:
@@ -242,8 +251,8 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("remove", params)
 
-        call = self._resolved(params)
-        writing = self._writing(call)
+        writing = self._writing(params)
+        call = self._resolved(params, writing.dialect)
         writer = self._writer("delete", writing, call, is_many=id is None)
         records = writer.remove(writing, call, id)
         return records if id is None else _one(records, id)
@@ -258,21 +267,22 @@ class SQLAlchemyService:
         """
         self.multi.check(method, params, number)
 
-    def _view(self, params: Params) -> View:
+    def _views(self, params: Params) -> Views:
         return self._application if params.provider is None else self._clients
 
-    def _resolved(self, params: Params) -> ResolvedCall:
-        view = self._view(params)
+    def _resolved(self, params: Params, dialect: sa.Dialect) -> ResolvedCall:
+        view = self._views(params).on(dialect)
         query = view.resolve(Query.parse(params.query, self._syntax))
         links = self._populate.links(query.populate, params) if query.populate else ()
         selection = view.selection(query, links)
         return ResolvedCall(view, params, query, links, selection, self._database)
 
-    def _writing(self, call: ResolvedCall) -> Writing:
-        return self._database.writing(call.view.fields, call.params.client_fields)
+    def _writing(self, params: Params) -> Writing:
+        return self._database.writing(self.fields_for(params), params.client_fields)
 
-    def _write(self, call: ResolvedCall, id: Id, values: Record) -> list[Record]:
-        writing = self._writing(call)
+    def _write(
+        self, writing: Writing, call: ResolvedCall, id: Id, values: Record
+    ) -> list[Record]:
         writer = self._writer("update", writing, call, [values], is_many=id is None)
         return writer.patch(writing, call, id, values)
 
@@ -288,7 +298,15 @@ class SQLAlchemyService:
         reason = self._eligibility.reason(
             verb, writing, call.query, bodies, is_many=is_many
         )
-        single_statement, unit_of_work = self._writers[call.view]
+        writers = self._writers.get(call.view)
+
+        if writers is None:
+            writers = self._writers[call.view] = (
+                SingleStatement(call.view, self._eligibility),
+                UnitOfWork(call.view, self.multi),
+            )
+
+        single_statement, unit_of_work = writers
         return single_statement if reason is None else unit_of_work
 
 

@@ -1,4 +1,4 @@
-"""The part of a model that one kind of caller knows, and the calls that it makes."""
+"""The part of a model that one kind of caller may name, and the calls that it makes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from .bodies import Bodies
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import sqlalchemy as sa
+
     from ..context import Params
     from ..typing import Record
     from .populate import Link
@@ -25,8 +27,36 @@ if t.TYPE_CHECKING:
     from .session import Rows
 
 
+class Views:
+    """The views of one kind of caller by database, each made at its first use. Several
+    applications with different databases may share a service.
+
+    :param operators: The operators that may stand below a field, by name.
+    """
+
+    def __init__(self, fields: Fields, operators: Mapping[str, Operator]) -> None:
+        self.fields = fields
+        """The fields, as far as they are the same on every database."""
+        self._operators = operators
+        self._views: dict[str, View] = {}
+
+    def on(self, dialect: sa.Dialect) -> View:
+        """Return the view on a database.
+
+        :raises ValueError: The database changes the values of a column.
+        """
+        view = self._views.get(dialect.name)
+
+        if view is None:
+            new = View(self.fields.on(dialect), self._operators)
+            view = self._views.setdefault(dialect.name, new)
+
+        return view
+
+
 class View:
-    """The part of a model that clients, or the application itself, may name.
+    """The part of a model that clients, or the application itself, may name, on one
+    kind of database.
 
     :param operators: The operators that may stand below a field, by name.
     """

@@ -67,10 +67,10 @@ class Field:
         """Return the expression of this field in the ``RETURNING`` of a write, which
         has the same value as :attr:`selected` in a read.
         """
-        if is_float(column.type):
+        if self.conversion.select is None and is_float(column.type):
             return Returned(column)
 
-        return selected(self.name, column)
+        return selected(self.name, column, self.conversion)
 
     def compared(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
@@ -96,16 +96,15 @@ class Field:
         return cast_and_check(self.conversion)
 
 
-def selected(name: str, expression: t.Any) -> t.Any:
+def selected(name: str, expression: t.Any, conversion: Conversion) -> t.Any:
     """Return the expression that is selected for a field.
 
     :param expression: The column, or the attribute of the model.
     """
-    # An enum goes over the wire as the text in the database.
-    if isinstance(expression.type, sa.Enum):
-        return sa.type_coerce(expression, sa.String()).label(name)
+    if conversion.select is None:
+        return expression
 
-    return expression
+    return conversion.select(expression).label(name)
 
 
 def shown(value: t.Any) -> str:

@@ -39,6 +39,7 @@ class Fields:
     :param id: The name of the identifier field. The primary key by default.
     :param hidden: Fields that do not exist for this caller. They can still be written.
     :param readonly: Fields that a client can't write.
+    :param dialect: The dialect of the database. What is the same on all by default.
     :raises ValueError: A name is not a field of the model, or the model has a primary
         key of several columns and no ``id`` is given.
     """
@@ -49,8 +50,11 @@ class Fields:
         id: str | None = None,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
+        dialect: sa.Dialect | None = None,
     ) -> None:
         self.model = model
+        self.dialect = dialect
+        """The dialect of the database, if it is known."""
         self.mapper: orm.Mapper[t.Any] = sa.inspect(model)
 
         if not id:
@@ -62,7 +66,10 @@ class Fields:
                     " identifier field in 'id'."
                 )
 
-        fields = {field.name: field for field in fields_of(self.mapper, id, readonly)}
+        fields = {
+            field.name: field for field in fields_of(self.mapper, id, readonly, dialect)
+        }
+        self._options = id, hidden, readonly
 
         for name in (id, *hidden, *readonly):
             if name not in fields:
@@ -99,6 +106,13 @@ class Fields:
         self._all = tuple(self._readable.values())
         self.names = frozenset(self._readable)
         """The names of the fields that can be read."""
+
+    def on(self, dialect: sa.Dialect) -> Fields:
+        """Return the fields on a database.
+
+        :raises ValueError: The database changes the values of a column.
+        """
+        return Fields(self.model, *self._options, dialect)
 
     def __iter__(self) -> t.Iterator[Field]:
         """Yield the fields that can be read."""

@@ -11,38 +11,46 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 
+from .database_types import conversion_of
 from .field import Field
 from .field import selected
 from .values import Conversion
-from .values import conversion_of
 
 
 def fields_of(
-    mapper: orm.Mapper[t.Any], id: str, readonly: Collection[str]
+    mapper: orm.Mapper[t.Any],
+    id: str,
+    readonly: Collection[str],
+    dialect: sa.Dialect | None = None,
 ) -> Iterable[Field]:
     """Yield the fields of a mapped class: its columns, column properties and hybrid
     properties, without those whose name begins with an underscore.
 
     :param id: The name of the identifier field, which may begin with an underscore.
     :param readonly: Fields that a client can't write.
-    :raises ValueError: A column or a hybrid property can't be shown.
+    :param dialect: The dialect of the database, if it is known.
+    :raises ValueError: A column or a hybrid property can't be shown, or the database
+        changes the values of a column.
     """
     for prop in mapper.column_attrs:
         if prop.key == id or not prop.key.startswith("_"):
-            yield _field_of_column(mapper, prop, prop.key in readonly)
+            yield _field_of_column(mapper, prop, prop.key in readonly, dialect)
 
     for name, descriptor in mapper.all_orm_descriptors.items():
         is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
 
         if is_hybrid and not str(name).startswith("_"):
-            yield _field_of_hybrid(mapper, str(name))
+            yield _field_of_hybrid(mapper, str(name), dialect)
 
 
 def _field_of_column(
-    mapper: orm.Mapper[t.Any], prop: orm.ColumnProperty[t.Any], readonly: bool
+    mapper: orm.Mapper[t.Any],
+    prop: orm.ColumnProperty[t.Any],
+    readonly: bool,
+    dialect: sa.Dialect | None,
 ) -> Field:
     expression = getattr(mapper.class_, prop.key)
-    conversion = _conversion(mapper, prop.key, expression)
+    conversion = _conversion(mapper, prop.key, expression, dialect)
     column = prop.columns[0]
     has_comparator = _has_comparator(prop, expression.type)
     field = Field(
@@ -59,7 +67,7 @@ def _field_of_column(
 
     return replace(
         field,
-        selected=selected(prop.key, expression),
+        selected=selected(prop.key, expression, conversion),
         is_writable=not _is_kept_by_mapper(mapper, column),
         is_readonly=readonly,
         is_required=_is_required(mapper, column),
@@ -68,7 +76,9 @@ def _field_of_column(
     )
 
 
-def _field_of_hybrid(mapper: orm.Mapper[t.Any], name: str) -> Field:
+def _field_of_hybrid(
+    mapper: orm.Mapper[t.Any], name: str, dialect: sa.Dialect | None
+) -> Field:
     try:
         expression = getattr(mapper.class_, name)
         selected = sa.label(name, expression)
@@ -78,7 +88,8 @@ def _field_of_hybrid(mapper: orm.Mapper[t.Any], name: str) -> Field:
             " expression. Give it one, or make it a plain property."
         ) from error
 
-    return Field(name, expression, selected, _conversion(mapper, name, expression))
+    conversion = _conversion(mapper, name, expression, dialect)
+    return Field(name, expression, selected, conversion)
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
@@ -91,8 +102,13 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
     )
 
 
-def _conversion(mapper: orm.Mapper[t.Any], name: str, expression: t.Any) -> Conversion:
-    conversion = conversion_of(expression.type)
+def _conversion(
+    mapper: orm.Mapper[t.Any], name: str, expression: t.Any, dialect: sa.Dialect | None
+) -> Conversion:
+    try:
+        conversion = conversion_of(expression.type, dialect)
+    except ValueError as error:
+        raise ValueError(f"'{mapper.class_.__name__}.{name}': {error}") from error
 
     if conversion is None:
         raise ValueError(

@@ -1,0 +1,243 @@
+"""Conversions by column type, the same on every database."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+import typing as t
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.types import NullType
+
+from . import casts
+from .exact_numeric import EXACT
+from .exact_numeric import ExactNumeric
+from .number_types import ShortestDecimal
+from .values import anything
+from .values import Cast
+from .values import Check
+from .values import Conversion
+from .values import NULL_TEXTS
+
+Make: t.TypeAlias = Callable[[t.Any], Conversion]
+
+
+def unchecked(cast: Cast, **options: t.Any) -> Make:
+    """Return the conversion of a type that holds all that a function returns."""
+    conversion = Conversion(cast, **options)
+    return lambda type_: conversion
+
+
+def at_most(length: int | None, things: str) -> Check:
+    """Return the check of a length, or of nothing if there is no limit."""
+    if length is None:
+        return anything
+
+    def check(value: t.Any) -> None:
+        if len(value) > length:
+            raise ValueError(f"has more than {length} {things}")
+
+    return check
+
+
+def whole_numbers(low: int, high: int) -> Conversion:
+    """Return the conversion of integers from the lowest to the highest."""
+
+    def cast_integer(value: t.Any) -> int:
+        number = casts.as_integer(value)
+
+        if not low <= number <= high:
+            raise ValueError("is out of range")
+
+        return number
+
+    return Conversion(cast_integer)
+
+
+def _integers(bits: int) -> Make:
+    def make(type_: t.Any) -> Conversion:
+        if getattr(type_, "unsigned", False) or getattr(type_, "zerofill", False):
+            return whole_numbers(0, 2**bits - 1)
+
+        return whole_numbers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    return make
+
+
+def _texts(type_: sa.String) -> Conversion:
+    check = at_most(type_.length, "characters")
+    return Conversion(casts.as_text, check, is_text=True, null_texts=())
+
+
+def members(type_: sa.Enum) -> dict[str, t.Any]:
+    """Return the members of an enum by the text that the database holds."""
+    if type_.enum_class is None:
+        return dict(zip(type_.enums, type_.enums, strict=True))
+
+    if type_.values_callable is None:
+        by_name = type_.enum_class.__members__
+        return {name: by_name[name] for name in type_.enums}
+
+    return dict(zip(type_.enums, type_.enum_class, strict=False))
+
+
+def _enums(type_: sa.Enum) -> Conversion:
+    by_text = members(type_)
+
+    def cast_enum(value: t.Any) -> t.Any:
+        if isinstance(value, str) and value in by_text:
+            return by_text[value]
+
+        if any(value is member for member in by_text.values()):
+            return value
+
+        raise ValueError(f"is none of {', '.join(by_text)}")
+
+    return Conversion(
+        cast_enum,
+        null_texts=[text for text in NULL_TEXTS if text not in by_text],
+        # Some databases order them as they were declared, others by their names.
+        is_ordered=False,
+        # An enum goes over the wire as the text in the database.
+        select=lambda column: sa.type_coerce(column, sa.String()),
+    )
+
+
+def scale_of(type_: t.Any) -> int | None:
+    """Return the number of decimal places that a type holds, or ``None`` for any."""
+    # NUMERIC(10) is NUMERIC(10, 0).
+    return 0 if type_.scale is None and type_.precision is not None else type_.scale
+
+
+def numerics(type_: t.Any) -> Conversion:
+    """Return the conversion of exact numbers."""
+    scale, precision = scale_of(type_), type_.precision
+    lowest = 0 if getattr(type_, "unsigned", False) else None
+
+    def check(number: Decimal) -> None:
+        exponent = t.cast(int, number.normalize(EXACT).as_tuple().exponent)
+
+        if scale is not None and -exponent > scale:
+            raise ValueError(f"has more than {scale} decimal places")
+
+        if precision is not None and number:
+            if number.adjusted() >= precision - (scale or 0):
+                raise ValueError("is out of range")
+
+        if lowest is not None and number < lowest:
+            raise ValueError("is out of range")
+
+        if not type_.asdecimal and Decimal(repr(float(number))) != number:
+            raise ValueError("has more digits than a float")
+
+    return Conversion(casts.as_decimal, check)
+
+
+def _floats(type_: t.Any) -> Conversion:
+    if not type_.asdecimal:
+        return Conversion(casts.as_float)
+
+    return Conversion(
+        casts.as_float, select=lambda column: sa.type_coerce(column, ShortestDecimal())
+    )
+
+
+def as_single(value: t.Any) -> float:
+    """Return a finite number of single precision."""
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", casts.as_float(value)))[0]
+    except OverflowError:
+        raise ValueError("is out of range") from None
+
+    return rounded
+
+
+def as_zoned_time(value: t.Any) -> dt.time:
+    """Return a time of day with a zone, which is UTC by default."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = dt.time.fromisoformat(value)
+
+    if not isinstance(value, dt.time):
+        raise ValueError("is not an ISO 8601 time of day")
+
+    return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+
+
+def _sets(type_: mysql.SET) -> Conversion:
+    def cast_set(value: t.Any) -> str:
+        names = casts.as_text(value)
+
+        if names and not set(names.split(",")).issubset(type_.values):
+            raise ValueError(f"is none of {', '.join(type_.values)}")
+
+        return names
+
+    return Conversion(
+        cast_set,
+        null_texts=(),
+        select=lambda column: sa.type_coerce(column, sa.String()),
+    )
+
+
+def _uuids(type_: sa.Uuid[t.Any]) -> Conversion:
+    as_uuid = casts.as_uuid
+    return Conversion(as_uuid if type_.as_uuid else lambda value: str(as_uuid(value)))
+
+
+def _binaries(type_: t.Any) -> Conversion:
+    length = getattr(type_, "length", None)
+    return Conversion(
+        casts.as_bytes,
+        at_most(length, "bytes"),
+        null_texts=["null"],
+        # In a body, "null" is the base64 of three bytes.
+        from_text=casts.as_bytes,
+    )
+
+
+CONVERSIONS: dict[type[t.Any], Make] = {
+    sa.String: _texts,
+    sa.Enum: _enums,
+    sa.SmallInteger: _integers(16),
+    sa.Integer: _integers(32),
+    sa.BigInteger: _integers(64),
+    mysql.SET: _sets,
+    mysql.TINYINT: _integers(8),
+    mysql.MEDIUMINT: _integers(24),
+    mysql.BIT: lambda type_: whole_numbers(0, 2 ** (type_.length or 1) - 1),
+    mysql.YEAR: unchecked(whole_numbers(1901, 2155).cast),
+    sa.Numeric: numerics,
+    ExactNumeric: numerics,
+    sa.Float: _floats,
+    sa.Boolean: unchecked(casts.as_boolean),
+    sa.DateTime: lambda type_: Conversion(
+        casts.as_moment if type_.timezone else casts.as_naive_moment
+    ),
+    sa.Date: unchecked(casts.as_date),
+    sa.Time: unchecked(casts.as_time),
+    sa.Interval: unchecked(casts.as_interval),
+    postgresql.INTERVAL: unchecked(casts.as_interval),
+    sa.Uuid: _uuids,
+    sa.LargeBinary: _binaries,
+    sa.BINARY: _binaries,
+    sa.VARBINARY: _binaries,
+    mysql.TINYBLOB: _binaries,
+    mysql.MEDIUMBLOB: _binaries,
+    mysql.LONGBLOB: _binaries,
+    sa.JSON: unchecked(
+        casts.as_json,
+        is_ordered=False,
+        from_text=lambda value: casts.as_json(casts.of_json_text(value)),
+    ),
+    # The type of an expression without a type.
+    NullType: unchecked(casts.as_text),
+}
+"""The conversions by column type. A type that is not here has that of its nearest base,
+and text otherwise.
+"""

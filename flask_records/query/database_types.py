@@ -1,0 +1,106 @@
+"""Conversions by column type on each database."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeEngine
+
+from . import casts
+from .conversions import CONVERSIONS
+from .exact_numeric import ExactNumeric
+from .refinements import REFINEMENTS
+from .values import cast_and_check
+from .values import Conversion
+
+
+def conversion_of(
+    type_: TypeEngine[t.Any], dialect: sa.Dialect | None = None
+) -> Conversion | None:
+    """Return the conversion of a column type, or ``None`` if it has no wire form.
+
+    :param dialect: The dialect of the database. What is the same on all by default.
+    :raises ValueError: The database changes values of the type.
+    """
+    name = "" if dialect is None else dialect.name
+    variant = type_._variant_mapping.get(name, type_)
+
+    # An integer of SQLite that stands for another one holds as much.
+    if name != "sqlite" or not isinstance(variant, sa.Integer):
+        type_ = variant
+
+    bases = type(type_).__mro__
+    nested = next((NESTED[base] for base in bases if base in NESTED), None)
+
+    if nested is not None and not isinstance(type_, PLAIN_DECORATORS):
+        return nested(type_, dialect)
+
+    make = next((CONVERSIONS[base] for base in bases if base in CONVERSIONS), None)
+
+    if make is None:
+        return Conversion(casts.as_text, is_foreign=True, compared_by_database=True)
+
+    refinements = REFINEMENTS.get(name, {})
+    refine = next((refinements[base] for base in bases if base in refinements), None)
+    conversion = make(type_)
+    return conversion if refine is None else refine(conversion, type_)
+
+
+def _decorated(
+    type_: TypeDecorator[t.Any], dialect: sa.Dialect | None
+) -> Conversion | None:
+    impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
+    conversion = conversion_of(impl, dialect)
+
+    if conversion is None:
+        return None
+
+    # The type makes its values of those that are selected.
+    return replace(conversion, select=None, compared_by_database=True)
+
+
+def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
+    item = conversion_of(type_.item_type, dialect)
+
+    if item is None:
+        return None
+
+    cast_item = cast_and_check(item)
+
+    def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
+        if not isinstance(value, list):
+            raise ValueError("is not a list")
+
+        if dimensions > 1:
+            return [cast_array(each, dimensions - 1) for each in value]
+
+        return [cast_item(each) for each in value]
+
+    array = postgresql.ARRAY(sa.Text(), dimensions=type_.dimensions)
+    return Conversion(
+        cast_array,
+        is_ordered=False,
+        from_text=lambda value: cast_array(casts.of_json_text(value)),
+        select=item.select and (lambda column: sa.cast(column, array)),
+    )
+
+
+PLAIN_DECORATORS = (sa.Interval, ExactNumeric)
+"""The decorators with a conversion of their own."""
+
+NESTED: Mapping[
+    type[t.Any], Callable[[t.Any, sa.Dialect | None], Conversion | None]
+] = {
+    sa.ARRAY: _arrays,
+    # The content of a pickle has no form on the wire.
+    sa.PickleType: lambda type_, dialect: None,
+    postgresql.DOMAIN: lambda type_, dialect: conversion_of(type_.data_type, dialect),
+    TypeDecorator: _decorated,
+}
+"""The conversions of types that are made of others."""

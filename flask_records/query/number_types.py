@@ -1,0 +1,52 @@
+"""Types of numbers whose answers read back as the numbers that are stored."""
+
+from __future__ import annotations
+
+import struct
+import typing as t
+from decimal import Decimal
+
+import sqlalchemy as sa
+from sqlalchemy.types import TypeDecorator
+
+
+class ShortestDecimal(TypeDecorator[Decimal]):
+    """Floats, read as the shortest decimals that stand for them."""
+
+    impl = sa.Float
+    cache_ok = True
+
+    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
+        """Return a decimal."""
+        return None if value is None else shortest_decimal(value)
+
+
+class Single(TypeDecorator[float]):
+    """Floats of single precision, read as the shortest that stand for them."""
+
+    impl = sa.Double
+    cache_ok = True
+
+    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
+        """Return a float."""
+        return None if value is None else shortest_single(value)
+
+
+def shortest_decimal(value: t.Any) -> Decimal:
+    """Return the shortest decimal that stands for a float."""
+    number = Decimal(repr(float(value)))
+    # It has a point and a zero if it is whole.
+    return number.quantize(Decimal(1)) if number == int(number) < 1e16 else number
+
+
+def shortest_single(value: float) -> float:
+    """Return the float with the fewest digits among those that are the same in single
+    precision.
+    """
+    for digits in range(6, 9):
+        short = float(f"{value:.{digits}g}")
+
+        if struct.pack("f", short) == struct.pack("f", value):
+            return short
+
+    return float(f"{value:.9g}")

@@ -1,0 +1,217 @@
+"""Conversions of types whose values are not the same on every database."""
+
+from __future__ import annotations
+
+import datetime as dt
+import typing as t
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+from .conversions import as_single
+from .conversions import as_zoned_time
+from .conversions import scale_of
+from .number_types import shortest_decimal
+from .number_types import ShortestDecimal
+from .number_types import Single
+from .values import Cast
+from .values import Check
+from .values import Conversion
+
+Refine: t.TypeAlias = Callable[[Conversion, t.Any], Conversion]
+
+EPOCH = dt.datetime(1970, 1, 1)
+DAY = dt.timedelta(days=1)
+
+NO_PRECISION = """\
+MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give it \
+one, as in Numeric(12, 2).\
+"""
+
+
+def _and(first: Cast, check: Check) -> Cast:
+    """Return a cast that refuses what a check refuses, in bodies and in queries."""
+
+    def cast(value: t.Any) -> t.Any:
+        value = first(value)
+        check(value)
+        return value
+
+    return cast
+
+
+def _refuse(is_wrong: Callable[[t.Any], bool], why: str) -> Refine:
+    """Return the refinement that refuses some values in bodies and in queries."""
+
+    def check(value: t.Any) -> None:
+        if is_wrong(value):
+            raise ValueError(why)
+
+    return lambda conversion, type_: replace(
+        conversion, cast=_and(conversion.cast, check)
+    )
+
+
+def _limit(
+    conversion: Conversion, is_wrong: Callable[[t.Any], bool], why: str
+) -> Conversion:
+    """Return a conversion that refuses some more values in bodies."""
+    check_before = conversion.check
+
+    def check(value: t.Any) -> None:
+        check_before(value)
+
+        if is_wrong(value):
+            raise ValueError(why)
+
+    return replace(conversion, check=check)
+
+
+def _singles(conversion: Conversion) -> Conversion:
+    """Return the conversion of floats that are rounded to single precision."""
+    return replace(conversion, cast=as_single, compared_by_database=True)
+
+
+def _floats_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
+    is_single = not isinstance(type_, sa.Double) and 0 < (type_.precision or 53) <= 24
+    is_single = is_single or isinstance(type_, sa.REAL)
+    return _singles(conversion) if is_single else conversion
+
+
+def _floats_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
+    is_double = isinstance(type_, (sa.Double, sa.REAL, mysql.DOUBLE, mysql.REAL))
+
+    if is_double or (type_.precision or 0) > 24:
+        return conversion
+
+    # The answer would have six digits.
+    return replace(
+        _singles(conversion),
+        select=lambda column: sa.type_coerce(sa.cast(column, sa.Double()), Single()),
+    )
+
+
+def _numerics_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
+    if type_.precision is None:
+        raise ValueError(NO_PRECISION)
+
+    return conversion
+
+
+def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:
+    scale = scale_of(type_)
+
+    def changes(number: Decimal) -> bool:
+        stored = float(number)
+        read = shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
+        return Decimal(read) != number
+
+    conversion = _limit(conversion, changes, "has more digits than SQLite keeps")
+
+    if scale is not None or not type_.asdecimal:
+        return replace(conversion, compared_by_database=True)
+
+    return replace(
+        conversion,
+        compared_by_database=True,
+        select=lambda column: sa.type_coerce(column, ShortestDecimal()),
+    )
+
+
+def _times_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
+    if not type_.timezone:
+        return conversion
+
+    return replace(conversion, cast=as_zoned_time, compared_by_database=True)
+
+
+def _moments_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
+    return _NEAR_EDGE(conversion, type_) if type_.timezone else conversion
+
+
+def _is_near_edge(moment: dt.datetime) -> bool:
+    # The driver reads moments in the zone of its connection, where they may be in a
+    # year that Python lacks.
+    naive = moment.replace(tzinfo=None)
+    return naive < dt.datetime.min + DAY or naive > dt.datetime.max - DAY
+
+
+def _is_no_moment_plus(interval: dt.timedelta) -> bool:
+    # Without a type for intervals, SQLAlchemy stores a moment that long after 1970.
+    return not dt.datetime.min - EPOCH <= interval <= dt.datetime.max - EPOCH
+
+
+def _is_refused_uuid(value: UUID | str) -> bool:
+    # MariaDB takes some layouts of its own for these.
+    id = UUID(str(value))
+    layout, version = id.clock_seq_hi_variant, id.time_hi_version
+    return layout >= 0x80 and version >= 0x8000 and id.int != 2**128 - 1
+
+
+def _long_texts(length: int) -> Refine:
+    def refine(conversion: Conversion, type_: t.Any) -> Conversion:
+        # With a length, the database chooses a type that is long enough.
+        if getattr(type_, "length", None) is not None:
+            return conversion
+
+        return _limit(
+            conversion,
+            lambda value: len(_encoded(value)) > length,
+            f"has more than {length} bytes",
+        )
+
+    return refine
+
+
+def _encoded(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _uuids_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
+    if not type_.native_uuid:
+        return conversion
+
+    refine = _refuse(_is_refused_uuid, "is a UUID that MariaDB refuses")
+    return replace(refine(conversion, type_), compared_by_database=True)
+
+
+_NEAR_EDGE = _refuse(_is_near_edge, "is out of range")
+_EMULATED_INTERVALS = _refuse(_is_no_moment_plus, "is out of range")
+
+OF_MARIADB: Mapping[type[t.Any], Refine] = {
+    sa.Text: _long_texts(2**16 - 1),
+    mysql.TINYTEXT: _long_texts(2**8 - 1),
+    mysql.MEDIUMTEXT: _long_texts(2**24 - 1),
+    mysql.LONGTEXT: _long_texts(2**32 - 1),
+    sa.LargeBinary: _long_texts(2**16 - 1),
+    mysql.TINYBLOB: _long_texts(2**8 - 1),
+    mysql.MEDIUMBLOB: _long_texts(2**24 - 1),
+    mysql.LONGBLOB: _long_texts(2**32 - 1),
+    sa.Numeric: _numerics_of_mariadb,
+    sa.Float: _floats_of_mariadb,
+    sa.Interval: _EMULATED_INTERVALS,
+    sa.Uuid: _uuids_of_mariadb,
+}
+
+REFINEMENTS: Mapping[str, Mapping[type[t.Any], Refine]] = {
+    "sqlite": {
+        sa.Numeric: _numerics_of_sqlite,
+        sa.Float: lambda conversion, type_: conversion,
+        sa.Interval: _EMULATED_INTERVALS,
+    },
+    "postgresql": {
+        sa.String: _refuse(lambda value: "\0" in value, "has a NUL character"),
+        sa.Enum: lambda conversion, type_: conversion,
+        sa.Float: _floats_of_postgresql,
+        sa.DateTime: _moments_of_postgresql,
+        sa.Time: _times_of_postgresql,
+    },
+    "mariadb": OF_MARIADB,
+    "mysql": {base: OF_MARIADB[base] for base in OF_MARIADB if base is not sa.Uuid},
+}
+"""The conversions of a database that differ from those of all."""
