@@ -75,7 +75,10 @@ def test_not_equal_matches_null(dialect, expected):
 
 
 LIKE = {
-    "mariadb": r"(person.name COLLATE utf8mb4_bin) LIKE 'A\\_%' ESCAPE '\\' = 1",
+    "mariadb": (
+        "(CONVERT(person.name USING utf8mb4) COLLATE utf8mb4_bin)"
+        r" LIKE 'A\\_%' ESCAPE '\\' = 1"
+    ),
     "postgresql": r"person.name LIKE 'A\_%' ESCAPE '\'",
     "sqlite": "person.name GLOB 'A_*' = 1",
 }

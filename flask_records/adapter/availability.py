@@ -8,25 +8,25 @@ import sqlalchemy as sa
 
 from ..errors import Unavailable
 
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
 BUSY: t.Final = "The database is busy. Try again."
 AWAY: t.Final = "The database does not answer. Try again."
 FULL: t.Final = "The database has no room. Try again later."
 
-POSTGRESQL: t.Final = {
+REASONS: t.Final[Mapping[int | str | None, str]] = {
     **dict.fromkeys(("40001", "40P01", "55P03", "57014", "53300"), BUSY),
-    **dict.fromkeys(("25006", "57P01", "57P02", "57P03"), AWAY),
-    **dict.fromkeys(("53100", "53200"), FULL),
-}
-"""The reasons by the states of PostgreSQL. Those that begin with 08 are about the
-connection.
-"""
-
-MYSQL: t.Final = {
     **dict.fromkeys((1020, 1040, 1203, 1205, 1213, 1226, 1317, 1969, 3024), BUSY),
+    **dict.fromkeys(("25006", "57P01", "57P02", "57P03"), AWAY),
     **dict.fromkeys((1053, 1290, 1836, 1927, 2002, 2003, 2006, 2013), AWAY),
+    **dict.fromkeys(("53100", "53200"), FULL),
     **dict.fromkeys((1021, 1041, 1114), FULL),
 }
-"""The reasons by the codes of MySQL and MariaDB."""
+"""The reasons by the codes of PostgreSQL, as text, and of MySQL and MariaDB."""
+
+POSTGRESQL_CONNECTION: t.Final = "08"
+"""The beginning of PostgreSQL's codes of errors of a connection."""
 
 SQLITE: t.Final = {
     "SQLITE_BUSY": BUSY,
@@ -54,14 +54,13 @@ def unavailable(error: BaseException) -> Unavailable | None:
     return result
 
 
-def code_of(error: sa.exc.DBAPIError) -> int | None:
-    """Return the code of an error of MySQL or MariaDB."""
-    arguments = t.cast("t.Any", error.orig).args
-    return arguments[0] if arguments and isinstance(arguments[0], int) else None
+def code_of(error: sa.exc.StatementError) -> int | str | None:
+    """Return the code that a driver gives an error."""
+    driver = t.cast("t.Any", error.orig)
 
+    if driver.args and isinstance(driver.args[0], int):
+        return driver.args[0]
 
-def state_of(driver: t.Any) -> str | None:
-    """Return the state of an error of a driver of PostgreSQL."""
     state = getattr(driver, "sqlstate", None) or getattr(driver, "pgcode", None)
     return state if isinstance(state, str) else None
 
@@ -83,16 +82,14 @@ def _reason(error: BaseException) -> str | None:
 
 
 def _reason_of_driver(error: sa.exc.DBAPIError) -> str | None:
-    state = state_of(error.orig) or ""
-    name = getattr(error.orig, "sqlite_errorname", None) or ""
+    code = code_of(error)
 
-    if state.startswith("08"):
+    if isinstance(code, str) and code.startswith(POSTGRESQL_CONNECTION):
         return AWAY
 
-    reason = POSTGRESQL.get(state) or MYSQL.get(code_of(error) or 0)
-    return reason or next(
-        (SQLITE[each] for each in SQLITE if name.startswith(each)), None
-    )
+    # A name such as SQLITE_IOERR_WRITE begins with that of its kind.
+    name = "_".join(getattr(error.orig, "sqlite_errorname", "").split("_")[:2])
+    return REASONS.get(code) or SQLITE.get(name)
 
 
 def _is_of_connecting(error: sa.exc.DBAPIError) -> bool:

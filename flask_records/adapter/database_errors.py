@@ -12,14 +12,16 @@ from ..errors import BadRequest
 from ..errors import Conflict
 from ..errors import RecordsError
 from .availability import code_of
-from .availability import state_of
 from .availability import unavailable
+from .misfits import is_misfit
+from .misfits import misfit
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
 
     from ..query import Fields
+    from ..query.resolution import ResolvedQuery
     from ..typing import Record
 
 UNIQUE, REQUIRED, REFERENCE, RULE = "unique", "required", "reference", "rule"
@@ -54,9 +56,6 @@ POSTGRESQL_KEY = re.compile(r"^[^(]*\((.+?)\)=")
 MYSQL_FOREIGN_KEY = re.compile(r"FOREIGN KEY \(([^)]*)\)")
 MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
 
-# The codes of a value that does not fit, for which the driver has no class.
-MYSQL_MISFIT = {167, 1264, 1467}
-
 IN_FAILED_TRANSACTION: t.Final = "25P02"
 """The state of PostgreSQL's errors of all statements after one that has failed."""
 
@@ -83,8 +82,10 @@ class translated:
         fields: Fields | None = None,
         bodies: Sequence[Record] = (),
         client_fields: Collection[str] = (),
+        query: ResolvedQuery | None = None,
+        dialect: sa.Dialect | None = None,
     ) -> None:
-        self._arguments = fields, bodies, client_fields
+        self._arguments = fields, bodies, client_fields, query, dialect
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
@@ -99,10 +100,12 @@ def raise_translated(
     fields: Fields | None = None,
     bodies: Sequence[Record] = (),
     client_fields: Collection[str] = (),
+    query: ResolvedQuery | None = None,
+    dialect: sa.Dialect | None = None,
 ) -> None:
     """Raise the error that a client can see for an error of the database, if any."""
     translation = unavailable(error) or _translation(
-        error, fields, bodies, client_fields
+        error, fields, bodies, client_fields, query, dialect
     )
 
     if translation is not None:
@@ -114,6 +117,8 @@ def _translation(
     fields: Fields | None,
     bodies: Sequence[Record],
     client_fields: Collection[str],
+    query: ResolvedQuery | None,
+    dialect: sa.Dialect | None,
 ) -> Exception | None:
     if isinstance(error, orm.exc.StaleDataError):
         return Conflict("The record was changed by another call. Try again.")
@@ -121,14 +126,11 @@ def _translation(
     if isinstance(error, sa.exc.IntegrityError):
         return _of_integrity(error, fields, bodies, client_fields)
 
+    if isinstance(error, sa.exc.StatementError) and is_misfit(error):
+        return misfit(error, fields, bodies, client_fields, query, dialect)
+
     if isinstance(error, sa.exc.DBAPIError):
         return _of_driver(error)
-
-    if isinstance(error, sa.exc.StatementError) and isinstance(
-        error.orig, (ValueError, TypeError, OverflowError)
-    ):
-        # The type of a column refused the value before the database saw it.
-        return BadRequest("A value does not fit its field.")
 
     # SQLAlchemy tells many new records apart by their keys.
     if type(error) is sa.exc.InvalidRequestError and fields is not None:
@@ -148,15 +150,13 @@ def not_kept(fields: Fields) -> BadRequest:
 
 
 def _of_driver(error: sa.exc.DBAPIError) -> Exception | None:
-    if state_of(error.orig) == IN_FAILED_TRANSACTION:
+    code = code_of(error)
+
+    if code == IN_FAILED_TRANSACTION:
         return RuntimeError(FAILED)
 
-    if isinstance(error, sa.exc.DataError) or code_of(error) in MYSQL_MISFIT:
-        return BadRequest("A value does not fit its field.")
-
     # MariaDB's driver does not raise an IntegrityError for a broken rule.
-    is_rule = MYSQL.get(code_of(error) or 0) == RULE
-    return _broken_rule([]) if is_rule else None
+    return _broken_rule([]) if MYSQL.get(t.cast(int, code)) == RULE else None
 
 
 def _of_integrity(
@@ -165,7 +165,7 @@ def _of_integrity(
     bodies: Sequence[Record],
     client_fields: Collection[str],
 ) -> RecordsError:
-    kind, columns = _violation(t.cast("t.Any", error.orig), fields)
+    kind, columns = _violation(error, fields)
     names = [] if fields is None else _names(fields, columns)
 
     if kind == REFERENCE and fields is not None and not names:
@@ -211,14 +211,17 @@ def _broken_rule(names: list[str]) -> RecordsError:
     return BadRequest("The data breaks a rule of the database.")
 
 
-def _violation(driver: t.Any, fields: Fields | None) -> tuple[str, list[str]]:
+def _violation(
+    error: sa.exc.IntegrityError, fields: Fields | None
+) -> tuple[str, list[str]]:
     """Return the kind of a violation and the columns that the driver names."""
-    if driver.args and isinstance(driver.args[0], int):
-        columns = _mysql_columns(fields, *driver.args[:2])
-        return MYSQL.get(driver.args[0], RULE), columns
+    driver, code = t.cast("t.Any", error.orig), code_of(error)
 
-    if (state := state_of(driver)) is not None:
-        return POSTGRESQL.get(state, RULE), _postgresql_columns(driver)
+    if isinstance(code, int):
+        return MYSQL.get(code, RULE), _mysql_columns(fields, *driver.args[:2])
+
+    if code is not None:
+        return POSTGRESQL.get(code, RULE), _postgresql_columns(driver)
 
     message = str(driver)
     match = SQLITE_MESSAGE.match(message)

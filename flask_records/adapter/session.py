@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -35,6 +36,7 @@ if t.TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ..query import Fields
+    from ..query.resolution import ResolvedQuery
     from ..transaction import Savepoint
     from ..typing import Record
     from .sources import SessionSource
@@ -337,6 +339,7 @@ class EngineReading:
         self.dialect = engine.dialect
         """The dialect of the database."""
         self._engine = engine
+        self._query: ResolvedQuery | None = None
 
     def __enter__(self) -> t.Self:
         self._give_back_turn = take_turn(self._engine)
@@ -364,7 +367,7 @@ class EngineReading:
             self._give_back_turn()
 
         if error is not None:
-            raise_translated(error)
+            raise_translated(error, query=self._query, dialect=self.dialect)
 
     def _give_back_connection(self) -> None:
         try:
@@ -379,6 +382,7 @@ class EngineReading:
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
+        self._query = plan.query
         return _rows(self._connection, plan)
 
 
@@ -390,16 +394,18 @@ class SessionReading:
         """The dialect of the database."""
         self._joined = joined
         self._mapper = mapper
+        self._query: ResolvedQuery | None = None
 
     def __enter__(self) -> t.Self:
         return self
 
     def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
         if error is not None:
-            raise_translated(error)
+            raise_translated(error, query=self._query, dialect=self.dialect)
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
+        self._query = plan.query
         session = self._joined.session
 
         if session.autoflush:
@@ -441,7 +447,7 @@ class Writing:
         self._fields = fields
         self._client_fields = client_fields
 
-    @property
+    @cached_property
     def dialect(self) -> sa.Dialect:
         """The dialect of the database."""
         return self._joined.connection(self._mapper).dialect
@@ -452,9 +458,9 @@ class Writing:
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
-        statement, parameters, options, _ = plan
+        statement, parameters, options, query, _ = plan
 
-        with self._translated():
+        with self._translated(query=query):
             return list(
                 self.session.scalars(
                     statement, parameters, execution_options=options or NO_OPTIONS
@@ -470,7 +476,7 @@ class Writing:
         """Return the rows of a plan that writes, after all that the session has to
         write before.
         """
-        with self._translated(bodies):
+        with self._translated(bodies, plan.query):
             return _rows(self._connection(), plan)
 
     def rows_if(
@@ -495,9 +501,11 @@ class Writing:
         return self._joined.connection(self._mapper)
 
     def _translated(
-        self, bodies: Sequence[Record] = ()
+        self, bodies: Sequence[Record] = (), query: ResolvedQuery | None = None
     ) -> AbstractContextManager[None]:
-        return translated(self._fields, bodies, self._client_fields)
+        return translated(
+            self._fields, bodies, self._client_fields, query, self.dialect
+        )
 
 
 def _check_commit(session: orm.Session, connections: Collection[sa.Connection]) -> None:
@@ -514,7 +522,7 @@ def _check_commit(session: orm.Session, connections: Collection[sa.Connection]) 
 
 
 def _rows(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
-    statement, parameters, options, _ = plan
+    statement, parameters, options, *_ = plan
     return executor.execute(
         statement, parameters, execution_options=options or NO_OPTIONS
     ).all()

@@ -71,6 +71,13 @@ class ContainsAnyCase(FunctionElement[bool]):
     inherit_cache = True
 
 
+class AsUnicode(FunctionElement[str]):
+    """A text of MariaDB or MySQL in the character set that has all characters."""
+
+    type = sa.String()
+    inherit_cache = True
+
+
 class SameJSON(FunctionElement[bool]):
     """A condition that two JSON texts hold the same value."""
 
@@ -105,7 +112,8 @@ def _like_any_case_sqlite(column: t.Any, like: t.Any) -> t.Any:
 
 
 def _like_exactly_mysql(column: t.Any, like: t.Any, _: t.Any) -> t.Any:
-    return sa.collate(column, "utf8mb4_bin").like(like, escape=ESCAPE)
+    # The column may have another character set, which has no such collation.
+    return sa.collate(AsUnicode(column), "utf8mb4_bin").like(like, escape=ESCAPE)
 
 
 _spell(LikeAnyCase, lambda column, like: column.ilike(like, escape=ESCAPE))
@@ -127,6 +135,11 @@ _spell(
 # SQLite stores whole numbers as integers there, and returns them so.
 _spell(Returned, lambda column: column)
 _spell(Returned, lambda column: sa.cast(column, sa.REAL), "sqlite")
+
+
+@compiles(AsUnicode)
+def _as_unicode(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    return f"CONVERT({compiler.process(element.clauses, **options)} USING utf8mb4)"
 
 
 @compiles(SameJSON)

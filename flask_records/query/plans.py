@@ -53,6 +53,9 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] | None = None
     """Its execution options."""
 
+    query: ResolvedQuery | None = None
+    """The query whose values the parameters have."""
+
     may_fail: bool = False
     """``True`` if the database may refuse its values, for example a pattern."""
 
@@ -133,10 +136,10 @@ class PlanCache:
         options = self._options if query.is_cacheable else NO_CACHE
 
         if not query.has_shape:
-            return Plan(build(), parameters, options, may_fail=True)
+            return Plan(build(), parameters, options, query, may_fail=True)
 
         statement = self._statement((*key, query.terms), build, columns + query.size)
-        return Plan(statement, parameters, options, self._has_expressions)
+        return Plan(statement, parameters, options, query, self._has_expressions)
 
     def _statement(
         self, key: Hashable, build: Callable[[], t.Any], weight: int

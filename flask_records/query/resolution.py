@@ -105,9 +105,15 @@ class ResolvedQuery:
     """
 
     @property
+    def comparisons(self) -> Iterator[ResolvedComparison]:
+        """The comparisons among the conditions, in order."""
+        return _comparisons_of(self.terms)
+
+    @property
     def fields(self) -> Iterator[Field]:
         """The fields that the conditions compare."""
-        return _fields_of(self.terms)
+        for comparison in self.comparisons:
+            yield comparison.field
 
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
@@ -209,12 +215,12 @@ def _size(terms: Sequence[Term]) -> int:
     return size
 
 
-def _fields_of(terms: Sequence[Term]) -> Iterator[Field]:
+def _comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
     for term in terms:
         if isinstance(term, ResolvedComparison):
-            yield term.field
+            yield term
         else:
-            yield from _fields_of(term.terms)
+            yield from _comparisons_of(term.terms)
 
 
 def _parameter(value: t.Any, kind: Kind) -> t.Any:

@@ -1,0 +1,219 @@
+"""Values that a database refuses, named by their fields."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+import sqlalchemy as sa
+
+from ..errors import BadRequest
+from ..query.operators import pattern
+from .availability import code_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from ..query import Fields
+    from ..query.resolution import ResolvedQuery
+    from ..typing import Record
+
+MISFIT: t.Final = "does not fit its column", "may not fit its column"
+BAD_PATTERN: t.Final = (
+    "is not a regular expression of the database",
+    "may not be a regular expression of the database",
+)
+"""The problem of a field that is surely meant, and of one of several."""
+
+CHECKED: t.Final = (sa.String, sa.Integer, sa.Boolean, sa.Date, sa.Uuid)
+"""The types whose values are checked before a database gets them."""
+
+COLUMN_OF_MYSQL = re.compile(r"column (?:`[^`]*`\.`[^`]*`\.)?[`']([^`']+)[`'] at row")
+
+MYSQL_PATTERN, POSTGRESQL_PATTERN = 1139, "2201B"
+MYSQL_COLLATIONS = {1253, 1267, 1270, 1271}
+POSTGRESQL_INDEX = "54000"
+
+CODES: t.Final = frozenset(
+    {167, 1264, 1292, 1411, 1467, MYSQL_PATTERN, *MYSQL_COLLATIONS, POSTGRESQL_INDEX}
+)
+"""The codes of a value that does not fit, for which the driver has no class."""
+
+
+class Candidate(t.NamedTuple):
+    """A value that the database may have refused."""
+
+    name: str
+    """The name of its field, after the place of the body in a list."""
+
+    value: t.Any
+    """The value."""
+
+    type_: sa.types.TypeEngine[t.Any]
+    """The type of its column."""
+
+    is_pattern: bool = False
+    """``True`` for a regular expression."""
+
+
+def is_misfit(error: sa.exc.StatementError) -> bool:
+    """Return ``True`` if a database, or the type of a column, refuses a value."""
+    if isinstance(error, sa.exc.DBAPIError):
+        return isinstance(error, sa.exc.DataError) or code_of(error) in CODES
+
+    return isinstance(error.orig, (ValueError, TypeError, OverflowError))
+
+
+def misfit(
+    error: sa.exc.StatementError,
+    fields: Fields | None,
+    bodies: Sequence[Record],
+    client_fields: Collection[str],
+    query: ResolvedQuery | None,
+    dialect: sa.Dialect | None,
+) -> BadRequest:
+    """Return the error for values that a database refuses. It names their fields: those
+    that may be meant if the database does not say which.
+
+    :param fields: The fields of the bodies, if there are any.
+    :param bodies: The values that were written.
+    :param client_fields: The names of the fields that came from a client.
+    :param query: The query of the statement.
+    """
+    candidates = [*_of_bodies(fields, bodies, client_fields), *_of_query(query)]
+    is_pattern = code_of(error) in (MYSQL_PATTERN, POSTGRESQL_PATTERN)
+    why, suspicion = BAD_PATTERN if is_pattern else MISFIT
+    names = _in_message(error, fields)
+
+    for narrow in (*NARROWER, lambda *_: candidates):
+        if not names:
+            suspects = narrow(error, candidates, dialect)
+            names = list(dict.fromkeys(each.name for each in suspects))
+
+    shown = ", ".join(f"'{name}'" for name in names)
+
+    if len(names) > 1:
+        text = f"One of {shown} {why}."
+        return BadRequest(text, errors=dict.fromkeys(names, suspicion))
+
+    text = f"{shown or 'A value'} {why}."
+    return BadRequest(text, errors=dict.fromkeys(names, why))
+
+
+def _of_bodies(
+    fields: Fields | None, bodies: Sequence[Record], client_fields: Collection[str]
+) -> Iterable[Candidate]:
+    columns = {} if fields is None else fields.columns
+    candidates = [
+        (name, Candidate(f"{index}.{name}" if len(bodies) > 1 else name, value, type_))
+        for index, body in enumerate(bodies)
+        for name, value in body.items()
+        if value is not None and name in columns
+        for type_ in [columns[name].type]
+    ]
+    sent = [each for name, each in candidates if name in client_fields]
+    return sent or [each for _, each in candidates]
+
+
+def _of_query(query: ResolvedQuery | None) -> Iterator[Candidate]:
+    if query is None:
+        return
+
+    for comparison, value in zip(query.comparisons, query.values, strict=True):
+        field, is_pattern = comparison.field, comparison.operator.read is pattern
+
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                yield Candidate(field.name, item, field.column.type, is_pattern)
+
+
+def _in_message(error: sa.exc.StatementError, fields: Fields | None) -> list[str]:
+    """Return the field whose column MariaDB names."""
+    match = COLUMN_OF_MYSQL.search(str(error.orig))
+
+    if match is None or fields is None:
+        return []
+
+    return [
+        name
+        for name, column in fields.columns.items()
+        if column.name == match[1] and (name in fields.names or fields.is_written(name))
+    ]
+
+
+def _refused_by_types(
+    error: sa.exc.StatementError,
+    candidates: Sequence[Candidate],
+    dialect: sa.Dialect | None,
+) -> list[Candidate]:
+    """Return the values that the types of their columns refuse."""
+    if isinstance(error, sa.exc.DBAPIError) or dialect is None:
+        return []
+
+    return [each for each in candidates if _is_refused(each, dialect)]
+
+
+def _is_refused(candidate: Candidate, dialect: sa.Dialect) -> bool:
+    bind = candidate.type_.dialect_impl(dialect).bind_processor(dialect)
+
+    try:
+        if bind is not None:
+            bind(candidate.value)
+    except (ValueError, TypeError, OverflowError):
+        return True
+
+    return False
+
+
+def _quoted(
+    error: sa.exc.StatementError, candidates: Sequence[Candidate], dialect: t.Any
+) -> list[Candidate]:
+    """Return the values that the message of the database has."""
+    message = str(error.orig)
+    return [
+        each
+        for each in candidates
+        if f'"{each.value}"' in message or f"'{each.value}'" in message
+    ]
+
+
+def _of_kind(
+    error: sa.exc.StatementError, candidates: Sequence[Candidate], dialect: t.Any
+) -> list[Candidate]:
+    """Return the values of the kind that the error is about."""
+    code = code_of(error)
+
+    if code in (MYSQL_PATTERN, POSTGRESQL_PATTERN):
+        return [each for each in candidates if each.is_pattern]
+
+    texts = [each for each in candidates if isinstance(each.value, str)]
+
+    if code in MYSQL_COLLATIONS:
+        return [each for each in texts if not each.value.isascii()]
+
+    # An index holds short texts only.
+    return [max(texts, key=_length)] if texts and code == POSTGRESQL_INDEX else []
+
+
+def _unchecked(
+    error: sa.exc.StatementError, candidates: Sequence[Candidate], dialect: t.Any
+) -> list[Candidate]:
+    """Return the values that only the database can check."""
+    return [each for each in candidates if not isinstance(each.type_, CHECKED)]
+
+
+def _length(candidate: Candidate) -> int:
+    return len(candidate.value)
+
+
+NARROWER: Sequence[Callable[..., list[Candidate]]] = (
+    _refused_by_types,
+    _quoted,
+    _of_kind,
+    _unchecked,
+)
+"""The ways to find the values that are meant, each used if those before find none."""
