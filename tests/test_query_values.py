@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql
 
 from flask_records.http.formatter import dumps
-from flask_records.query.values import cast
 from flask_records.query.database_types import conversion_of
+from flask_records.query.values import cast
 
 from .models import Color
 

@@ -1,7 +1,7 @@
 """From a query to an SQL expression: data in, expression out."""
 
-from .field import Field as Field
 from .exact_numeric import ExactNumeric as ExactNumeric
+from .field import Field as Field
 from .fields import Fields as Fields
 from .matching import Matching as Matching
 from .operators import Operator as Operator

@@ -150,11 +150,11 @@ def _floats(type_: t.Any) -> Conversion:
 def as_single(value: t.Any) -> float:
     """Return a finite number of single precision."""
     try:
-        rounded: float = struct.unpack("f", struct.pack("f", casts.as_float(value)))[0]
+        single = struct.pack("<f", casts.as_float(value))
     except OverflowError:
         raise ValueError("is out of range") from None
 
-    return rounded
+    return t.cast(float, struct.unpack("<f", single)[0])
 
 
 def as_zoned_time(value: t.Any) -> dt.time:

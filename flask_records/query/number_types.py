@@ -46,7 +46,7 @@ def shortest_single(value: float) -> float:
     for digits in range(6, 9):
         short = float(f"{value:.{digits}g}")
 
-        if struct.pack("f", short) == struct.pack("f", value):
+        if struct.pack("<f", short) == struct.pack("<f", value):
             return short
 
     return float(f"{value:.9g}")

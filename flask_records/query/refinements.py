@@ -113,7 +113,7 @@ def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:
 
     conversion = _limit(conversion, changes, "has more digits than SQLite keeps")
 
-    if scale is not None or not type_.asdecimal:
+    if type_.scale is not None or not type_.asdecimal:
         return replace(conversion, compared_by_database=True)
 
     return replace(
@@ -147,10 +147,9 @@ def _is_no_moment_plus(interval: dt.timedelta) -> bool:
 
 
 def _is_refused_uuid(value: UUID | str) -> bool:
-    # MariaDB takes some layouts of its own for these.
+    # MariaDB refuses those of a high version that do not have the usual variant.
     id = UUID(str(value))
-    layout, version = id.clock_seq_hi_variant, id.time_hi_version
-    return layout >= 0x80 and version >= 0x8000 and id.int != 2**128 - 1
+    return id.clock_seq_hi_variant < 0x80 and id.time_hi_version >= 0x8000
 
 
 def _long_texts(length: int) -> Refine:
