@@ -61,10 +61,19 @@ def read_keyed(
         read = reading.rows(plans.keyed(selection, values, locking=locking))
         rows.update({tuple(row[-length:]): row for row in read})
 
-    try:
-        return [rows[key] for key in keys]
-    except KeyError:
-        raise not_kept(fields) from None
+    missing = [key for key in keys if key not in rows]
+
+    # The database may read a key in another form, such as a text without its padding.
+    for key in missing:
+        value = key if length > 1 else key[0]
+        read = reading.rows(plans.keyed(selection, [value]))
+
+        if len(read) != 1:
+            raise not_kept(fields)
+
+        rows[key] = read[0]
+
+    return [rows[key] for key in keys]
 
 
 def reads_the_past(dialect: sa.Dialect) -> bool:

@@ -6,6 +6,7 @@ import typing as t
 
 import sqlalchemy as sa
 
+from ..query.plans import Selection
 from ..query.write_plans import WritePlans
 from .database_errors import not_kept
 from .reads import identifier
@@ -22,10 +23,15 @@ if t.TYPE_CHECKING:
     from .view import View
 
 
+PLAIN: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)
+"""The types whose values all databases read as they were given, but for CHAR."""
+
+
 class SingleStatement:
     """Writes records of a model by single statements, where it is eligible for them."""
 
     def __init__(self, view: View, eligibility: Eligibility) -> None:
+        self._view = view
         self._fields = view.fields
         self._plans = WritePlans(view.fields)
         self._eligibility = eligibility
@@ -40,7 +46,7 @@ class SingleStatement:
         """
         inserted = t.cast("list[Record]", list(map(self._eligibility.row, bodies)))
         rows = self._insert(writing, call, inserted, bodies)
-        self._check_keys(inserted, rows)
+        self._check_keys(writing, inserted, rows)
         return call.records(rows)
 
     def patch(
@@ -81,8 +87,24 @@ class SingleStatement:
             if rows is not None:
                 return sorted(rows, key=_last)
 
+        if number > 1 and self._has_changing_key(inserted[0]):
+            return [
+                row
+                for new, body in zip(inserted, bodies, strict=True)
+                for row in self._insert(writing, call, [new], [body])
+            ]
+
         plan = self._plans.insert(selected, inserted, in_order=number > 1)
         return writing.rows(plan, bodies)
+
+    def _has_changing_key(self, row: Record) -> bool:
+        """Return ``True`` if the database may read the given keys in another form, by
+        which SQLAlchemy does not find the order of the rows.
+        """
+        return any(
+            str(column.key) in row and not _is_plain(column.type)
+            for column in self._fields.mapper.primary_key
+        )
 
     def _has_counted_key(self, dialect: sa.Dialect, row: Record) -> bool:
         """Return ``True`` if SQLite gives many records ascending keys."""
@@ -95,7 +117,9 @@ class SingleStatement:
             and str(key.key) not in row
         )
 
-    def _check_keys(self, inserted: Sequence[Record], rows: Rows) -> None:
+    def _check_keys(
+        self, writing: Writing, inserted: Sequence[Record], rows: Rows
+    ) -> None:
         """Refuse primary keys that the database changed, and rows that it dropped."""
         if len(rows) < len(inserted):
             raise not_kept(self._fields)
@@ -106,9 +130,27 @@ class SingleStatement:
             return
 
         for values, row in zip(inserted, rows, strict=True):
-            for key, value in zip(keys, row[-len(keys) :], strict=True):
-                if values.get(key, value) != value:
-                    raise not_kept(self._fields)
+            read = tuple(row[-len(keys) :])
+            pairs = zip(keys, read, strict=True)
+            given = tuple([values.get(key, value) for key, value in pairs])
+
+            if given != read and not self._is_same(writing, given, read):
+                raise not_kept(self._fields)
+
+    def _is_same(
+        self, writing: Writing, given: tuple[t.Any, ...], read: tuple[t.Any, ...]
+    ) -> bool:
+        """Return ``True`` if two forms of a primary key belong to the same record."""
+        # The database may pad a text, or drop a zone.
+        selection = Selection((), primary_key=tuple(self._fields.primary_key))
+        plan = self._view.plans.keyed(selection, [given if given[1:] else given[0]])
+
+        with writing.reading() as reading:
+            return [tuple(row) for row in reading.rows(plan)] == [read]
+
+
+def _is_plain(type_: t.Any) -> bool:
+    return isinstance(type_, PLAIN) and not isinstance(type_, (sa.CHAR, sa.Enum))
 
 
 def _last(row: sa.Row[t.Any]) -> int:
