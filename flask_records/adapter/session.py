@@ -28,6 +28,9 @@ from .sources import session_of_app
 from .sources import source_of_app
 from .sources import spare_session
 from .turns import take_turn
+from .unreadable import is_unreadable
+from .unreadable import tolerant
+from .unreadable import unreadable_as_null
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -383,7 +386,7 @@ class EngineReading:
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
         self._query = plan.query
-        return _rows(self._connection, plan)
+        return _read_rows(self._connection, self._connection, plan)
 
 
 class SessionReading:
@@ -416,11 +419,11 @@ class SessionReading:
         executor = session if session.dispatch.do_orm_execute else connection
 
         if not (plan.may_fail and fails_as_a_whole(connection)):
-            return _rows(executor, plan)
+            return _read_rows(executor, connection, plan)
 
         # A hook that catches the error goes on.
         with connection.begin_nested():
-            return _rows(executor, plan)
+            return _read_rows(executor, connection, plan)
 
 
 Reading: t.TypeAlias = EngineReading | SessionReading
@@ -519,6 +522,20 @@ def _check_commit(session: orm.Session, connections: Collection[sa.Connection]) 
 
     if not session.is_active or any(map(has_failed, connections)):
         raise RuntimeError(FAILED)
+
+
+def _read_rows(
+    executor: sa.Connection | orm.Session, connection: sa.Connection, plan: Plan
+) -> Rows:
+    """Return the rows of a plan that reads, with null for values that can't be read."""
+    try:
+        return _rows(executor, plan)
+    except Exception as error:
+        if not is_unreadable(error):
+            raise
+
+    with unreadable_as_null(connection):
+        return _rows(executor, tolerant(plan))
 
 
 def _rows(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
