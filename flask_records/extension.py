@@ -337,6 +337,7 @@ class FlaskRecords:
         :param app: The application.
         :raises RuntimeError: The application has a FlaskRecords already, a service
             needs tokens and nothing issues them, or a setting is not valid.
+        :raises ValueError: The database would change the values of a column.
         """
         if "records" in app.extensions:
             raise RuntimeError(
@@ -399,6 +400,7 @@ class FlaskRecords:
         """
         for service in self.services.values():
             self._check_issuer(app, service)
+            service.capabilities.check_database(app)
 
         for authentication in self.authentications.values():
             authentication.init_app(app, self.services)
@@ -416,6 +418,7 @@ class FlaskRecords:
         """
         service, issuer = registration.service, registration.authentication
         issuers = dict(self.authentications)
+        service.capabilities.check_database(app)
 
         if issuer is not None:
             issuer.init_app(app, self.services)

@@ -18,6 +18,7 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import ExactNumeric
 from flask_records import FlaskRecords
+from flask_records import Params
 from flask_records import SQLAlchemyService
 
 from .conftest import served
@@ -92,6 +93,8 @@ TYPES = {
         ("postgresql",),
         [(["small", "large"], ["small", "large"]), ([], [])],
     ),
+    "bits": (postgresql.BIT(3), ("postgresql",), [("010", "010"), ("111", "111")]),
+    "range": (postgresql.INT4RANGE(), ("postgresql",), [("[1,5)", "[1,5)")]),
     "matrix": (
         postgresql.ARRAY(sa.SmallInteger, dimensions=2),
         ("postgresql",),
@@ -202,7 +205,10 @@ def test_answered_values_are_in_order(database_url, name):
 WRONG = {
     "float": [("mariadb", 1e39, "is out of range")],
     "real": [("postgresql", 1e39, "is out of range")],
-    "numeric": [("sqlite", "12345678901234567.1", "has more digits than SQLite keeps")],
+    "numeric": [
+        ("sqlite", "12345678901234567.1", "has more digits than SQLite keeps"),
+        ("sqlite", "1e400", "has more digits than SQLite keeps"),
+    ],
     "integral": [(None, "9.9", "has more than 0 decimal places")],
     "plain_numeric": [
         (None, 0.12345, "has more than 4 decimal places"),
@@ -239,6 +245,11 @@ WRONG = {
         )
     ],
     "enums": [("postgresql", ["medium"], "is none of small, large")],
+    "bits": [
+        ("postgresql", "11", "does not have the number of bits of its column"),
+        ("postgresql", "1111", "does not have the number of bits of its column"),
+        ("postgresql", "12x", "is not made of 0 and 1"),
+    ],
     "matrix": [
         ("postgresql", [1], "is not a list"),
         ("postgresql", [[2**15]], "is out of range"),
@@ -277,3 +288,21 @@ def test_a_value_that_a_database_cannot_hold_is_refused(database_url, name):
 
 def values_for(url, wrong):
     return [each for each in wrong if each[0] is None or has(url, (each[0],))]
+
+
+@pytest.mark.parametrize("name", [*TYPES])
+def test_python_finds_by_the_values_that_it_gets(database_url, name):
+    type_, databases, values = TYPES[name]
+
+    if not has(database_url, databases):
+        return
+
+    with client_of(type_, database_url) as client, client.application.app_context():
+        things = client.application.extensions["records"]["things"]
+
+        for sent, _ in values:
+            record = things.create({"value": sent})
+            query = {"value": {"$eq": record["value"]}, "id": record["id"]}
+
+            assert things.find(Params(query)) == [record]
+            assert things.update(record["id"], record) == record

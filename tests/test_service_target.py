@@ -39,6 +39,7 @@ def test_optional_parts_of_an_adapter():
         model=User,
         begin=target.begin,
         begin_later=target.begin_later,
+        check_database=target.check_database,
         check_multi=target.check_multi,
         fields_for=target.fields_for,
         matching=target.matching,

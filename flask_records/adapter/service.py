@@ -23,6 +23,7 @@ from .reads import not_found
 from .reads import read_many
 from .session import Database
 from .single_statement import SingleStatement
+from .sources import known_dialect
 from .sources import session_of_app
 from .unit_of_work import UnitOfWork
 from .view import ResolvedCall
@@ -33,6 +34,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     import sqlalchemy as sa
+    from flask import Flask
 
     from ..context import Params
     from ..query import Operator
@@ -105,6 +107,7 @@ class SQLAlchemyService:
         """The name of the identifier field."""
         self.relationships = frozenset(fields.mapper.relationships.keys())
         """The names that ``$populate`` takes, which no event holds."""
+        self._source = session
         self._database = Database(session, fields.mapper)
         self._populate = Populate(self._clients.fields, populate or {})
         self._eligibility = Eligibility(fields)
@@ -139,6 +142,29 @@ class SQLAlchemyService:
             self._database.begin_reading()
         else:
             self._database.begin_writing_later()
+
+    def check_database(self, app: Flask) -> None:
+        """Refuse a database that changes the values of a column, and log a warning for
+        a column that holds less than it says. A database that is not known before the
+        first call is looked at then.
+
+        :param app: The application.
+        :raises ValueError: The database changes the values of a column.
+        """
+        with app.app_context():
+            dialect = known_dialect(self._source, self._application.fields.mapper)
+
+        if dialect is None:
+            return
+
+        for field in self._application.on(dialect).fields:
+            if field.conversion.caution is not None:
+                app.logger.warning(
+                    "'%s.%s': %s",
+                    self.model.__name__,
+                    field.name,
+                    field.conversion.caution,
+                )
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
+import sqlalchemy as sa
 from flask import current_app
 from sqlalchemy import orm
 
@@ -45,6 +47,26 @@ def source_of_app() -> t.Any:
         raise RuntimeError(NO_EXTENSION)
 
     return extension.session
+
+
+def known_dialect(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
+    """Return the dialect of the database of the current application, or ``None`` if
+    only a call can tell.
+    """
+    if source is session_of_app and "sqlalchemy" not in current_app.extensions:
+        return None
+
+    factory = source_of_app() if source is session_of_app else source
+    factory = getattr(factory, "session_factory", factory)
+    session = factory if isinstance(factory, orm.Session) else spare_session(factory)
+
+    if session is None:
+        return None
+
+    with suppress(sa.exc.UnboundExecutionError):
+        return session.get_bind(mapper).dialect
+
+    return None
 
 
 def spare_session(factory: t.Any) -> orm.Session | None:

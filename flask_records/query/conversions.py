@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import struct
 import typing as t
 from collections.abc import Callable
-from contextlib import suppress
 from decimal import Decimal
 
 import sqlalchemy as sa
@@ -15,6 +12,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import NullType
 
 from . import casts
+from .database_casts import as_foreign
 from .exact_numeric import EXACT
 from .exact_numeric import ExactNumeric
 from .number_types import ShortestDecimal
@@ -147,26 +145,23 @@ def _floats(type_: t.Any) -> Conversion:
     )
 
 
-def as_single(value: t.Any) -> float:
-    """Return a finite number of single precision."""
-    try:
-        single = struct.pack("<f", casts.as_float(value))
-    except OverflowError:
-        raise ValueError("is out of range") from None
+def _bits(type_: postgresql.BIT) -> Conversion:
+    longest = type_.length or (None if type_.varying else 1)
+    shortest = 0 if type_.varying else longest or 0
 
-    return t.cast(float, struct.unpack("<f", single)[0])
+    def cast_bits(value: t.Any) -> str:
+        bits = as_foreign(value)
 
+        if not set(bits) <= {"0", "1"}:
+            raise ValueError("is not made of 0 and 1")
 
-def as_zoned_time(value: t.Any) -> dt.time:
-    """Return a time of day with a zone, which is UTC by default."""
-    if isinstance(value, str):
-        with suppress(ValueError):
-            value = dt.time.fromisoformat(value)
+        # PostgreSQL would cut the text, or fill it up.
+        if len(bits) < shortest or (longest and len(bits) > longest):
+            raise ValueError("does not have the number of bits of its column")
 
-    if not isinstance(value, dt.time):
-        raise ValueError("is not an ISO 8601 time of day")
+        return bits
 
-    return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    return Conversion(cast_bits, is_foreign=True, compared_by_database=True)
 
 
 def _sets(type_: mysql.SET) -> Conversion:
@@ -222,6 +217,7 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     sa.Date: unchecked(casts.as_date),
     sa.Time: unchecked(casts.as_time),
     sa.Interval: unchecked(casts.as_interval),
+    postgresql.BIT: _bits,
     postgresql.INTERVAL: unchecked(casts.as_interval),
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,

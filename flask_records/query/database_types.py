@@ -14,6 +14,7 @@ from sqlalchemy.types import TypeEngine
 
 from . import casts
 from .conversions import CONVERSIONS
+from .database_casts import as_foreign
 from .exact_numeric import ExactNumeric
 from .refinements import REFINEMENTS
 from .values import cast_and_check
@@ -44,7 +45,7 @@ def conversion_of(
     make = next((CONVERSIONS[base] for base in bases if base in CONVERSIONS), None)
 
     if make is None:
-        return Conversion(casts.as_text, is_foreign=True, compared_by_database=True)
+        return Conversion(as_foreign, is_foreign=True, compared_by_database=True)
 
     refinements = REFINEMENTS.get(name, {})
     refine = next((refinements[base] for base in bases if base in refinements), None)

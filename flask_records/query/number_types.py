@@ -9,6 +9,9 @@ from decimal import Decimal
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+MAX_EXACT: t.Final = 2**53
+"""The number up to which all whole numbers are floats."""
+
 
 class ShortestDecimal(TypeDecorator[Decimal]):
     """Floats, read as the shortest decimals that stand for them."""
@@ -34,9 +37,10 @@ class Single(TypeDecorator[float]):
 
 def shortest_decimal(value: t.Any) -> Decimal:
     """Return the shortest decimal that stands for a float."""
-    number = Decimal(repr(float(value)))
-    # It has a point and a zero if it is whole.
-    return number.quantize(Decimal(1)) if number == int(number) < 1e16 else number
+    number = float(value)
+    # The decimal of a whole number would end in a zero.
+    is_short = number.is_integer() and abs(number) < MAX_EXACT
+    return Decimal(int(number) if is_short else repr(number))
 
 
 def shortest_single(value: float) -> float:

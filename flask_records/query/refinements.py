@@ -13,9 +13,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from .conversions import as_single
-from .conversions import as_zoned_time
 from .conversions import scale_of
+from .database_casts import as_single
+from .database_casts import as_zoned_time
 from .number_types import shortest_decimal
 from .number_types import ShortestDecimal
 from .number_types import Single
@@ -31,6 +31,14 @@ DAY = dt.timedelta(days=1)
 NO_PRECISION = """\
 MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give it \
 one, as in Numeric(12, 2).\
+"""
+
+MAX_DIGITS: t.Final = 15
+"""The number of digits that a float holds, whatever they are."""
+
+FEW_DIGITS = """\
+SQLite stores the numbers of a NUMERIC column as floats, so that those of more than 15 \
+digits are refused. ExactNumeric(18, 2) keeps 18 digits.\
 """
 
 
@@ -113,13 +121,18 @@ def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:
 
     conversion = _limit(conversion, changes, "has more digits than SQLite keeps")
 
+    is_short = type_.precision is not None and type_.precision <= MAX_DIGITS
+    conversion = replace(
+        conversion,
+        compared_by_database=not is_short,
+        caution=None if is_short else FEW_DIGITS,
+    )
+
     if type_.scale is not None or not type_.asdecimal:
-        return replace(conversion, compared_by_database=True)
+        return conversion
 
     return replace(
-        conversion,
-        compared_by_database=True,
-        select=lambda column: sa.type_coerce(column, ShortestDecimal()),
+        conversion, select=lambda column: sa.type_coerce(column, ShortestDecimal())
     )
 
 

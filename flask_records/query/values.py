@@ -52,6 +52,9 @@ class Conversion:
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
 
+    caution: str | None = None
+    """A limit of the database that the application should know of."""
+
     select: Callable[[t.Any], t.Any] | None = None
     """Returns the expression that is selected for a column, where that is not the
     column itself.

@@ -12,6 +12,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
 
+    from flask import Flask
+
     from ..context import Params
     from ..query import Fields
     from ..query import Matching
@@ -52,6 +54,9 @@ class Target(t.Protocol):
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
 
+    def check_database(self, app: Flask) -> None:
+        """Refuse a database that changes values, as far as it is known."""
+
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return what decides which records, stored or in JSON, meet a query."""
 
@@ -76,6 +81,7 @@ class Capabilities:
     model: type[t.Any] | None = None
     begin: Callable[[str], None] = _do_nothing
     begin_later: Callable[[str], None] = _do_nothing
+    check_database: Callable[[Flask], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None

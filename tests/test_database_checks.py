@@ -1,0 +1,117 @@
+"""Columns whose values a database would change are found at the start."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import orm
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import ExactNumeric
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+MARIADB = "mariadb+pymysql://nobody@127.0.0.1:1/nothing"
+ROUNDS = "'Thing.price': MariaDB rounds numbers to integers in a NUMERIC column"
+FEW = "'Thing.price': SQLite stores the numbers of a NUMERIC column as floats"
+
+
+def model_of(type_):
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        price = mapped_column(type_)
+
+    return Thing
+
+
+def app_of(url, model, **options):
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    SQLAlchemy(app)
+    records = FlaskRecords()
+    records.add("things", SQLAlchemyService(model, **options), public=True)
+    records.init_app(app)
+    return app
+
+
+def test_mariadb_would_round_a_numeric_without_a_precision():
+    with pytest.raises(ValueError, match=ROUNDS):
+        app_of(MARIADB, model_of(sa.Numeric))
+
+
+def test_the_database_of_a_session_factory_is_known():
+    factory = orm.sessionmaker(sa.create_engine(MARIADB))
+
+    with pytest.raises(ValueError, match=ROUNDS):
+        app_of("sqlite://", model_of(sa.Numeric), session=factory)
+
+
+def test_a_service_that_is_added_late_is_checked():
+    app = app_of(MARIADB, model_of(sa.Integer))
+    service = SQLAlchemyService(model_of(sa.Numeric))
+
+    with pytest.raises(ValueError, match=ROUNDS):
+        app.extensions["records"].add("others", service, public=True)
+
+
+def test_a_database_that_is_not_known_is_checked_by_the_first_call():
+    engine = sa.create_engine(MARIADB)
+    app = app_of("sqlite://", model_of(sa.Numeric), session=lambda: orm.Session(engine))
+
+    with app.app_context(), pytest.raises(ValueError, match=ROUNDS):
+        app.extensions["records"]["things"].find()
+
+
+@pytest.mark.parametrize("type_", [sa.Numeric(), sa.Numeric(16, 2)])
+def test_a_numeric_of_many_digits_is_a_warning_on_sqlite(caplog, type_):
+    app_of("sqlite://", model_of(type_))
+
+    assert [message.startswith(FEW) for message in caplog.messages] == [True]
+
+
+@pytest.mark.parametrize("type_", [sa.Numeric(15, 2), sa.Float(), ExactNumeric(18, 2)])
+def test_other_numbers_are_no_warning_on_sqlite(caplog, type_):
+    app_of("sqlite://", model_of(type_))
+
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(0, 0), (19, 2), (5, 6), (5, -1)])
+def test_an_exact_numeric_has_sensible_digits(precision, scale):
+    with pytest.raises(ValueError, match="needs a precision from 1 to 18"):
+        ExactNumeric(precision, scale)
+
+
+def test_exact_numerics_are_summed_and_compared_by_the_database(database_url):
+    engine = sa.create_engine(database_url)
+    prices = sa.Table(
+        "exact_price", sa.MetaData(), sa.Column("price", ExactNumeric(18, 2))
+    )
+    values = ["1234567890123456.78", "0.01", "-9.90"]
+
+    with engine.begin() as connection:
+        prices.metadata.drop_all(connection)
+        prices.metadata.create_all(connection)
+        connection.execute(prices.insert(), [{"price": value} for value in values])
+        column = prices.c.price
+        total = connection.scalar(sa.select(sa.func.sum(column)))
+        above = connection.scalars(sa.select(column).where(column >= "0.011")).all()
+        lowest = connection.scalar(sa.select(sa.func.min(column)))
+        prices.metadata.drop_all(connection)
+
+    engine.dispose()
+
+    assert (str(total), [str(each) for each in above], str(lowest)) == (
+        "1234567890123446.89",
+        ["1234567890123456.78"],
+        "-9.90",
+    )
