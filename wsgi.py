@@ -278,18 +278,18 @@ users = records.add(
         User,
         paginate=PAGES,
         hidden=["password"],
-        readonly=["id", "githubId", "googleId", "createdAt"],
+        readonly=["githubId", "googleId", "createdAt"],
     ),
     public=["create"],
 )
 rooms = records.add(
     "rooms",
-    SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"], readonly=["id"]),
+    SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"]),
     readable=lambda user: readable_by(user, "id"),
 )
 members = records.add(
     "members",
-    SQLAlchemyService(Member, paginate=PAGES, whitelist=["$populate"], readonly=["id"]),
+    SQLAlchemyService(Member, paginate=PAGES, whitelist=["$populate"]),
     methods=["find", "get", "create", "remove"],
     readable=readable_members,
 )
@@ -300,7 +300,7 @@ messages = records.add(
         paginate=PAGES,
         multi={"create": 100, "patch": 1000, "remove": 1000},
         whitelist=["$and", "$search", "$populate"],
-        readonly=["id", "private", "createdAt"],
+        readonly=["private", "createdAt"],
     ),
     readable=lambda user: readable_by(user, "roomId"),
 )

@@ -130,7 +130,9 @@ def served_special(module_url):
     db, records = SQLAlchemy(model_class=Special), FlaskRecords()
 
     for path, model in MODELS.items():
-        service = SQLAlchemyService(model, multi=True, paginate={"default": 10})
+        service = SQLAlchemyService(
+            model, multi=True, paginate={"default": 10}, client_ids=True
+        )
         records.add(path, service, public=True)
 
     with served(db, records, module_url) as app:

@@ -172,7 +172,9 @@ def items(module_url):
     """A client of a service that has the records of ITEMS, which no test changes."""
     db, records = SQLAlchemy(model_class=ItemBase), FlaskRecords()
     records.add(
-        "items", SQLAlchemyService(Item, multi=True, whitelist=WHITELIST), public=True
+        "items",
+        SQLAlchemyService(Item, client_ids=True, multi=True, whitelist=WHITELIST),
+        public=True,
     )
     bodies = [dict(zip(Item.__mapper__.columns.keys(), i, strict=True)) for i in ITEMS]
 
@@ -214,7 +216,9 @@ def tasks_served(url, **options):
     """An app with a service of tasks and one of seats."""
     db, records = SQLAlchemy(model_class=Base), FlaskRecords()
     options = {"multi": True} | options
-    records.add("tasks", SQLAlchemyService(Task, **options), public=True)
+    records.add(
+        "tasks", SQLAlchemyService(Task, client_ids=True, **options), public=True
+    )
     records.add(
         "seats", SQLAlchemyService(Seat, id="code", multi=["remove"]), public=True
     )

@@ -120,7 +120,7 @@ def changeable():
 def services(**options):
     """The services, the one of people with more options."""
     records = FlaskRecords()
-    options = {"whitelist": ["$populate"], "multi": True} | options
+    options = {"whitelist": ["$populate"], "multi": True, "client_ids": True} | options
     pages = {"default": 2}
     teams = SQLAlchemyService(
         Team, hidden=["budget"], paginate=pages, whitelist=["$populate"]

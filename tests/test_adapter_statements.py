@@ -33,7 +33,7 @@ def app_of_module(module_url):
     records = FlaskRecords()
 
     for model in (User, Room, Message):
-        options = {"multi": True, "whitelist": ["$populate"]}
+        options = {"multi": True, "whitelist": ["$populate"], "client_ids": True}
         service = SQLAlchemyService(model, paginate={"default": 6}, **options)
         records.add(model.__name__.lower(), service, public=True)
 

@@ -132,12 +132,16 @@ class Child(Base):
 def app_of_module(module_url):
     records = FlaskRecords()
     accounts = SQLAlchemyService(
-        Account, multi=True, readonly=["role"], hidden=["secret", "hint"]
+        Account,
+        multi=True,
+        readonly=["role"],
+        hidden=["secret", "hint"],
+        client_ids=True,
     )
     records.add("accounts", accounts, public=True)
 
     for model in (Page, Parent, Child, Label):
-        service = SQLAlchemyService(model, multi=True)
+        service = SQLAlchemyService(model, multi=True, client_ids=True)
         records.add(model.__tablename__, service, public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:

@@ -96,10 +96,10 @@ def app_of_module(module_url):
 
 def things_served(url, **options):
     records = FlaskRecords(logger=False)
-    things = SQLAlchemyService(Thing, multi=True, hidden=["secret"])
+    things = SQLAlchemyService(Thing, multi=True, hidden=["secret"], client_ids=True)
     records.add("things", things, public=True)
-    records.add("owners", SQLAlchemyService(Owner), public=True)
-    records.add("loose", SQLAlchemyService(LooseThing), public=True)
+    records.add("owners", SQLAlchemyService(Owner, client_ids=True), public=True)
+    records.add("loose", SQLAlchemyService(LooseThing, client_ids=True), public=True)
     return served(SQLAlchemy(model_class=Base, **options), records, url)
 
 
@@ -236,7 +236,7 @@ def late(database_url, records):
     if database_url.startswith("mariadb"):
         pytest.skip("MariaDB has no such rules")
 
-    records.add("late", SQLAlchemyService(Late), public=True)
+    records.add("late", SQLAlchemyService(Late, client_ids=True), public=True)
 
     with served(SQLAlchemy(model_class=LateBase), records, database_url) as app:
         yield app.test_client()
@@ -424,7 +424,11 @@ def test_a_database_that_is_not_there_is_told_to_the_log_only():
     records = FlaskRecords(logger=False)
     engine = sa.create_engine("postgresql+psycopg://nobody@127.0.0.1:9/nothing")
     session = sa.orm.sessionmaker(engine)
-    records.add("owners", SQLAlchemyService(Owner, session=session), public=True)
+    records.add(
+        "owners",
+        SQLAlchemyService(Owner, session=session, client_ids=True),
+        public=True,
+    )
 
     with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
         response = app.test_client().get("/owners")

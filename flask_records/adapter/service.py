@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
+from functools import partial
 
 from ..pagination import Page
 from ..pagination import Pagination
@@ -66,6 +67,8 @@ class SQLAlchemyService:
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         Clients can write them.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
+    :param client_ids: Let clients choose primary keys that the database counts up. Off
+        by default: one large number would use up the numbers of the table.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -84,6 +87,7 @@ class SQLAlchemyService:
         multi: bool | Collection[str] | Mapping[str, int] = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
+        client_ids: bool = False,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
     ) -> None:
@@ -100,8 +104,9 @@ class SQLAlchemyService:
 
         by_name = operators_of(whitelist, operators or {})
         self._syntax = syntax_of(whitelist, by_name)
-        self._application = Views(Fields(model, id, readonly=readonly), by_name)
-        self._clients = Views(Fields(model, id, hidden, readonly), by_name)
+        make = partial(Fields, model, id, readonly=readonly, client_ids=client_ids)
+        self._application = Views(make(), by_name)
+        self._clients = Views(make(hidden=hidden), by_name)
         fields = self._application.fields
         self.id = fields.id.name
         """The name of the identifier field."""

@@ -18,6 +18,9 @@ from .values import Conversion
 from .values import is_float
 from .values import is_json
 
+NULLS: t.Final = (None, "", "null")
+"""The values of a body that mean null in a column of numbers."""
+
 
 # Two fields are equal only if they are the same object, which makes them fast keys.
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,9 @@ class Field:
 
     is_readonly: bool = False
     """``True`` if clients may not write the field."""
+
+    is_counted: bool = False
+    """``True`` for a primary key that the database counts up."""
 
     is_required: bool = False
     """``True`` if a new record needs a value."""
@@ -89,6 +95,11 @@ class Field:
             return sa.cast(sa.literal(result, sa.Text), self.column.type)
 
         return result
+
+    def is_refused(self, value: t.Any) -> bool:
+        """Return ``True`` if a client may not write a value."""
+        # Front ends send a new record with a null for the key that it will get.
+        return self.is_readonly and not (self.is_counted and value in NULLS)
 
     @cached_property
     def stored(self) -> Cast:

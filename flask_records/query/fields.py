@@ -40,6 +40,7 @@ class Fields:
     :param hidden: Fields that do not exist for this caller. They can still be written.
     :param readonly: Fields that a client can't write.
     :param dialect: The dialect of the database. What is the same on all by default.
+    :param client_ids: ``True`` if a client can write keys that the database counts up.
     :raises ValueError: A name is not a field of the model, or the model has a primary
         key of several columns and no ``id`` is given.
     """
@@ -51,6 +52,8 @@ class Fields:
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
         dialect: sa.Dialect | None = None,
+        *,
+        client_ids: bool = False,
     ) -> None:
         self.model = model
         self.dialect = dialect
@@ -66,10 +69,10 @@ class Fields:
                     " identifier field in 'id'."
                 )
 
-        fields = {
-            field.name: field for field in fields_of(self.mapper, id, readonly, dialect)
-        }
+        mapped = fields_of(self.mapper, id, readonly, dialect, client_ids=client_ids)
+        fields = {field.name: field for field in mapped}
         self._options = id, hidden, readonly
+        self._client_ids = client_ids
 
         for name in (id, *hidden, *readonly):
             if name not in fields:
@@ -112,7 +115,8 @@ class Fields:
 
         :raises ValueError: The database changes the values of a column.
         """
-        return Fields(self.model, *self._options, dialect)
+        options = {"client_ids": self._client_ids}
+        return Fields(self.model, *self._options, dialect, **options)
 
     def __iter__(self) -> t.Iterator[Field]:
         """Yield the fields that can be read."""
@@ -196,7 +200,7 @@ class Fields:
 
             field = writable.get(name)
 
-            if field is None or (field.is_readonly and name in sent):
+            if field is None or (name in sent and field.is_refused(value)):
                 why = "is read-only" if name in self._readable else "is not a field"
                 errors[shortened(name)] = why
                 continue

@@ -10,11 +10,15 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
+from sqlalchemy.sql.functions import next_value
 
 from .database_types import conversion_of
 from .field import Field
 from .field import selected
 from .values import Conversion
+
+COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
+"""The defaults of columns that the database counts up."""
 
 
 def fields_of(
@@ -22,19 +26,25 @@ def fields_of(
     id: str,
     readonly: Collection[str],
     dialect: sa.Dialect | None = None,
+    *,
+    client_ids: bool = False,
 ) -> Iterable[Field]:
     """Yield the fields of a mapped class: its columns, column properties and hybrid
     properties, without those whose name begins with an underscore.
 
     :param id: The name of the identifier field, which may begin with an underscore.
     :param readonly: Fields that a client can't write.
+    :param client_ids: ``True`` if a client can write keys that the database counts up.
     :param dialect: The dialect of the database, if it is known.
     :raises ValueError: A column or a hybrid property can't be shown, or the database
         changes the values of a column.
     """
     for prop in mapper.column_attrs:
         if prop.key == id or not prop.key.startswith("_"):
-            yield _field_of_column(mapper, prop, prop.key in readonly, dialect)
+            is_counted = any(map(_is_counted, prop.columns))
+            is_readonly = prop.key in readonly or (is_counted and not client_ids)
+            field = _field_of_column(mapper, prop, dialect)
+            yield replace(field, is_counted=is_counted, is_readonly=is_readonly)
 
     for name, descriptor in mapper.all_orm_descriptors.items():
         is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
@@ -46,7 +56,6 @@ def fields_of(
 def _field_of_column(
     mapper: orm.Mapper[t.Any],
     prop: orm.ColumnProperty[t.Any],
-    readonly: bool,
     dialect: sa.Dialect | None,
 ) -> Field:
     expression = getattr(mapper.class_, prop.key)
@@ -69,7 +78,6 @@ def _field_of_column(
         field,
         selected=selected(prop.key, expression, conversion),
         is_writable=not _is_kept_by_mapper(mapper, column),
-        is_readonly=readonly,
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
         has_default=_has_default(mapper, column),
@@ -144,6 +152,17 @@ def _is_required(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
         or _has_default(mapper, column)
         or _is_kept_by_mapper(mapper, column)
     )
+
+
+def _is_counted(column: t.Any) -> bool:
+    """Return ``True`` for a primary key that the database counts up."""
+    if not isinstance(column, sa.Column) or not column.primary_key:
+        return False
+
+    defaults = [column.default, column.server_default]
+    defaults += [getattr(default, "arg", None) for default in defaults]
+    is_counter = any(isinstance(default, COUNTERS) for default in defaults)
+    return is_counter or column.table.autoincrement_column is column
 
 
 def _is_generated(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:

@@ -86,7 +86,7 @@ def make_records(users=None, notes=None, *, public=False, own=None):
     records = FlaskRecords(app_errors=True)
     records.add("authentication", AuthenticationService(strategies=own))
     records.add("staff", AuthenticationService(settings="STAFF"))
-    options = {"multi": True, "whitelist": WHITELIST}
+    options = {"multi": True, "whitelist": WHITELIST, "client_ids": True}
     service = SQLAlchemyService(Person, hidden=["password"], **options)
     added = records.add("users", service, **(users or {}), public=["create"])
     added.before("create", "update", "patch")(hash_password())

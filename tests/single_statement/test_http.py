@@ -47,7 +47,7 @@ def cards(database_url):
     options = {"multi": True, "whitelist": ["$populate"]}
     service = SQLAlchemyService(Card, hidden=["secret"], readonly=["rank"], **options)
     records.add("cards", service, public=True)
-    records.add("decks", SQLAlchemyService(Deck), public=True)
+    records.add("decks", SQLAlchemyService(Deck, client_ids=True), public=True)
 
     with served(db, records, database_url) as app, app.app_context():
         yield app.test_client(), db.engine
