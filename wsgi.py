@@ -299,6 +299,7 @@ messages = records.add(
         Message,
         paginate=PAGES,
         multi={"create": 100, "patch": 1000, "remove": 1000},
+        multi_needs_query=True,
         whitelist=["$and", "$search", "$populate"],
         readonly=["private", "createdAt"],
     ),

@@ -75,6 +75,11 @@ class Params:
     client_fields: Collection[str] = ()
     """The names in the data that came from a client, before any hook changed it."""
 
+    client_conditions: Collection[str] = ()
+    """The fields that the query of a client compares in a patch or remove of many,
+    before any hook or rule changed it.
+    """
+
     extra: dict[str, t.Any] = field(default_factory=dict)
     """Values that hooks pass on to other hooks and to the method."""
 

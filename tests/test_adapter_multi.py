@@ -212,3 +212,78 @@ def test_list_of_a_megabyte_is_refused_by_gunicorn(tmp_path):
         answer = request(gunicorn.host, "POST", "/messages", body)
 
     assert answer == (400, too_many("create", 1000, PARTS))
+
+
+UNCONDITIONAL = [
+    {},
+    {"$limit": 2, "$sort": {"rank": 1}, "$select": ["text"]},
+    {"$and": [], "$or": [{}, {"$and": [{}]}]},
+]
+CONDITIONAL = [
+    {"rank": 1},
+    {"id": {"$in": []}},
+    {"$and": [{"$or": {"0": {"rank": 1}}}]},
+]
+MANY = {"patch": [None, {"rank": 2}], "remove": [None]}
+
+
+@pytest.fixture
+def careful():
+    """Live records and a service where a rule and a hook add conditions."""
+    records = make_live_records(public=True)
+    service = SQLAlchemyService(Message, multi=True, multi_needs_query=True)
+    messages = records.add(
+        "careful", service, public=True, readable=lambda user: {"rank": 1}
+    )
+
+    @messages.before("patch", "remove")
+    def add_condition(method, context):
+        context.params.query["$or"] = [{"rank": 1}]
+
+    return records
+
+
+def test_writes_of_many_may_need_a_condition_of_the_client(careful, tmp_path):
+    with live(careful, tmp_path) as site:
+        client = site.connect()
+        client.result("create", "careful", texts(3))
+        refused = [
+            client.call(method, "careful", *MANY[method], query)[0]
+            for query in UNCONDITIONAL
+            for method in MANY
+        ]
+        allowed = [
+            client.call(method, "careful", *MANY[method], query)[0]
+            for query in CONDITIONAL
+            for method in MANY
+        ]
+
+        assert [(error["code"], error["message"][:58]) for error in refused] == [
+            (
+                400,
+                f"Can not {method} multiple entries by a query without a condition"[
+                    :58
+                ],
+            )
+            for _ in UNCONDITIONAL
+            for method in MANY
+        ]
+        assert allowed == [None] * 6
+        assert len(client.result("find", "messages")) == 3
+
+
+@pytest.mark.parametrize("text", ["", "?$limit=1", "?$sort[rank]=1&$skip=1"])
+def test_empty_list_that_qs_drops_removes_nothing(text, db):
+    records = FlaskRecords()
+    service = SQLAlchemyService(Message, multi=["remove"], multi_needs_query=True)
+    messages = records.add("messages", service, public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        client = app.test_client()
+        messages.create({"text": "a"})
+        one = client.delete(f"/messages{text}")
+        patched = client.patch("/messages", json={"rank": 1})
+        in_python = messages.remove(None)
+
+    assert (one.status_code, patched.status_code) == (400, 405)
+    assert [record["text"] for record in in_python] == ["a"]

@@ -136,7 +136,7 @@ def test_owner_of_many_is_who_writes_them(api, ann, bob):
 
 
 @pytest.mark.parametrize(
-    "query", ["", "?text=hello", "?userId[$ne]=0", "?$or[0][read]=false"]
+    "query", ["?read=false", "?text=hello", "?userId[$ne]=0", "?$or[0][read]=false"]
 )
 @pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
 def test_changes_of_many_reach_own_records_only(api, ann, bob, verb, query):
@@ -150,6 +150,16 @@ def test_changes_of_many_reach_own_records_only(api, ann, bob, verb, query):
         [each["id"] for each in mine],
     )
     assert api("GET", f"/messages/{others['id']}", None, ann.token) == (200, others)
+
+
+@pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
+def test_changes_of_many_need_a_condition(api, ann, verb):
+    mine = api("POST", "/messages", {"text": "hello"}, ann.token)[1]
+
+    status, error = api(verb, "/messages?$limit=1", {"read": True}, ann.token)
+
+    assert (status, error["name"]) == (400, "BadRequest")
+    assert api("GET", f"/messages/{mine['id']}", None, ann.token) == (200, mine)
 
 
 @pytest.mark.parametrize(

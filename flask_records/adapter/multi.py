@@ -23,10 +23,19 @@ class Multi:
 
     :param multi: ``True`` for all methods, or their names, or a mapping from names to
         numbers. The number is ``RECORDS_BOUNDS["multi"]`` by default.
+    :param needs_query: Refuse a patch or remove of many by a client whose query has no
+        condition. Off by default.
     :raises ValueError: A name is not a method, or a number is not a positive integer.
     """
 
-    def __init__(self, multi: bool | Collection[str] | Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        multi: bool | Collection[str] | Mapping[str, int],
+        *,
+        needs_query: bool = False,
+    ) -> None:
+        self._needs_query = needs_query
+
         if isinstance(multi, bool):
             multi = NAMES if multi else ()
 
@@ -57,10 +66,16 @@ class Multi:
         """Refuse a method on many records, unless it takes as many.
 
         :raises MethodNotAllowed: The method takes one record only.
-        :raises BadRequest: A client may not name as many.
+        :raises BadRequest: A client may not name as many, or has to name a condition.
         """
         if method not in self:
             raise MethodNotAllowed(f"Can not {method} multiple entries")
+
+        if self._is_unconditional(method, params):
+            raise BadRequest(
+                f"Can not {method} multiple entries by a query without a condition."
+                " An empty list may have been left out of the query string."
+            )
 
         limit = self.limit(method, params)
 
@@ -69,6 +84,11 @@ class Multi:
                 f"Can not {method} more than {limit} records in one call."
                 f" {CURES.get(method, CURES['patch'])}"
             )
+
+    def _is_unconditional(self, method: str, params: Params) -> bool:
+        is_refused = self._needs_query and method != "create"
+        is_external = params.provider is not None
+        return is_refused and is_external and not params.client_conditions
 
     def limit(self, method: str, params: Params) -> int | None:
         """Return the number of records that a call may name, or ``None`` for any."""

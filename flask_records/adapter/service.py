@@ -64,6 +64,8 @@ class SQLAlchemyService:
     :param multi: Allow create, patch and remove of many records, or those named. None
         by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call, or
         the number in a mapping, such as ``{"create": 100}``.
+    :param multi_needs_query: Refuse a patch or remove of many by a client whose query
+        has no condition, which would write all records. Off by default.
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         Clients can write them.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
@@ -85,6 +87,7 @@ class SQLAlchemyService:
         paginate: Mapping[str, int] | Pagination | None = None,
         whitelist: Collection[str] = (),
         multi: bool | Collection[str] | Mapping[str, int] = False,
+        multi_needs_query: bool = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
         client_ids: bool = False,
@@ -99,7 +102,7 @@ class SQLAlchemyService:
         """The fields that no client sees."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
-        self.multi = Multi(multi)
+        self.multi = Multi(multi, needs_query=multi_needs_query)
         """The methods that take many records, and how many."""
 
         by_name = operators_of(whitelist, operators or {})

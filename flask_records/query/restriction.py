@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
+from .bounds import UNCOUNTED
 from .fields import TrustedName
+from .syntax import items_of
 
 if t.TYPE_CHECKING:
     from ..context import Params
@@ -22,17 +25,23 @@ def restrict(params: Params, condition: Record) -> None:
 def names_in(condition: t.Any) -> frozenset[str]:
     """Return the names of the fields in a condition.
 
-    :param condition: A query of fields, ``$or`` and ``$and``.
+    :param condition: A query.
     """
-    if isinstance(condition, (list, tuple)):
-        return frozenset().union(*map(names_in, condition))
+    names: set[str] = set()
+    parts = [condition]
 
-    if not isinstance(condition, dict):
-        return frozenset()
+    # The loop visits the parts that it appends, too.
+    for part in parts:
+        items = items_of(part)
 
-    fields = {name for name in condition if not name.startswith("$")}
-    groups = [condition[name] for name in condition if name.startswith("$")]
-    return names_in(groups) | fields
+        if items is not None:
+            parts += items
+        elif isinstance(part, Mapping):
+            groups = {name for name in part if name.startswith("$")}
+            names |= part.keys() - groups
+            parts += [part[name] for name in groups - UNCOUNTED]
+
+    return frozenset(names)
 
 
 def _both(query: Record, condition: Record) -> Record:

@@ -37,6 +37,9 @@ if t.TYPE_CHECKING:
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
+MANY: t.Final = frozenset({"patch", "remove"})
+"""The methods that write all records of a query if they have no identifier."""
+
 ARGUMENTS: dict[str, Callable[[HookContext], tuple[t.Any, ...]]] = {
     "find": lambda context: (),
     "get": lambda context: (context.id,),
@@ -356,6 +359,9 @@ class Service:
         """Limit a call of a client to what the client may name and see."""
         if context.data is not None:
             context.params.client_fields = _names_in(context.data)
+
+        if context.id is None and context.method in MANY:
+            context.params.client_conditions = names_in(context.params.query)
 
         if self.readable is None or context.method == "create":
             return
