@@ -287,3 +287,56 @@ def test_older_hash_stays_where_there_is_no_room_for_another():
             assert added._get(1)["password"] == hash
 
     assert response.status_code == 201
+
+
+class LooseBase(DeclarativeBase):
+    pass
+
+
+class LooseUser(LooseBase):
+    """A user in a table that MariaDB compares as it does by default."""
+
+    __tablename__ = "loose_user"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(100))
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+SIMILAR = [ANN["email"].upper(), f"{ANN['email']} ", "\u00e1nn@example.com"]
+
+
+@pytest.mark.parametrize("email", SIMILAR)
+def test_user_name_that_a_database_takes_for_another_is_unknown(database_url, email):
+    records = make_records(users=SQLAlchemyService(LooseUser, hidden=["password"]))
+    other = {"email": email, "password": "battery staple"}
+
+    with serving(records, url=database_url, base=LooseBase) as client:
+        unknown = client.post("/authentication", json=LOGIN | {"email": email})
+        created = client.post("/users", json=other).json
+        logins = [LOGIN, {"strategy": "local", **other}]
+        users = [client.post("/authentication", json=each).json for each in logins]
+
+    assert (unknown.status_code, unknown.json["message"]) == (401, "Invalid login")
+    assert [each["user"]["email"] for each in users] == [ANN["email"], email]
+    assert users[1]["user"] == created
+
+
+def test_names_are_compared_as_normalize_has_them(database_url):
+    records = make_records(
+        users=SQLAlchemyService(LooseUser, hidden=["password"]), normalize=str.lower
+    )
+
+    with serving(records, url=database_url, base=LooseBase) as client:
+        login = LOGIN | {"email": ANN["email"].title()}
+        response = client.post("/authentication", json=login)
+        records_of = records["users"]
+
+        with client.application.app_context():
+            records_of.patch(1, {"email": ANN["email"].upper()})
+
+        in_capitals = client.post("/authentication", json=login)
+
+    is_loose = "mariadb" in database_url
+    assert response.status_code == 201
+    assert in_capitals.status_code == (201 if is_loose else 401)

@@ -61,7 +61,8 @@ class AuthenticationService:
     :param username: The field of a user with the name for logins.
     :param password: The field of a user with the password hash.
     :param normalize: Turns what was typed into the user name, for example
-        :meth:`str.lower` where names are stored in lower case. No change by default.
+        :meth:`str.lower` where names are stored in lower case. No change by default:
+        names that a database takes for the same are different users.
     :param strategies: Strategies besides ``local`` and ``jwt``, by name. They replace
         those of the same name.
     :param revocations: The store of revoked tokens. Without it a token is valid until

@@ -24,6 +24,9 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from ..typing import Record
 
+MAX_SIMILAR: t.Final = 100
+"""The number of users whose names a database may take for the same."""
+
 GONE: t.Final = "The user of the token is gone."
 
 
@@ -94,18 +97,37 @@ class Users:
         return user.get(self.id, id) if isinstance(user, dict) else id
 
     def find(self, username: str) -> Record | None:
-        """Return the record of the user with a name, if there is one."""
-        if self._normalize:
-            username = self._normalize(username)
+        """Return the record of the user with a name, if there is one. Names are the
+        same if ``normalize`` makes the same of them.
+        """
+        normalize = self._normalize or str
+        username = normalize(username)
 
-        return self.find_by(self._username, username) if username else None
+        if not username:
+            return None
 
-    def find_by(self, field: str, value: str) -> Record | None:
-        """Return the record of the user with a value, if there is one."""
+        return self.find_by(self._username, username, normalize)
+
+    def find_by(
+        self, field: str, value: str, normalize: Callable[[str], str] = str
+    ) -> Record | None:
+        """Return the record of the user with a value, if there is one.
+
+        :param normalize: Returns the form of a stored text that is compared. The text
+            itself by default.
+        """
         # The query of a client has no part in this.
-        query = {field: value, "$limit": 1}
+        query = {field: value, "$limit": MAX_SIMILAR}
         records = self.service._find(Params(query=query, paginate=False))
-        return next(iter(t.cast("list[Record]", records)), None)
+
+        # A database may find text in another case, with accents or with spaces.
+        for record in t.cast("list[Record]", records):
+            stored = record.get(field)
+
+            if not isinstance(stored, str) or normalize(stored) == value:
+                return record
+
+        return None
 
     def load(self, id: Id) -> tuple[Record, Record]:
         """Return a user as clients see it, and as hooks see it. The service is called
