@@ -18,7 +18,9 @@ from decimal import Decimal
 from decimal import InvalidOperation
 
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
-WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,30})(?:\.0{1,30})?\s*")
+WHOLE_NUMBER = re.compile(r"(-?[0-9]{1,30})(?:\.0{1,30})?")
+NUMBER = re.compile(r"-?[0-9]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
+MOMENT = re.compile(r"[-+:.,0-9TtWZz ]{1,40}")
 MAX_NUMBER_LENGTH = 1000
 MAX_JSON_DEPTH = 100
 UUID_TEXT = re.compile("[-{}:0-9A-Za-z]{32,45}")
@@ -27,6 +29,7 @@ BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
 }
+NOT_A_TIME: t.Final = "is not an ISO 8601 time"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 T = t.TypeVar("T")
@@ -78,12 +81,12 @@ def _number(value: t.Any) -> str | int | float | Decimal:
     if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
         raise ValueError("is not a number")
 
-    # Python also reads underscores between digits, and the digits of all scripts.
-    if isinstance(value, str) and ("_" in value or not value.isascii()):
-        raise ValueError("is not a number")
-
     if isinstance(value, str) and len(value) > MAX_NUMBER_LENGTH:
         raise ValueError(f"has more than {MAX_NUMBER_LENGTH} characters")
+
+    # Python also reads blanks, underscores between digits, and digits of all scripts.
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        raise ValueError("is not a number")
 
     return value
 
@@ -124,7 +127,7 @@ def as_boolean(value: t.Any) -> bool:
         return value
 
     if isinstance(value, (str, int)):
-        flag = BOOLEANS.get(str(value).strip().lower())
+        flag = BOOLEANS.get(str(value).lower())
 
         if flag is not None:
             return flag
@@ -137,7 +140,7 @@ def as_moment(value: t.Any) -> dt.datetime:
     if isinstance(value, dt.datetime):
         moment = value
     elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
-        moment = _parsed(dt.datetime.fromisoformat, value, "is not an ISO 8601 time")
+        moment = _of_iso_text(value)
     else:
         moment = _from_milliseconds(value)
 
@@ -150,11 +153,19 @@ def as_moment(value: t.Any) -> dt.datetime:
         raise ValueError("is out of range") from None
 
 
+def _of_iso_text(value: str) -> dt.datetime:
+    # Python takes any character between the date and the time.
+    if not MOMENT.fullmatch(value):
+        raise ValueError(NOT_A_TIME)
+
+    return _parsed(dt.datetime.fromisoformat, value, NOT_A_TIME)
+
+
 def _from_milliseconds(value: t.Any) -> dt.datetime:
     try:
         return EPOCH + dt.timedelta(milliseconds=as_float(value))
     except (ValueError, OverflowError):
-        raise ValueError("is not an ISO 8601 time") from None
+        raise ValueError(NOT_A_TIME) from None
 
 
 def as_naive_moment(value: t.Any) -> dt.datetime:
