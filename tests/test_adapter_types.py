@@ -189,6 +189,16 @@ def test_moments_are_ordered_whatever_their_zone(everything):
 
 
 @pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+def test_number_that_is_too_large_is_refused_by_its_field(client, field, number):
+    body = f'{{"{field}": {number}}}'
+
+    response = client.post("/all", data=body, content_type="application/json")
+
+    assert (response.status_code, list(response.json["errors"])) == (400, [field])
+
+
+@pytest.mark.parametrize("field", FIELDS)
 def test_null_makes_the_round_trip(everything, field):
     value = next(read for name, _, read in VALUES if name == field)
     created = everything.post("/all", json={field: value}).json

@@ -29,7 +29,10 @@ from .waiting import wait_until
 
 @pytest.fixture
 def records():
-    return make_live_records(public=True)
+    records = make_live_records(public=True)
+    service = SQLAlchemyService(Everything, multi=True, whitelist=["$not"])
+    records.add("typed", service, public=True)
+    return records
 
 
 @pytest.fixture
@@ -467,3 +470,49 @@ def test_answer_is_that_of_http(records, tmp_path):
         answer = site.http.get(f"/everything/{created['id']}").json
 
     assert created == answer
+
+
+TYPED = ["5", "null", "[]", '"a"', "", "true", 5, None, [], "a", True]
+
+
+@pytest.mark.parametrize("value", TYPED, ids=repr)
+def test_documents_are_found_by_their_typed_value(records, site, value):
+    client = site.connect()
+    bodies = [{"document": each} for each in TYPED]
+    client.result("create", "typed", bodies)
+    queries = [
+        {"document": {"$eq": value}},
+        {"$or": [{"document": {"$in": [value]}}]},
+        {"document": {"$not": {"$ne": value}}},
+    ]
+
+    found = [client.result("find", "typed", query) for query in queries]
+
+    assert [[each["document"] for each in one] for one in found] == [[value]] * 3
+
+
+def test_typed_text_may_be_the_base64_of_bytes(site):
+    client = site.connect()
+    client.result("create", "typed", [{"blob": "null"}, {"blob": ""}, {}])
+
+    found = [
+        client.result("find", "typed", {"blob": blob})
+        for blob in ("null", "", None)
+    ]
+
+    assert [[each["blob"] for each in one] for one in found] == [["null"], [""], [None]]
+
+
+def test_query_that_nests_deep_is_refused(site):
+    client = site.connect()
+    query, document = {"id": 1}, "a"
+
+    for _ in range(90):
+        query, document = {"$or": [query]}, [document]
+
+    errors = [
+        client.call("find", "messages", each)[0]
+        for each in (query, {"text": {"$eq": document}})
+    ]
+
+    assert [error["code"] for error in errors] == [400, 400]

@@ -42,6 +42,8 @@ def as_text(value: t.Any) -> str:
 
     if isinstance(value, bool):
         value = "true" if value else "false"
+    elif isinstance(value, (float, Decimal)) and not math.isfinite(value):
+        raise ValueError("is not a finite number")
     elif isinstance(value, (int, float, Decimal, uuid.UUID)):
         value = str(value)
 
@@ -54,7 +56,7 @@ def as_text(value: t.Any) -> str:
     except UnicodeEncodeError:
         raise ValueError("is not valid Unicode text") from None
 
-    return value
+    return str(value)
 
 
 def as_integer(value: t.Any) -> int:

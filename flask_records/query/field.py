@@ -17,9 +17,7 @@ from .values import cast_and_check
 from .values import Conversion
 from .values import is_float
 from .values import is_json
-
-NULLS: t.Final = (None, "", "null")
-"""The values of a body that mean null in a column of numbers."""
+from .values import NULL_TEXTS
 
 
 # Two fields are equal only if they are the same object, which makes them fast keys.
@@ -99,7 +97,8 @@ class Field:
     def is_refused(self, value: t.Any) -> bool:
         """Return ``True`` if a client may not write a value."""
         # Front ends send a new record with a null for the key that it will get.
-        return self.is_readonly and not (self.is_counted and value in NULLS)
+        is_next = self.is_counted and value in (None, *NULL_TEXTS)
+        return self.is_readonly and not is_next
 
     @cached_property
     def stored(self) -> Cast:

@@ -71,8 +71,12 @@ class Fields:
 
         mapped = fields_of(self.mapper, id, readonly, dialect, client_ids=client_ids)
         fields = {field.name: field for field in mapped}
-        self._options = id, hidden, readonly
-        self._client_ids = client_ids
+        self._options: dict[str, t.Any] = {
+            "id": id,
+            "hidden": hidden,
+            "readonly": readonly,
+            "client_ids": client_ids,
+        }
 
         for name in (id, *hidden, *readonly):
             if name not in fields:
@@ -115,8 +119,7 @@ class Fields:
 
         :raises ValueError: The database changes the values of a column.
         """
-        options = {"client_ids": self._client_ids}
-        return Fields(self.model, *self._options, dialect, **options)
+        return Fields(self.model, dialect=dialect, **self._options)
 
     def __iter__(self) -> t.Iterator[Field]:
         """Yield the fields that can be read."""

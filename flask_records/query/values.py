@@ -22,6 +22,10 @@ def anything(value: t.Any) -> None:
     """Accept every value."""
 
 
+class TypedText(str):
+    """Text of a query from a transport that has types, so that it is not JSON text."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """Converts the values of one column. Each function raises :class:`ValueError` with
@@ -89,6 +93,8 @@ def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
 
     if not isinstance(value, str) or conversion.is_text:
         return conversion.cast(value)
+
+    in_query = in_query and not isinstance(value, TypedText)
 
     # In a body, a column of JSON may hold these texts themselves.
     if value in conversion.null_texts and (in_query or conversion.from_text is None):

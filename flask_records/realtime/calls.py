@@ -14,6 +14,8 @@ from ..http.blueprint import service_at
 from ..http.formatter import dumps
 from ..query.bounds import current_bounds
 from ..query.bounds import shortened
+from ..query.syntax import MAX_DEPTH
+from ..query.values import TypedText
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
@@ -32,6 +34,9 @@ ARGUMENTS: t.Final = {
     "remove": ("id",),
 }
 """The arguments between the path and the query. A custom method has data."""
+
+MAX_LEVELS: t.Final = 3 * MAX_DEPTH
+"""The number of levels of a query where texts are marked."""
 
 
 def answer(
@@ -80,9 +85,27 @@ def _context(
     if "data" in names and not isinstance(values.get("data"), (dict, list)):
         raise not_an_object(method)
 
-    params = connection.params(query)
+    params = connection.params(_typed(query))
     params.route = route
     return HookContext(service, method, params, values.get("id"), values.get("data"))
+
+
+def _typed(value: t.Any, depth: int = 0) -> t.Any:
+    """Return a part of a query whose texts are known to be texts."""
+    if isinstance(value, str):
+        return TypedText(value)
+
+    # The service refuses groups and documents that nest as deep.
+    if depth > MAX_LEVELS:
+        return value
+
+    if isinstance(value, list):
+        return [_typed(item, depth + 1) for item in value]
+
+    if isinstance(value, dict):
+        return {name: _typed(item, depth + 1) for name, item in value.items()}
+
+    return value
 
 
 def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:
