@@ -144,11 +144,13 @@ def test_comparison_with_each_value(service, stored, name, operator):
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name not in VAGUE])
-def test_equality_is_told_without_the_database(service, stored, name):
+def test_equality_is_told_without_the_database(service, stored, name, module_url):
     value = VALUES[name][0]
+    # SQLite stores decimals as floats.
+    is_told = name != "price" or not str(module_url).startswith("sqlite")
 
-    assert told(service, stored, {name: value})
-    assert told(service, stored, {name: {"$nin": [value, None]}})
+    assert told(service, stored, {name: value}) is is_told
+    assert told(service, stored, {name: {"$nin": [value, None]}}) is is_told
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
+from ..errors import BadRequest
 from .operators import Listed
 from .operators import many
 from .operators import ORDERS
@@ -52,7 +53,13 @@ EXACT: t.Final = frozenset(
 """The types whose values are the same if their ``repr`` is."""
 
 UNKNOWN: t.Final = object()
-"""The value of a field that is not in the record."""
+"""A value that is not in the record, or that only the database can compare."""
+
+MAX_DIGITS: t.Final = 30
+"""The length of a decimal up to which all databases compare it exactly."""
+
+MAX_INTERVAL = dt.timedelta(seconds=2**32)
+"""The interval up to which the number of its seconds is exact in JSON."""
 
 
 class Matching:
@@ -77,11 +84,10 @@ class Matching:
     def test(self, query: Record) -> IndexTest:
         """Return a function of the index of a record that returns ``True`` if the
         record meets a query, or ``None`` if only the database can tell: a field is not
-        in the record, or an operator is not a built-in one. Equal queries get the same
-        function.
+        in the record or has a type of its own, or an operator is not a built-in one.
+        Equal queries get the same function.
 
-        :raises BadRequest: The query is not understood. The function raises it for a
-            record with a value that its field can't have.
+        :raises BadRequest: The query is not understood.
         """
         split = _Split()
         key = split.of_query(query)
@@ -204,7 +210,13 @@ class CastRecord(dict["Field", t.Any]):
 
     def __missing__(self, field: Field) -> t.Any:
         value = self._record.get(field.name, UNKNOWN)
-        cast = value if value is UNKNOWN else field.compared(value)
+
+        try:
+            cast = value if value is UNKNOWN else _exactly(field.compared(value))
+        except BadRequest:
+            # The database has a value that no client can write.
+            cast = UNKNOWN
+
         self[field] = cast
         return cast
 
@@ -218,24 +230,46 @@ def _test_of(condition: Condition, fields: Fields, casts: list[Cast]) -> Test:
     name = condition.operator
     field = (fields.ordered if name in ORDERS else fields.__getitem__)(condition.field)
 
-    if name not in COMPARISONS or _is_compared_otherwise(field):
+    if name not in COMPARISONS or _is_compared_otherwise(field, name):
         # Only the database can tell.
         casts.append(lambda value: None)
         return lambda record, values: None
 
-    casts.append(_many(field) if name in ("$in", "$nin") else field.compared)
+    casts.append(_many(field) if name in ("$in", "$nin") else _one(field))
     return COMPARISONS[name](field, len(casts) - 1)
 
 
-def _is_compared_otherwise(field: Field) -> bool:
+def _is_compared_otherwise(field: Field, operator: str) -> bool:
     """Return ``True`` if only the database can compare the values of a field."""
     type_ = field.column.type
-    return field.has_comparator or isinstance(type_, sa.LargeBinary) or is_json(type_)
+    # MariaDB has another order of UUIDs, but the same equality.
+    is_exact = isinstance(type_, sa.Uuid) and operator not in ORDERS
+    is_own = field.conversion.compared_by_database and not is_exact
+    return not field.is_usual or is_own or isinstance(type_, sa.LargeBinary) or is_json(type_)
+
+
+def _exactly(value: t.Any) -> t.Any:
+    """Return a value, or :data:`UNKNOWN` if databases do not compare it exactly."""
+    is_inexact = (
+        # MariaDB reads the text of a decimal with an exponent as a float.
+        (len(text := str(value)) > MAX_DIGITS or "E" in text)
+        if isinstance(value, decimal.Decimal)
+        else isinstance(value, dt.timedelta) and abs(value) > MAX_INTERVAL
+    )
+    return UNKNOWN if is_inexact else value
+
+
+def _one(field: Field) -> Cast:
+    return lambda value: _exactly(field.compared(value))
 
 
 def _many(field: Field) -> Cast:
-    def cast(value: t.Any) -> Listed:
-        values = many(field, value)
+    def cast(value: t.Any) -> t.Any:
+        values = list(map(_exactly, many(field, value)))
+
+        if UNKNOWN in values:
+            return UNKNOWN
+
         others = [each for each in values if each is not None]
         is_plain = all([isinstance(each, PLAIN) for each in others])
         has_null = len(others) < len(values)
@@ -248,7 +282,7 @@ def _equal(field: Field, place: int) -> Test:
     def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
         value, other = record[field], values[place]
 
-        if value is UNKNOWN:
+        if value is UNKNOWN or other is UNKNOWN:
             return None
 
         if value is None or other is None:
@@ -267,7 +301,7 @@ def _in(field: Field, place: int) -> Test:
     def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
         value, listed = record[field], values[place]
 
-        if value is UNKNOWN:
+        if value is UNKNOWN or listed is UNKNOWN:
             return None
 
         if value is None:
@@ -290,7 +324,10 @@ def _ordered(compare: Callable[[t.Any, t.Any], bool]) -> Make:
         def test(record: CastRecord, values: Sequence[t.Any]) -> bool | None:
             value, other = record[field], values[place]
 
-            if value is not UNKNOWN and (value is None or other is None):
+            if value is UNKNOWN or other is UNKNOWN:
+                return None
+
+            if value is None or other is None:
                 return False
 
             # Text has another order in each database.
