@@ -186,6 +186,16 @@ def is_valid(client, token, path="/users"):
     return status == 200
 
 
+@contextmanager
+def clock(seconds):
+    """Another machine, whose clock is ahead by some seconds."""
+    now = time.time
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now() + seconds)
+        yield
+
+
 def signed(subject, **claims):
     """A token of another server that has the secret."""
     issued = int(time.time()) - 10

@@ -496,8 +496,7 @@ def test_typed_text_may_be_the_base64_of_bytes(site):
     client.result("create", "typed", [{"blob": "null"}, {"blob": ""}, {}])
 
     found = [
-        client.result("find", "typed", {"blob": blob})
-        for blob in ("null", "", None)
+        client.result("find", "typed", {"blob": blob}) for blob in ("null", "", None)
     ]
 
     assert [[each["blob"] for each in one] for one in found] == [["null"], [""], [None]]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
 
 import pytest
 import redis
@@ -22,6 +25,7 @@ from .revocations import ann as ann
 from .revocations import app as app
 from .revocations import ben as ben
 from .revocations import client as client
+from .revocations import clock
 from .revocations import in_tables
 from .revocations import log_in
 from .revocations import log_out
@@ -55,6 +59,44 @@ def test_redis_forgets_a_mark_when_its_tokens_have_expired(redis_store, redis_cl
     redis_store.put("key", 1, int(time.time()) + 60)
 
     assert 55 < redis_client.ttl(redis_store._prefix + "key") <= 60
+
+
+@pytest.mark.parametrize("marks", [[(7, 60), (5, 600)], [(5, 600), (7, 60)]])
+def test_highest_mark_and_latest_expiry_stay_in_redis(redis_store, redis_client, marks):
+    for mark, seconds in marks:
+        redis_store.put("key", mark, int(time.time()) + seconds)
+
+    assert redis_store.latest("key") == 7
+    assert 595 < redis_client.ttl(redis_store._prefix + "key") <= 600
+
+
+@in_tables
+@pytest.mark.parametrize("marks", [[(7, 10), (5, 60)], [(5, 60), (7, 10)]])
+def test_highest_mark_and_latest_expiry_stay_in_a_table(app, store, marks):
+    with app.app_context():
+        for mark, seconds in marks:
+            store.put("key", mark, int(time.time()) + seconds)
+
+        with clock(30):
+            store.put("other", 1, int(time.time()) + 60)
+
+        assert store.latest("key") == 7
+
+
+def test_newest_mark_wins_every_race_in_redis(redis_store):
+    """Each of the two threads has a connection of its own."""
+    expires = int(time.time()) + 60
+    start = Barrier(2)
+
+    def put(place):
+        for number in range(300):
+            start.wait(5)
+            redis_store.put(f"{number}", place, expires + place)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(put, (1, 2)))
+
+    assert [redis_store.latest(f"{n}") for n in range(300)] == [2] * 300
 
 
 @on_sqlite
@@ -112,6 +154,7 @@ def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
                 assert users.get(id) == before
 
     assert [response.status_code for response in responses] == [503] * 4
+    assert [response.headers["Retry-After"] for response in responses] == ["1"] * 4
     assert [response.json for response in responses] == [
         {
             "name": "Unavailable",
@@ -121,6 +164,54 @@ def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
             "errors": {},
         }
     ] * 4
+
+
+@contextmanager
+def silent(family, address):
+    """A server that takes connections and answers nothing, as a frozen Redis does."""
+    with socket.socket(family) as server:
+        server.bind(address)
+        server.listen()
+        yield server.getsockname()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"socket_timeout": None, "socket_connect_timeout": None},
+        {"socket_timeout": 60, "socket_connect_timeout": 60},
+        {"retry": Retry(NoBackoff(), 20)},
+        {"retry_on_error": [redis.TimeoutError]},
+        {"single_connection_client": False, "max_connections": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_file", [False, True])
+def test_redis_that_hangs_is_waited_for_as_long_as_the_store_says(
+    database_url, tmp_path, options, is_file
+):
+    """Whatever the application's client says."""
+    records = FlaskRecords()
+    add_users(records)
+    family = socket.AF_UNIX if is_file else socket.AF_INET
+    address = str(tmp_path / "redis.sock") if is_file else ("127.0.0.1", 0)
+
+    with silent(family, address) as place:
+        where = {"unix_socket_path": place} if is_file else {"port": place[1]}
+        store = RedisRevocations(redis.Redis(**where, **options), timeout=0.3)
+        records.add("authentication", AuthenticationService(revocations=store))
+
+        with served(records, database_url) as app:
+            client = app.test_client()
+            headers = bearer(signed(register(client, "ann")))
+            start = time.monotonic()
+            response = client.get("/users", headers=headers)
+            seconds = time.monotonic() - start
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert 0.2 < seconds < 1.5
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

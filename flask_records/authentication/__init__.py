@@ -7,9 +7,9 @@ from .hooks import protect as protect
 from .hooks import set_user_field as set_user_field
 from .middleware import requires as requires
 from .oauth_strategy import OAuthStrategy as OAuthStrategy
-from .revocation import RedisRevocations as RedisRevocations
+from .redis_revocations import RedisRevocations as RedisRevocations
 from .revocation import RevocationStore as RevocationStore
-from .revocation import RevokedTokenMixin as RevokedTokenMixin
-from .revocation import TableRevocations as TableRevocations
 from .service import AuthenticationService as AuthenticationService
 from .strategies import Strategy as Strategy
+from .table_revocations import RevokedTokenMixin as RevokedTokenMixin
+from .table_revocations import TableRevocations as TableRevocations

@@ -107,7 +107,8 @@ class AuthenticationService:
         """Revokes the tokens of users that change, if there is a store."""
         self._setting = settings
 
-        if revocations:
+        # A store may be empty, and false.
+        if revocations is not None:
             self.revocations = Revocations(revocations, self.users_path)
             self.user_changes = UserChanges(self.lookup, self.revocations)
 

@@ -70,17 +70,12 @@ class Tokens:
         default_factory=lambda: VerifiedTokens(), init=False, repr=False, compare=False
     )
 
-    def create_token(
-        self, subject: t.Any, *, token_id: str, issued_at: int = 0
-    ) -> tuple[str, Record]:
-        """Return a new token and its claims.
-
-        :param issued_at: The time in seconds since 1970, if that is later than now.
-        """
+    def create_token(self, subject: t.Any, *, token_id: str) -> tuple[str, Record]:
+        """Return a new token and its claims."""
         # It takes ten megabytes, which a process without tokens need not have.
         import jwt
 
-        issued_at = max(int(time.time()), issued_at)
+        issued_at = int(time.time())
         payload = {
             "iat": issued_at,
             "exp": issued_at + self.lifetime,

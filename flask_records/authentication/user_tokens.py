@@ -38,16 +38,16 @@ class UserTokens:
             raise NotAuthenticated("A token is issued for a user only.")
 
         subject = user[self._users.id]
+        # Before the user is read: a removal in between ends this token.
+        mark = self._revocations.mark_of(subject) if self._revocations else 0
 
         if str(subject) in hashes:
             hash = hashes[str(subject)]
         else:
             hash = self._users.credentials(subject).get(self._users.password)
 
-        revoked = self._revocations
-        issued_at = revoked.issued_before(subject) if revoked else 0
-        token_id = create_token_id(self._users.path, hash)
-        return tokens.create_token(subject, token_id=token_id, issued_at=issued_at)
+        token_id = create_token_id(self._users.path, hash, mark)
+        return tokens.create_token(subject, token_id=token_id)
 
     def user_of(self, payload: Record) -> Record:
         """Return the user that a token was issued for, as clients see them.
