@@ -240,7 +240,7 @@ class OldSigner(TimestampSigner):
         return int(time.time()) - self.age
 
 
-@pytest.mark.parametrize(("age", "error"), [(50, None), (65, USED_UP)])
+@pytest.mark.parametrize(("age", "error"), [(50, None), (65, USED_UP), (-3, None)])
 def test_address_has_a_minute(site, ann, monkeypatch, age, error):
     answer = site.connect(ann[1])
     name, _, value = answer.headers["Set-Cookie"].split(";")[0].partition("=")

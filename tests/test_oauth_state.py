@@ -138,7 +138,9 @@ class OldSigner(TimestampSigner):
         return int(time.time()) - self.age
 
 
-@pytest.mark.parametrize(("age", "error"), [(590, None), (610, LOST)])
+@pytest.mark.parametrize(
+    ("age", "error"), [(590, None), (610, LOST), (-3, None), (-610, LOST)]
+)
 def test_a_login_has_ten_minutes(site, monkeypatch, age, error):
     started = site.start()
     name, _, value = cookie_of(started).partition("=")

@@ -14,6 +14,7 @@ from itsdangerous import BadData
 from ..context import Params
 from ..errors import BadRequest
 from ..errors import NotAuthenticated
+from .oauth_cookies import load_recent
 from .oauth_cookies import serializer_of
 
 if t.TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Connections:
         text = request.cookies.get(COOKIE, "")
 
         try:
-            cookie = self._serializer.loads(text, max_age=LIFETIME)
+            cookie = load_recent(self._serializer, text, LIFETIME)
         except BadData as error:
             raise NotAuthenticated(USED_UP) from error
 

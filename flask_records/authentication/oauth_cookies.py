@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from flask import request
 from itsdangerous import BadData
+from itsdangerous import SignatureExpired
 from itsdangerous import URLSafeTimedSerializer
 
 from ..errors import BadRequest
@@ -81,7 +82,7 @@ class LoginCookies:
         text = next((request.cookies[name] for name in _names_of(state)), "")
 
         try:
-            login = t.cast("Record", self._serializer.loads(text, max_age=LIFETIME))
+            login = load_recent(self._serializer, text, LIFETIME)
         except BadData:
             return None
 
@@ -115,6 +116,20 @@ def serializer_of(
 
     # The last key signs.
     return URLSafeTimedSerializer(keys[::-1], salt=salt)
+
+
+def load_recent(serializer: URLSafeTimedSerializer, text: str, lifetime: int) -> Record:
+    """Return the content of a cookie that was signed within some seconds, before or
+    after now: the clock of the machine that signed it may be ahead.
+
+    :raises BadData: It is not signed, or too old.
+    """
+    content, signed_at = serializer.loads(text, return_timestamp=True)
+
+    if abs(time.time() - signed_at.timestamp()) > lifetime:
+        raise SignatureExpired("The cookie has expired.")
+
+    return t.cast("Record", content)
 
 
 def _beyond_bounds(size: int) -> Iterator[str]:
