@@ -1,0 +1,1 @@
+"""Answers on each database, compared with those that are worked out without it."""
