@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from ..invariants.strategies import encoded
 from ..models_operators import ALWAYS
 from .things import in_json
 from .things import TEXT_FIELDS
@@ -121,7 +121,8 @@ def query_string(query):
 
     :raises NoText: There is none.
     """
-    return encoded(_of_query(query))
+    pairs = _flat(_of_query(query))
+    return "&".join(f"{quote(name, '$[]')}={quote(text, '')}" for name, text in pairs)
 
 
 def _of_query(query):
@@ -171,3 +172,15 @@ def _filled(value):
         raise NoText
 
     return value
+
+
+def _flat(value, name=""):
+    items = enumerate(value) if isinstance(value, list) else value.items()
+
+    for key, item in items:
+        path = f"{name}[{key}]" if name else key
+
+        if isinstance(item, (dict, list)):
+            yield from _flat(item, path)
+        else:
+            yield path, str(item)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import json
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,9 +16,7 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import relationship
 
-from .strategies import encoded
 from .strategies import OTHERS
-from .strategies import Request
 
 TEXTS = ["", "a", "A", "b", "ab", "a ", "null", "é", "😀", "%", "_", "\\", "'", "1"]
 NUMBERS = [-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1]
@@ -123,12 +120,6 @@ class World:
             self._secret = None
 
         return Answer(response.status_code, response.content_type, response.data)
-
-    def get(self, path, query):
-        """The JSON that a good query gives."""
-        answer = self.send(Request("GET", path, encoded(query)))
-        assert answer.status == 200, answer
-        return json.loads(answer.data)
 
     def rows(self):
         with self._engine.connect() as connection:

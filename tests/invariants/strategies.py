@@ -167,20 +167,3 @@ def requests(*services):
         content_types,
         st.sampled_from(["application/json", "application/json", "text/html", "*/*"]),
     )
-
-
-def encoded(query):
-    """The query string of a query."""
-    return "&".join(f"{quote(n, '$[]')}={quote(v, '')}" for n, v in flat(query))
-
-
-def flat(value, name=""):
-    items = enumerate(value) if isinstance(value, list) else value.items()
-
-    for key, item in items:
-        path = f"{name}[{key}]" if name else key
-
-        if isinstance(item, (dict, list)):
-            yield from flat(item, path)
-        else:
-            yield path, "null" if item is None else str(item)
