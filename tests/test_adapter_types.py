@@ -17,6 +17,7 @@ from flask_records import SQLAlchemyService
 from .conftest import served
 from .models import Base
 from .models import Everything
+from .zones import go_far_east
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 FIELDS = [name for name in Everything.__mapper__.columns.keys() if name != "id"]
@@ -119,17 +120,6 @@ def served_everything(module_url):
             sa.event.listen(db.engine, "checkout", go_far_east)
 
         yield app.test_client()
-
-
-def go_far_east(connection, *rest):
-    zones = {
-        "psycopg": "SET SESSION TIME ZONE 'Asia/Tokyo'",
-        "pymysql": "SET time_zone = '+09:00'",
-    }
-    statement = zones.get(type(connection).__module__.partition(".")[0])
-
-    if statement:
-        connection.cursor().execute(statement)
 
 
 @pytest.fixture(scope="module")

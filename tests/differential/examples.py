@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import HealthCheck
+from hypothesis import Phase
 from hypothesis import settings
 
 
@@ -25,6 +26,8 @@ class Examples:
             max_examples=self._number or number,
             # A run that nobody asked more of fails for a change of the code only.
             derandomize=self._number is None,
+            # To look for the smallest example that fails takes minutes.
+            phases=[Phase.generate] if self._number is None else list(Phase),
             database=None,
             deadline=None,
             print_blob=True,

@@ -31,7 +31,11 @@ def same_document(value):
     """Return what is equal if two JSON documents are."""
 
     def plain(value):
-        if isinstance(value, float) and value.is_integer():
+        # Numbers of more than 64 bits are floats to most programs.
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            value = float(value) if abs(value) < 2**1023 else value
+
+        if isinstance(value, float) and abs(value) < 2**63 and value.is_integer():
             return int(value)
 
         if isinstance(value, list):

@@ -1,0 +1,131 @@
+"""A value that is answered is found, sorted and taken back, whatever its type."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+
+from ..conftest import SERVERS
+from .column_types import types_of
+from .columns import serving
+from .kinds import DATABASES
+
+PLACES = [(name, place) for name in DATABASES for place in types_of(name)]
+
+
+@pytest.fixture(scope="module", params=PLACES, ids=lambda place: "-".join(place))
+def column(request, server_urls):
+    """A column of each type on each database."""
+    database, name = request.param
+
+    if database in SERVERS and database not in server_urls:
+        pytest.skip(f"{SERVERS[database]} is not set")
+
+    with serving(server_urls.get(database, "sqlite://"), name) as column:
+        yield column
+
+
+def test_value_at_an_edge(column):
+    kind = column.kind
+    check(column, [*kind.kept, *kind.others])
+
+    refused = [each for each in kind.kept if column.post(each).status_code != 201]
+    assert refused == []
+
+
+def test_any_value(column, examples):
+    values = st.lists(column.kind.random, min_size=1, max_size=4)
+    examples.check(lambda values: check(column, values), values, 5)
+
+
+def check(column, values):
+    """Store values, and look for each that is answered."""
+    column.clear()
+    stored = [(value, record) for value in values for record in column.store(value)]
+    records = [record for _, record in stored if record["value"] is not None]
+
+    for value, record in stored:
+        check_answer(column, value, record["value"])
+
+    # A value that can't be read would take the page from everybody.
+    assert sorted(column.ids("")) == [record["id"] for _, record in stored]
+
+    for value in values:
+        check_query(column, value)
+
+    check_equality(column, records)
+    check_order(column, records)
+
+    for record in records[::2]:
+        check_write(column, record)
+
+
+def check_answer(column, value, answer):
+    """Compare what is answered with what was sent."""
+    if answer is None:
+        assert column.may_be_null(value), value
+    elif not column.kind.is_foreign:
+        expected, actual = column.read(value), column.read(answer)
+        assert actual == expected, value
+
+
+def check_query(column, value):
+    """Look for a value, which is understood or refused by the name of its field."""
+    for operator in ("$eq", "$gte") if column.kind.is_ordered else ("$eq",):
+        query = column.query(operator, value)
+        answer = column.client.get(f"/values?{query}")
+        assert answer.status_code in (200, 400), (query, answer.json)
+
+        if answer.status_code == 400:
+            assert [*answer.json["errors"]] == ["value"], (query, answer.json)
+
+
+def check_equality(column, records):
+    """Look for each value that is answered, as text and as it is."""
+    for value, others in by_value(column, records):
+        query = column.query("$eq", value)
+        found = column.find({"value": {"$eq": value}}, "socketio")
+
+        assert sorted(column.ids(query)) == others, query
+        assert sorted(record["id"] for record in found) == others, value
+
+
+def by_value(column, records):
+    """Yield each distinct value, and the identifiers of the records that have it."""
+    read = column.read
+
+    for value in {
+        repr(read(each["value"])): each["value"] for each in records
+    }.values():
+        equal = [each for each in records if read(each["value"]) == read(value)]
+        yield value, sorted(each["id"] for each in equal)
+
+
+def check_order(column, records):
+    """Sort the records, and compare them with each value."""
+    kind = column.kind
+
+    if not kind.is_ordered:
+        assert column.client.get("/values?$sort[value]=1").status_code == 400
+        return
+
+    places = {id: place for place, id in enumerate(column.ids("$sort[value]=1"))}
+    ordered = sorted(records, key=lambda record: places[record["id"]])
+
+    if column.database not in kind.other_order:
+        values = [column.read(record["value"]) for record in ordered]
+        assert values == sorted(values)
+
+    for value, others in by_value(column, records):
+        lower = {record["id"] for record in ordered[: min(map(places.get, others))]}
+        assert {*column.ids(column.query("$lt", value))} == lower, value
+        assert {*column.ids(column.query("$lte", value))} == {*lower, *others}, value
+
+
+def check_write(column, record):
+    """Write what was answered."""
+    path, body = f"/values/{record['id']}", {"value": record["value"]}
+
+    for write in (column.client.patch, column.client.put):
+        answer = write(path, json=body)
+        assert (answer.status_code, answer.json) == (200, record), record
