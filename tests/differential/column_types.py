@@ -172,7 +172,7 @@ TYPES = {
     ),
     "JSON()": documents(sa.JSON()),
     "Lower(5)": texts(exact(Lower, 5), stored=lambda _, value: value.lower()),
-    "Cents()": numbers(Cents(), 32),
+    "Cents()": numbers(Cents(), 24),
     "postgresql.JSONB()": documents(postgresql.JSONB(), databases=["postgresql"]),
     "postgresql.ARRAY(Integer)": arrays(sa.Integer(), [[1, 2], [3]], [[2**31]]),
     "postgresql.ARRAY(Text)": arrays(sa.Text(), [["a", "null"], ["", "{,}"]]),

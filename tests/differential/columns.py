@@ -31,6 +31,7 @@ NULLS = (None, "", "null")
 class Column:
     """A service on one database whose records have a value of one type."""
 
+    name: str
     kind: Kind
     database: str
     app: Any
@@ -77,6 +78,12 @@ class Column:
 
         with self.app.app_context():
             return self.service.call(HookContext(self.service, "find", params)).sent
+
+    def matches(self, records, query):
+        """Return what the matcher tells of each record."""
+        with self.app.app_context():
+            test = self.service.target.matching(records).test(query)
+            return [test(index) for index in range(len(records))]
 
     def clear(self):
         """Remove all records."""
@@ -126,4 +133,4 @@ def serving(url, name, *, is_key=False):
             sa.event.listen(db.engine, "checkout", go_far_east)
 
         database = sa.make_url(url).get_backend_name()
-        yield Column(kind, database, app, app.test_client(), service)
+        yield Column(name, kind, database, app, app.test_client(), service)

@@ -2,8 +2,19 @@ from __future__ import annotations
 
 import pytest
 
+from ..conftest import SERVERS
+from .column_types import TYPES
+from .column_types import types_of
+from .columns import serving
 from .examples import Examples
+from .kinds import DATABASES
 from .things import World
+
+PLACES = [(database, name) for database in DATABASES for name in types_of(database)]
+"""The types that each database has."""
+
+KEYS = [place for place in PLACES if TYPES[place[1]].is_key]
+"""Those that a primary key may have."""
 
 
 def pytest_addoption(parser):
@@ -25,3 +36,27 @@ def examples(request):
 def world(module_url):
     with World.on(module_url) as world:
         yield world
+
+
+@pytest.fixture(scope="module", params=PLACES, ids="-".join)
+def column(request, server_urls):
+    """A column of each type on each database."""
+    with serving(url_of(request.param[0], server_urls), request.param[1]) as column:
+        yield column
+
+
+@pytest.fixture(scope="module", params=KEYS, ids="-".join)
+def key(request, server_urls):
+    """A primary key of each type on each database."""
+    url = url_of(request.param[0], server_urls)
+
+    with serving(url, request.param[1], is_key=True) as column:
+        yield column
+
+
+def url_of(database, server_urls):
+    """Return the URL of an empty database of a kind."""
+    if database in SERVERS and database not in server_urls:
+        pytest.skip(f"{SERVERS[database]} is not set")
+
+    return server_urls.get(database, "sqlite://")

@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import strategies as st
-
-from ..conftest import SERVERS
-from .column_types import types_of
-from .columns import serving
-from .kinds import DATABASES
-
-PLACES = [(name, place) for name in DATABASES for place in types_of(name)]
-
-
-@pytest.fixture(scope="module", params=PLACES, ids=lambda place: "-".join(place))
-def column(request, server_urls):
-    """A column of each type on each database."""
-    database, name = request.param
-
-    if database in SERVERS and database not in server_urls:
-        pytest.skip(f"{SERVERS[database]} is not set")
-
-    with serving(server_urls.get(database, "sqlite://"), name) as column:
-        yield column
 
 
 def test_value_at_an_edge(column):

@@ -1,0 +1,76 @@
+"""The matcher never tells another thing than the database does."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from .things import in_json
+
+EQUALITY = ("$eq", "$ne")
+ORDER = ("$lt", "$lte", "$gt", "$gte")
+LISTS = ("$in", "$nin")
+
+ALIKE = {"Integer()", "BigInteger()", "Boolean()", "Date()", "DateTime()", "Double()"}
+"""Types whose values all databases compare as Python does."""
+
+
+def test_value_at_an_edge(column):
+    check(column, [*column.kind.kept, *column.kind.others])
+
+    # Or the matcher would agree by telling nothing.
+    record = column.post(column.kind.kept[0]).json if column.name in ALIKE else {}
+    assert column.matches([record], dict(record)) == [True]
+
+
+def test_any_value(column, examples):
+    values = st.lists(column.kind.random, min_size=1, max_size=4)
+    examples.check(lambda values: check(column, values), values, 3)
+
+
+def check(column, values):
+    """Compare values with some of each other."""
+    column.clear()
+
+    for value in [None, *values]:
+        assert column.post(value).status_code in (201, 400)
+
+    records = column.find({})
+    wrong = [
+        (query, form)
+        for value in distinct(column, records)
+        for query in queries(column, value)
+        for form in differences(column, records, query)
+    ]
+    assert wrong == []
+
+
+def distinct(column, records):
+    """Return the values of some records, typed and as they are in JSON, each once."""
+    typed = [record["value"] for record in records]
+    plain = [in_json(value) for value in typed]
+    # The text of a type that only the database can read is its form in queries.
+    values = plain if column.kind.is_foreign else [*typed, *plain]
+    return list({repr(value): value for value in values}.values())
+
+
+def queries(column, value):
+    """Yield queries with a value."""
+    names = (*EQUALITY, *ORDER) if column.kind.is_ordered else EQUALITY
+
+    for operator in names:
+        yield {"value": {operator: value}}
+
+    for operator in LISTS:
+        yield {"value": {operator: [value, None]}}
+
+    yield {"value": {"$not": {"$in": [value]}}}
+
+
+def differences(column, records, query):
+    """Yield each form of a record that is told otherwise than the database does."""
+    found = {record["id"] for record in column.find(query)}
+    forms = [*records, *map(in_json, records)]
+
+    for form, told in zip(forms, column.matches(forms, query), strict=True):
+        if told not in (None, form["id"] in found):
+            yield form
