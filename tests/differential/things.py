@@ -179,9 +179,8 @@ class World:
     def rows(self):
         """Return the columns of each record, by its identifier."""
         with self.engine.connect() as connection:
-            return {
-                row.id: row for row in connection.execute(sa.select(Thing.__table__))
-            }
+            rows = connection.execute(sa.select(Thing.__table__)).mappings()
+            return {row["id"]: dict(row) for row in rows}
 
     def find(self, query, provider=None):
         """Return what a call gives, as it is in JSON."""
