@@ -14,7 +14,6 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords
-from flask_records import HookContext
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
@@ -22,6 +21,7 @@ from ..conftest import served
 from ..zones import go_far_east
 from .column_types import TYPES
 from .kinds import Kind
+from .sockets import over_socket
 
 NULLS = (None, "", "null")
 """The values that are null, but for text and documents."""
@@ -72,12 +72,15 @@ class Column:
         is_text = isinstance(value, str) and not self.kind.is_document
         return f"value[{operator}]={quote(value if is_text else json.dumps(value))}"
 
-    def find(self, query, provider=None):
-        """Return the records that a call in Python or over a socket finds."""
-        params = Params(query, provider=provider)
-
+    def find(self, query):
+        """Return the records that a call in Python finds."""
         with self.app.app_context():
-            return self.service.call(HookContext(self.service, "find", params)).sent
+            return self.service.find(Params(query))
+
+    def compared(self, operator, value):
+        """Return the identifiers of the records that a call over a socket finds."""
+        query = {"value": {operator: value}}
+        return {record["id"] for record in over_socket(self.app, "values", query)}
 
     def matches(self, records, query):
         """Return what the matcher tells of each record."""

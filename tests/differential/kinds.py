@@ -45,7 +45,10 @@ class Kind:
     """The databases whose order is not that of Python."""
 
     takes_null: bool = False
-    """``True`` if the texts ``null`` and the empty one are values like any other."""
+    """``True`` if a body may have the texts ``null`` and the empty one as values."""
+
+    is_text: bool = False
+    """``True`` if a query string may have them, too."""
 
     is_foreign: bool = False
     """``True`` if only the database can read a value."""
@@ -68,6 +71,7 @@ def texts(type_, kept=(), others=(), **options):
         ["a ", " a", "  ", "x" * 6, "\0", "a\0b", "ÄÖÜäö", "e\u0301", *others],
         st.text(max_size=6),
         takes_null=True,
+        is_text=True,
         **options,
     )
 

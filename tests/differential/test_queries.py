@@ -13,6 +13,7 @@ from .queries import LISTS
 from .queries import NoText
 from .queries import queries
 from .queries import query_string
+from .sockets import over_socket
 from .things import in_json
 from .things import TEXT_FIELDS
 from .things import TEXTS
@@ -41,7 +42,7 @@ def expected(world, query):
 def answers(world, query):
     """Yield the page that a query gives in each form that there is of it."""
     yield "Python", world.find(query)
-    yield "a socket", world.find(in_json(query), "socketio")
+    yield "a socket", over_socket(world.app, "things", in_json(query))
 
     with suppress(NoText):
         path = f"/things?{query_string(query)}"

@@ -21,7 +21,6 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords
-from flask_records import HookContext
 from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.http.formatter import dumps
@@ -164,9 +163,12 @@ class World:
         )
         service = records.add("things", added, public=True)
 
-        with served(db, records, url) as app, app.app_context():
+        with served(db, records, url) as app:
+            with app.app_context():
+                engine = db.engine
+
             oracle = Oracle(seeds(), COMPARISONS[sa.make_url(url).get_backend_name()])
-            world = cls(app, app.test_client(), service, db.engine, oracle)
+            world = cls(app, app.test_client(), service, engine, oracle)
             world.restore()
             yield world
 
@@ -182,12 +184,10 @@ class World:
             rows = connection.execute(sa.select(Thing.__table__)).mappings()
             return {row["id"]: dict(row) for row in rows}
 
-    def find(self, query, provider=None):
-        """Return what a call gives, as it is in JSON."""
-        params = Params(query, provider=provider)
-        return in_json(
-            self.service.call(HookContext(self.service, "find", params)).sent
-        )
+    def find(self, query):
+        """Return what a call in Python gives, as it is in JSON."""
+        with self.app.app_context():
+            return in_json(self.service.find(Params(query)))
 
 
 def in_json(value):
