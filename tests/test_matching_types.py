@@ -115,7 +115,7 @@ def odd(module_url):
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         with app.app_context():
-            for number in range(40):
+            for _ in range(40):
                 name = random.choice(list(POOLS))
                 create(odd, {name: random.choice(POOLS[name])})
 
