@@ -107,7 +107,7 @@ TYPES = {
     ),
     "chars": (sa.CHAR(5), None, [("ab", None), ("abcde", "abcde")]),
 }
-UNORDERED = ("enums", "matrix")
+UNORDERED = ("enums", "matrix", "set")
 
 # SQLAlchemy 2.1 warns of its own types.
 pytestmark = pytest.mark.filterwarnings("ignore:Type object")

@@ -176,6 +176,7 @@ def _sets(type_: mysql.SET) -> Conversion:
     return Conversion(
         cast_set,
         null_texts=(),
+        is_ordered=False,
         select=lambda column: sa.type_coerce(column, sa.String()),
     )
 
@@ -187,13 +188,8 @@ def _uuids(type_: sa.Uuid[t.Any]) -> Conversion:
 
 def _binaries(type_: t.Any) -> Conversion:
     length = getattr(type_, "length", None)
-    return Conversion(
-        casts.as_bytes,
-        at_most(length, "bytes"),
-        null_texts=["null"],
-        # In a body, "null" is the base64 of three bytes.
-        from_text=casts.as_bytes,
-    )
+    # The text "null" is the base64 of three bytes.
+    return Conversion(casts.as_bytes, at_most(length, "bytes"), null_texts=())
 
 
 CONVERSIONS: dict[type[t.Any], Make] = {
