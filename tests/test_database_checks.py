@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -115,3 +116,24 @@ def test_exact_numerics_are_summed_and_compared_by_the_database(database_url):
         ["1234567890123456.78"],
         "-9.90",
     )
+
+
+def test_an_expression_of_numbers_is_no_column(caplog):
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        price = mapped_column(sa.Numeric(10, 2))
+        double = orm.column_property(price * sa.cast(2, sa.Numeric))
+
+        @hybrid_property
+        def triple(self):
+            return self.price * 3
+
+    app_of(MARIADB, Thing)
+    app_of("sqlite://", Thing)
+
+    assert caplog.messages == []

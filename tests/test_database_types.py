@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import column_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -306,3 +308,33 @@ def test_python_finds_by_the_values_that_it_gets(database_url, name):
 
             assert things.find(Params(query)) == [record]
             assert things.update(record["id"], record) == record
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"), [(sa.Enum(Size), "large"), (sa.Float(), 1234567.8)]
+)
+def test_expressions_are_answered_as_columns_are(database_url, type_, value):
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        value = mapped_column(type_)
+        prop = column_property(sa.type_coerce(value, type_))
+
+        @hybrid_property
+        def hybrid(self):
+            return self.value
+
+    records = FlaskRecords()
+    records.add("things", SQLAlchemyService(Thing), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        record = client.post("/things", json={"value": value}).json
+        text = text_of(record["value"])
+
+        assert record["value"] == record["prop"] == record["hybrid"]
+        assert client.get(f"/things?hybrid={text}&prop={text}").json == [record]

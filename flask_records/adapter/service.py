@@ -165,8 +165,10 @@ class SQLAlchemyService:
         if dialect is None:
             return
 
-        for field in self._application.on(dialect).fields:
-            if field.conversion.caution is not None:
+        fields = self._application.on(dialect).fields
+
+        for field in fields:
+            if field.conversion.caution is not None and field.name in fields.columns:
                 app.logger.warning(
                     "'%s.%s': %s",
                     self.model.__name__,

@@ -27,7 +27,6 @@ def conversion_of(
     """Return the conversion of a column type, or ``None`` if it has no wire form.
 
     :param dialect: The dialect of the database. What is the same on all by default.
-    :raises ValueError: The database changes values of the type.
     """
     name = "" if dialect is None else dialect.name
     variant = type_._variant_mapping.get(name, type_)

@@ -61,11 +61,15 @@ def _field_of_column(
     expression = getattr(mapper.class_, prop.key)
     conversion = _conversion(mapper, prop.key, expression, dialect)
     column = prop.columns[0]
+
+    if conversion.fault is not None and isinstance(column, sa.Column):
+        raise ValueError(f"'{mapper.class_.__name__}.{prop.key}': {conversion.fault}")
+
     has_comparator = _has_comparator(prop, expression.type)
     field = Field(
         prop.key,
         expression,
-        expression,
+        selected(prop.key, expression, conversion),
         conversion,
         is_usual=not has_comparator,
         has_comparator=has_comparator,
@@ -76,7 +80,6 @@ def _field_of_column(
 
     return replace(
         field,
-        selected=selected(prop.key, expression, conversion),
         is_writable=not _is_kept_by_mapper(mapper, column),
         is_required=_is_required(mapper, column),
         is_nullable=bool(column.nullable),
@@ -89,7 +92,7 @@ def _field_of_hybrid(
 ) -> Field:
     try:
         expression = getattr(mapper.class_, name)
-        selected = sa.label(name, expression)
+        labelled = sa.label(name, expression)
     except Exception as error:
         raise ValueError(
             f"The hybrid property '{name}' of '{mapper.class_.__name__}' has no SQL"
@@ -97,7 +100,8 @@ def _field_of_hybrid(
         ) from error
 
     conversion = _conversion(mapper, name, expression, dialect)
-    return Field(name, expression, selected, conversion)
+    shown = selected(name, expression, conversion) if conversion.select else labelled
+    return Field(name, expression, shown, conversion)
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
@@ -113,10 +117,7 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
 def _conversion(
     mapper: orm.Mapper[t.Any], name: str, expression: t.Any, dialect: sa.Dialect | None
 ) -> Conversion:
-    try:
-        conversion = conversion_of(expression.type, dialect)
-    except ValueError as error:
-        raise ValueError(f"'{mapper.class_.__name__}.{name}': {error}") from error
+    conversion = conversion_of(expression.type, dialect)
 
     if conversion is None:
         raise ValueError(

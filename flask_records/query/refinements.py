@@ -105,10 +105,7 @@ def _floats_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
 
 
 def _numerics_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
-    if type_.precision is None:
-        raise ValueError(NO_PRECISION)
-
-    return conversion
+    return replace(conversion, fault=NO_PRECISION if type_.precision is None else None)
 
 
 def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:

@@ -56,6 +56,9 @@ class Conversion:
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
 
+    fault: str | None = None
+    """A change of the database to values, for which a column of the type is refused."""
+
     caution: str | None = None
     """A limit of the database that the application should know of."""
 
