@@ -59,6 +59,8 @@ VALUES = [
     ("blob", "AP8Qgw==", "AP8Qgw=="),
     ("document", {"b": [1, {"c": None}], "a": "ë"}, {"b": [1, {"c": None}], "a": "ë"}),
     ("document", [], []),
+    ("document", -1e300, -1e300),
+    ("document", [2**63, 2**64 + 1], [2**63, 2**64 + 1]),
     ("document", 'it\'s "text"', 'it\'s "text"'),
     ("document", 1.5, 1.5),
     ("document", False, False),
@@ -305,3 +307,14 @@ def test_a_uuid_names_a_record(everything):
     assert everything.get(f"/all/{UUID.upper()}").json == created.json
     assert everything.get(f"/all/{UUID.replace('-', '')}").json == created.json
     assert everything.get("/all/1").json["message"] == "No record found for id '1'"
+
+
+@pytest.mark.parametrize("number", [2**63, 37370840295276863488, -(2**63) - 1, 2**200])
+def test_large_number_of_json_is_found_as_it_is_answered(everything, number):
+    created = everything.post("/all", json={"document": number}).json
+
+    answered = everything.get(f"/all/{created['id']}").json
+    found = everything.get(f"/all?document={quote(str(answered['document']))}")
+    as_sent = everything.get(f"/all?document={number}")
+
+    assert found.json == as_sent.json == [answered]

@@ -32,13 +32,13 @@ def found(engine):
     make = sessionmaker(engine)
     people = SQLAlchemyService(Person, session=make, whitelist=WHITELIST)
 
-    def found(values, operator, value, field="name"):
+    def found(values, operator="", value=None, field="name", query=None):
         with make.begin() as session:
             session.execute(sa.delete(Person))
             session.add_all([Person(**{field: each}) for each in values])
 
         with Transaction():
-            records = people.find(Params({field: {operator: value}}))
+            records = people.find(Params(query or {field: {operator: value}}))
 
         return [record[field] for record in records]
 
@@ -137,6 +137,41 @@ def test_search_knows_no_wildcards(found, value):
 
 def test_search_knows_upper_and_lower_case_of_all_letters(found):
     assert found(["Ärger", "Straße"], "$search", "äR") == ["Ärger"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("ΟΔΟΣ", ["ΟΔΟΣ", "οδοσ"]),
+        ("Σ", ["ΟΔΟΣ", "οδοσ"]),
+        ("ς", ["οδος"]),
+        ("δοσ", ["ΟΔΟΣ", "οδοσ"]),
+    ],
+)
+@pytest.mark.parametrize(("operator", "form"), [("$search", "{}"), ("$ilike", "%{}%")])
+def test_sigma_is_the_same_letter_everywhere(found, text, names, operator, form):
+    stored = ["ΟΔΟΣ", "οδος", "οδοσ"]
+
+    assert found(stored, operator, form.format(text)) == names
+
+
+@pytest.mark.parametrize("size", [1, 2, 33, 3000])
+def test_queries_of_any_width_are_run(found, size):
+    values = ["a", "b", "c"]
+    terms = [{"$ne": f"x{number}"} for number in range(size)]
+    names = [{"name": term} for term in [*terms, {"$ne": "a"}]]
+    queries = {
+        "$or": ({"$or": names}, values),
+        "$and": ({"$and": names}, ["b", "c"]),
+        "nested": ({"$and": [*names, {"$or": [{"$and": names}]}]}, ["b", "c"]),
+    }
+
+    answers = {
+        name: found(values, query=query, field="name")
+        for name, (query, _) in queries.items()
+    }
+
+    assert answers == {name: names for name, (_, names) in queries.items()}
 
 
 def test_search_for_nothing_matches_all_text(found):

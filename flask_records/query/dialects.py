@@ -37,7 +37,7 @@ SAME_JSON: t.Final = {
 def contains_any_case(column: t.Any, text: str) -> sa.ColumnElement[bool]:
     """Return the condition that a column contains a text, without regard to case."""
     escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], text)
-    return ContainsAnyCase(column, sa.literal(f"%{escaped}%"), sa.literal(text.lower()))
+    return ContainsAnyCase(column, sa.literal(f"%{escaped}%"), sa.literal(_lower(text)))
 
 
 def like_any_case(column: t.Any, pattern: str) -> sa.ColumnElement[bool]:
@@ -75,6 +75,13 @@ class AsUnicode(FunctionElement[str]):
     """A text of MariaDB or MySQL in the character set that has all characters."""
 
     type = sa.String()
+    inherit_cache = True
+
+
+class Grouped(FunctionElement[bool]):
+    """A condition in parentheses, which SQLAlchemy leaves as they are."""
+
+    type = sa.Boolean()
     inherit_cache = True
 
 
@@ -142,6 +149,11 @@ def _as_unicode(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     return f"CONVERT({compiler.process(element.clauses, **options)} USING utf8mb4)"
 
 
+@compiles(Grouped)
+def _grouped(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
+    return f"({compiler.process(element.clauses, **options)})"
+
+
 @compiles(SameJSON)
 def _same_json(element: t.Any, compiler: t.Any, **options: t.Any) -> str:
     left, right = (compiler.process(clause, **options) for clause in element.clauses)
@@ -164,7 +176,8 @@ def add_functions(connection: sa.Connection) -> None:
 
 
 def _lower(value: t.Any) -> t.Any:
-    return value.lower() if isinstance(value, str) else value
+    # Python makes another letter of a sigma at the end of a word, databases do not.
+    return value.replace("Σ", "σ").lower() if isinstance(value, str) else value
 
 
 def _contains(value: t.Any, text: t.Any) -> t.Any:
@@ -173,10 +186,14 @@ def _contains(value: t.Any, text: t.Any) -> t.Any:
 
     is_bytes = isinstance(value, bytes)
     value = value.decode(errors="replace") if is_bytes else str(value)
-    return text in value.lower()
+    return text in _lower(value)
 
 
-def _number(text: str) -> float:
+def _is_large(document: t.Any) -> bool:
+    return isinstance(document, int) and not -(2**63) <= document < 2**63
+
+
+def _number(text: str | float) -> float:
     number = float(text)
     return int(number) if number.is_integer() else number
 
@@ -190,6 +207,11 @@ def _sorted_json(value: t.Any) -> t.Any:
 
     try:
         document = json.loads(value, parse_float=_number) if is_text else value
+
+        # SQLite keeps numbers that are more than an integer or a text as floats.
+        if isinstance(document, float) or _is_large(document):
+            document = _number(document)
+
         return json.dumps(document, sort_keys=True)
     except (ValueError, TypeError, RecursionError):
         # Another program has stored text that is not JSON, or that Python can't read.

@@ -6,8 +6,10 @@ import typing as t
 
 import sqlalchemy as sa
 
+from .operators import all_of
 from .operators import GROUPS
 from .operators import Listed
+from .operators import MAX_WIDTH
 from .resolution import Kind
 from .resolution import ResolvedComparison
 
@@ -33,7 +35,8 @@ def conditions(
         by default.
     """
     values = iter(_parameters(query) if query.has_shape else query.values)
-    return [_expression(term, values, columns) for term in query.terms]
+    terms = [_expression(term, values, columns) for term in query.terms]
+    return terms if len(terms) <= MAX_WIDTH else [all_of(terms)]
 
 
 def order(

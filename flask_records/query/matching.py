@@ -245,12 +245,8 @@ def _is_compared_otherwise(field: Field, operator: str) -> bool:
     # MariaDB has another order of UUIDs, but the same equality.
     is_exact = isinstance(type_, sa.Uuid) and operator not in ORDERS
     is_own = field.conversion.compared_by_database and not is_exact
-    return (
-        not field.is_usual
-        or is_own
-        or isinstance(type_, sa.LargeBinary)
-        or is_json(type_)
-    )
+    is_vague = isinstance(type_, sa.LargeBinary) or is_json(type_)
+    return not field.is_usual or is_own or is_vague
 
 
 def _exactly(value: t.Any) -> t.Any:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from ..errors import BadRequest
 from .dialects import contains_any_case
+from .dialects import Grouped
 from .dialects import like_any_case
 from .dialects import like_exactly
 from .dialects import SameJSON
@@ -29,6 +30,7 @@ from .values import is_json
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
+Join: t.TypeAlias = "Callable[[Sequence[Expression]], Expression]"
 Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 
 MAX_TEXT: t.Final = 10_000
@@ -39,6 +41,9 @@ MAX_PATTERN: t.Final = 200
 
 MAX_DOCUMENTS: t.Final = 100
 """The number of JSON documents in a list, each of which becomes a term."""
+
+MAX_WIDTH: t.Final = 32
+"""The number of conditions that are joined without parentheses."""
 
 FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
 
@@ -247,7 +252,23 @@ def _bound(column: Column, value: t.Any) -> t.Any:
 
 def _any_of(terms: Sequence[Expression]) -> Expression:
     # An or_() of nothing is deprecated. A leading false() leaves no trace in the SQL.
-    return sa.or_(sa.false(), *terms)
+    return _balanced(lambda terms: sa.or_(sa.false(), *terms), terms)
+
+
+def all_of(terms: Sequence[Expression]) -> Expression:
+    """Return the condition that all conditions hold."""
+    return _balanced(lambda terms: sa.and_(sa.true(), *terms), terms)
+
+
+def _balanced(join: Join, terms: Sequence[Expression]) -> Expression:
+    """Join conditions in groups of groups: SQLite makes a tree of ``a OR b OR c`` that
+    is as deep as it is long, and refuses one of a thousand levels.
+    """
+    while len(terms) > MAX_WIDTH:
+        starts = range(0, len(terms), MAX_WIDTH)
+        terms = [Grouped(join(terms[start : start + MAX_WIDTH])) for start in starts]
+
+    return join(terms)
 
 
 def _none_of(terms: Sequence[Expression]) -> Expression:
@@ -289,7 +310,7 @@ ON_WHITELIST: dict[str, Operator] = {
 """The operators that a service has if its ``whitelist`` names them."""
 
 GROUPS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
-    "$and": lambda terms: sa.and_(sa.true(), *terms),
+    "$and": all_of,
     "$or": _any_of,
     "$nor": _none_of,
     NOT: _none_of,
