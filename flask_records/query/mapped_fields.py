@@ -15,6 +15,7 @@ from sqlalchemy.sql.functions import next_value
 from .database_types import conversion_of
 from .field import Field
 from .field import selected
+from .hybrids import HybridColumn
 from .values import Conversion
 
 COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
@@ -98,6 +99,9 @@ def _field_of_hybrid(
             f"The hybrid property '{name}' of '{mapper.class_.__name__}' has no SQL"
             " expression. Give it one, or make it a plain property."
         ) from error
+
+    if not hasattr(expression, "type"):
+        expression = HybridColumn(expression, labelled.element)
 
     conversion = _conversion(mapper, name, expression, dialect)
     shown = selected(name, expression, conversion) if conversion.select else labelled
