@@ -312,6 +312,19 @@ def test_the_problems_of_a_list_are_told_by_place(client):
     assert client.get("/accounts").json == []
 
 
+def test_validators_of_a_list_tell_the_place(client):
+    bodies = [{"title": "a", "slug": "a"}, {"title": "!b", "slug": "b"}]
+
+    many = client.post("/page", json=bodies)
+    one = client.post("/page", json=bodies[1])
+
+    problem = "begins with an exclamation mark"
+    assert (many.status_code, many.json["errors"]) == (400, {"1.title": problem})
+    assert many.json["message"] == f"'1.title' is not valid: {problem}"
+    assert (one.status_code, one.json["errors"]) == (400, {"title": problem})
+    assert client.get("/page").json == []
+
+
 def test_the_problems_of_a_list_of_one_are_told_by_place(client):
     response = client.post("/accounts", json=[{"name": "Eve"}])
 

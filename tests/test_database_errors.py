@@ -154,7 +154,7 @@ ERRORS = [
         "POST",
         "/things",
         [{"id": 8, "code": "n"}, {"id": 9, "code": "n"}],
-        taken("code"),
+        taken("1.code"),
     ),
     ("PATCH", "/things/2", {"code": "c"}, taken("code")),
     ("PATCH", "/things/2", {"row": 1, "place": 2}, taken("row", "place")),
@@ -435,3 +435,14 @@ def test_a_database_that_is_not_there_is_told_to_the_log_only():
 
     assert response.status_code >= 500
     assert not any(word in response.text for word in ("nobody", "127.0.0.1", "psycopg"))
+
+
+def test_record_of_a_list_that_repeats_another_is_told(client):
+    twins = [{"id": 8, "code": "x"}, {"id": 9}, {"id": 10, "code": "x"}]
+    has_to_be_unique = {"2.code": "has to be unique"}
+
+    response = client.post("/things", json=twins)
+    alone = client.post("/things", json=[{"id": 7, "code": "c"}])
+
+    assert (response.status_code, response.json["errors"]) == (409, has_to_be_unique)
+    assert alone.json["errors"] == {"0.code": "has to be unique"}

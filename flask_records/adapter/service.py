@@ -7,6 +7,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from functools import partial
 
+from ..errors import Conflict
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import Fields
@@ -18,6 +19,7 @@ from ..signals import READS
 from ..transaction import Transaction
 from .eligibility import Eligibility
 from .multi import Multi
+from .places import add_place_of_twin
 from .populate import Populate
 from .reads import identifier
 from .reads import not_found
@@ -248,7 +250,15 @@ class SQLAlchemyService:
         call = self._resolved(params, writing.dialect)
         bodies = call.view.bodies.created(data, params.client_fields)
         writer = self._writer("insert", writing, call, bodies)
-        records = writer.create(writing, call, bodies)
+
+        try:
+            records = writer.create(writing, call, bodies, is_list=is_list)
+        except Conflict as error:
+            if is_list:
+                add_place_of_twin(error, bodies)
+
+            raise
+
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:

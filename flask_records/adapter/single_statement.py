@@ -37,10 +37,16 @@ class SingleStatement:
         self._eligibility = eligibility
 
     def create(
-        self, writing: Writing, call: ResolvedCall, bodies: Sequence[Record]
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        bodies: Sequence[Record],
+        *,
+        is_list: bool = False,
     ) -> list[Record]:
         """Return new records.
 
+        :param is_list: Not used: nothing refuses a body before the database does.
         :raises BadRequest: The database does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
         """

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from ..errors import BadRequest
 from ..query.values import is_json
 from .bodies import has_constructor
+from .places import add_place
 from .reads import has_great_nulls
 from .reads import identifier
 from .reads import not_found
@@ -38,15 +39,31 @@ class UnitOfWork:
         self._parameters = _parameters(self._model)
 
     def create(
-        self, writing: Writing, call: ResolvedCall, bodies: Sequence[Record]
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        bodies: Sequence[Record],
+        *,
+        is_list: bool = False,
     ) -> list[Record]:
         """Return new records.
 
+        :param is_list: ``True`` if errors name the places of the bodies.
         :raises BadRequest: A validator of the model refuses a value, or the database
             does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
         """
-        instances = [self._instance(values) for values in bodies]
+        instances = []
+
+        for index, values in enumerate(bodies):
+            try:
+                instances.append(self._instance(values))
+            except BadRequest as error:
+                if is_list:
+                    add_place(error, index)
+
+                raise
+
         writing.session.add_all(instances)
         writing.flush(bodies)
         return self._read_back(writing, call, instances)
