@@ -9,7 +9,7 @@ from urllib.parse import quote
 def test_key_at_an_edge(key):
     kind = key.kind
     created = [key.post(value) for value in kind.kept]
-    others = [key.post(value) for value in kind.others]
+    others = [key.post(value) for value in kind.others[:5]]
     # Another form of a key that is there is a conflict.
     assert [a.json for a in created if a.status_code not in (201, 409)] == []
     assert [a.json for a in others if a.status_code not in (201, 400, 409)] == []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from .things import in_json
-
-EQUALITY = ("$eq", "$ne")
-ORDER = ("$lt", "$lte", "$gt", "$gte")
-LISTS = ("$in", "$nin")
 
 ALIKE = {"Integer()", "BigInteger()", "Boolean()", "Date()", "DateTime()", "Double()"}
 """Types whose values all databases compare as Python does."""
@@ -22,9 +19,10 @@ def test_value_at_an_edge(column):
     assert column.matches([record], dict(record)) == [True]
 
 
+@pytest.mark.slow
 def test_any_value(column, examples):
     values = st.lists(column.kind.random, min_size=1, max_size=4)
-    examples.check(lambda values: check(column, values), values, 2)
+    examples.check(lambda values: check(column, values), values, 5)
 
 
 def check(column, values):
@@ -54,16 +52,12 @@ def distinct(column, records):
 
 
 def queries(column, value):
-    """Yield queries with a value."""
-    names = (*EQUALITY, *ORDER) if column.kind.is_ordered else EQUALITY
+    """Yield queries with a value. The other operators are the opposite of these."""
+    yield {"value": {"$eq": value}}
+    yield {"value": {"$nin": [value, None]}}
 
-    for operator in names:
-        yield {"value": {operator: value}}
-
-    for operator in LISTS:
-        yield {"value": {operator: [value, None]}}
-
-    yield {"value": {"$not": {"$in": [value]}}}
+    if column.kind.is_ordered:
+        yield {"value": {"$lt": value}}
 
 
 def differences(column, records, query):

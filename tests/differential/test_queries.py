@@ -57,28 +57,35 @@ def check(world, query):
     assert wrong == [], query
 
 
+def check_once(world, query):
+    """Ask for a query over a socket, where each value has a form."""
+    found = over_socket(world.app, "things", in_json(query))
+
+    assert found == expected(world, query), query
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_each_comparison_with_each_value(world, name):
     operators = EQUALITY if name in UNORDERED else COMPARISONS
 
     for value in [*VALUES[name], None]:
         for operator in operators:
-            check(world, {name: {operator: value}})
+            check_once(world, {name: {operator: value}})
 
         for operator in LISTS:
-            check(world, {name: {operator: [value, VALUES[name][0]]}})
+            check_once(world, {name: {operator: [value, VALUES[name][0]]}})
 
 
 @pytest.mark.parametrize("name", sorted(TEXT_FIELDS))
 def test_each_part_of_a_text_is_searched_for(world, name):
     for text in [*TEXTS, "ΔΟΣ", "δος", "Σ", "σ", "ς"]:
-        check(world, {name: {"$search": text}})
-        check(world, {name: {"$ilike": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
-        check(world, {name: {"$like": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
+        check_once(world, {name: {"$search": text}})
+        check_once(world, {name: {"$ilike": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
+        check_once(world, {name: {"$like": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
 
 
 def test_any_query(world, examples):
-    examples.check(lambda query: check(world, query), queries, 250)
+    examples.check(lambda query: check(world, query), queries, 120)
 
 
 @pytest.mark.parametrize(

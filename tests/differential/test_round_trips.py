@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from .columns import NULLS
@@ -15,9 +16,10 @@ def test_value_at_an_edge(column):
     assert refused == []
 
 
+@pytest.mark.slow
 def test_any_value(column, examples):
     values = st.lists(column.kind.random, min_size=1, max_size=4)
-    examples.check(lambda values: check(column, values), values, 2)
+    examples.check(lambda values: check(column, values), values, 5)
 
 
 def check(column, values):
@@ -53,13 +55,12 @@ def check_answer(column, value, answer):
 
 def check_query(column, value):
     """Look for a value, which is understood or refused by the name of its field."""
-    for operator in ("$eq", "$gte") if column.kind.is_ordered else ("$eq",):
-        query = column.query(operator, value)
-        answer = column.client.get(f"/values?{query}")
-        assert answer.status_code in (200, 400), (query, answer.json)
+    query = column.query("$gte" if column.kind.is_ordered else "$eq", value)
+    answer = column.client.get(f"/values?{query}")
+    assert answer.status_code in (200, 400), (query, answer.json)
 
-        if answer.status_code == 400:
-            assert [*answer.json["errors"]] == ["value"], (query, answer.json)
+    if answer.status_code == 400:
+        assert [*answer.json["errors"]] == ["value"], (query, answer.json)
 
 
 def check_equality(column, records):
