@@ -234,6 +234,9 @@ TYPES = {
         mysql.FLOAT(), stored=single("mariadb"), databases=["mariadb"]
     ),
     "mysql.DATETIME(fsp=6)": moments(mysql.DATETIME(fsp=6), databases=["mariadb"]),
+    "mysql.TIMESTAMP()": moments(
+        mysql.TIMESTAMP(), stored=whole_seconds, databases=["mariadb"]
+    ),
     "mysql.TIMESTAMP(fsp=6)": moments(mysql.TIMESTAMP(fsp=6), databases=["mariadb"]),
     "mysql.TIME(fsp=6)": replace(
         TIMES,
