@@ -8,13 +8,17 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.sql import operators
 
 from ..context import HookContext
 from ..errors import BadRequest
 from ..globals import current_records
 from ..query.bounds import shortened
 from ..query.plans import Plan
+from .equal_keys import equal_keys
+from .relationships import field_name
+from .relationships import is_plain
+from .relationships import local_column
+from .relationships import remote_column
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +48,9 @@ class Populate:
         self._relationships = {
             relationship.key: relationship
             for relationship in fields.mapper.relationships
-            if _is_plain(relationship)
-            and _name(relationship.parent, _local_column(relationship)) in fields.names
+            if is_plain(relationship)
+            and field_name(relationship.parent, local_column(relationship))
+            in fields.names
         }
 
         for name in paths:
@@ -103,11 +108,12 @@ class Link:
         self._service = service
         self.name = relationship.key
         """The name of the relationship."""
-        prop = relationship.parent.get_property_by_column(_local_column(relationship))
+        prop = relationship.parent.get_property_by_column(local_column(relationship))
         self.column: t.Any = prop.class_attribute
         """The key of the records of this end, which a read selects too."""
-        self.remote_name = _name(relationship.mapper, _remote_column(relationship))
+        self.remote_name = field_name(relationship.mapper, remote_column(relationship))
         """The field that identifies the records of the other end."""
+        self._order_by = relationship.order_by or ()
 
     def fill(
         self,
@@ -127,40 +133,94 @@ class Link:
 
     def _related(
         self, database: Database, keys: Sequence[t.Any], params: Params
-    ) -> dict[t.Any, list[Record]]:
+    ) -> Mapping[t.Any, list[Record]]:
         """Return the records of the other end by the key of this end."""
-        related: dict[t.Any, list[Record]] = defaultdict(list)
-
         if not keys:
-            return related
+            return {}
 
         if self._relationship.secondary is None:
-            for key, other in self._others(keys, params):
-                related[key].append(other)
+            return self._joined(database, keys, params)
 
-            return related
+        left = self._relationship.synchronize_pairs[0][1]
+        pairs = self._pairs(database, left, keys)
+        keys_of: dict[t.Any, list[t.Any]] = defaultdict(list)
+        related: dict[t.Any, list[Record]] = defaultdict(list)
 
-        pairs = self._pairs(database, keys)
-        by_key = dict(self._others(list({pair[1] for pair in pairs}), params))
+        for key, equal in equal_keys(
+            database, left, keys, {p[0] for p in pairs}
+        ).items():
+            for each in equal:
+                keys_of[each].append(key)
 
-        for key, other_key in pairs:
-            if other_key in by_key:
-                related[key].append(by_key[other_key])
+        others = self._joined(database, list({pair[1] for pair in pairs}), params)
+
+        for each, other_key in pairs:
+            for key in keys_of[each]:
+                related[key] += others[other_key]
 
         return related
 
-    def _pairs(
-        self, database: Database, keys: Sequence[t.Any]
-    ) -> list[tuple[t.Any, t.Any]]:
-        left = self._relationship.synchronize_pairs[0][1]
-        right = t.cast("t.Any", self._relationship.secondary_synchronize_pairs)[0][1]
-        pairs: list[tuple[t.Any, t.Any]] = []
+    def _joined(
+        self, database: Database, keys: Sequence[t.Any], params: Params
+    ) -> Mapping[t.Any, list[Record]]:
+        """Return the records of the other end whose key is one of some keys."""
+        by_key: dict[t.Any, list[Record]] = defaultdict(list)
+
+        for key, other in self._ordered(database, keys, self._others(keys, params)):
+            by_key[key].append(other)
+
+        column = remote_column(self._relationship)
+        equal = equal_keys(database, column, keys, by_key)
+        return {
+            key: [
+                other for each in equal.get(key, ()) for other in by_key.get(each, ())
+            ]
+            for key in keys
+        }
+
+    def _ordered(
+        self,
+        database: Database,
+        keys: Sequence[t.Any],
+        others: list[tuple[t.Any, Record]],
+    ) -> list[tuple[t.Any, Record]]:
+        """Return records with their keys, in the order of the relationship."""
+        # That of a table between the two comes with its pairs.
+        if not self._order_by or self._relationship.secondary is not None or not others:
+            return others
+
+        id = self._service.capabilities.id
+        model = self._relationship.mapper
+        ordered = sa.select(getattr(model.class_, id)).order_by(*self._order_by)
+        remote = remote_column(self._relationship)
+        places: dict[t.Any, int] = {}
 
         with database.reading() as reading:
             for start in range(0, len(keys), CHUNK):
-                chunk = left.in_(keys[start : start + CHUNK])
-                statement = sa.select(left, right).where(chunk).order_by(left, right)
-                rows: Sequence[t.Any] = reading.rows(Plan(statement, {}))
+                statement = ordered.where(remote.in_(keys[start : start + CHUNK]))
+
+                for row in reading.rows(Plan(statement, {})):
+                    places.setdefault(row[0], len(places))
+
+        # A hook may have removed the identifier.
+        return sorted(others, key=lambda pair: places.get(pair[1].get(id), len(places)))
+
+    def _pairs(
+        self, database: Database, left: t.Any, keys: Sequence[t.Any]
+    ) -> list[tuple[t.Any, t.Any]]:
+        relationship = t.cast("t.Any", self._relationship)
+        right = relationship.secondary_synchronize_pairs[0][1]
+        statement = sa.select(left, right)
+        pairs: list[tuple[t.Any, t.Any]] = []
+
+        if self._order_by:
+            statement = statement.where(relationship.secondaryjoin)
+
+        with database.reading() as reading:
+            for start in range(0, len(keys), CHUNK):
+                chunk = statement.where(left.in_(keys[start : start + CHUNK]))
+                ordered = chunk.order_by(*self._order_by, left, right)
+                rows: Sequence[t.Any] = reading.rows(Plan(ordered, {}))
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
@@ -184,33 +244,3 @@ class Link:
         name = self.remote_name
         # A hook may have removed the key.
         return [(record[name], record) for record in records if name in record]
-
-
-def _is_plain(relationship: orm.RelationshipProperty[t.Any]) -> bool:
-    """Return ``True`` if one key on each side joins the two, and nothing else."""
-    joins = [relationship.primaryjoin]
-    pairs = [relationship.synchronize_pairs]
-
-    if relationship.secondary is not None:
-        joins.append(t.cast("t.Any", relationship.secondaryjoin))
-        pairs.append(t.cast("t.Any", relationship.secondary_synchronize_pairs))
-
-    return all(
-        getattr(join, "operator", None) is operators.eq for join in joins
-    ) and all(len(each) == 1 for each in pairs)
-
-
-def _local_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
-    return next(iter(relationship.local_columns))
-
-
-def _remote_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
-    if relationship.secondary is not None:
-        pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
-        return pairs[0][0]
-
-    return next(iter(relationship.remote_side))
-
-
-def _name(mapper: orm.Mapper[t.Any], column: t.Any) -> str:
-    return mapper.get_property_by_column(column).key

@@ -463,7 +463,7 @@ class Writing:
         """Return the instances that a plan loads."""
         statement, parameters, options, query, _ = plan
 
-        with self._translated(query=query):
+        with self._translated(query=plan.query):
             return list(
                 self.session.scalars(
                     statement, parameters, execution_options=options or NO_OPTIONS

@@ -1,0 +1,200 @@
+"""Relationships hold the records of a join, in the order of the model."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from .conftest import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+chosen = sa.Table(
+    "chosen",
+    Base.metadata,
+    sa.Column("shelf", sa.ForeignKey("shelf.name"), primary_key=True),
+    sa.Column("book", sa.ForeignKey("book.id"), primary_key=True),
+    sa.Column("place", sa.Integer),
+)
+
+
+class Shelf(Base):
+    __tablename__ = "shelf"
+
+    name: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+
+    books: Mapped[list[Book]] = relationship(
+        order_by=lambda: (sa.func.length(Book.title), Book.rank.desc()),
+        back_populates="shelf",
+    )
+    favourites: Mapped[list[Book]] = relationship(
+        secondary=chosen, order_by=chosen.c.place.desc()
+    )
+    first: Mapped[Book | None] = relationship(
+        order_by="Book.rank", uselist=False, viewonly=True
+    )
+
+
+class Book(Base):
+    __tablename__ = "book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(20))
+    rank: Mapped[int]
+    shelf_name: Mapped[str | None] = mapped_column(sa.ForeignKey("shelf.name"))
+
+    shelf: Mapped[Shelf | None] = relationship(back_populates="books")
+
+
+class Note(Base):
+    """A record that names a shelf without a reference that is checked."""
+
+    __tablename__ = "note"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    shelf_name: Mapped[str | None] = mapped_column(sa.String(20))
+
+    shelf: Mapped[Shelf | None] = relationship(
+        primaryjoin="foreign(Note.shelf_name) == Shelf.name", viewonly=True
+    )
+
+
+NOTES = ["red", "RED", "red ", "réd", "blue", "Blue", "none", None]
+BOOKS = [
+    (1, "aaa", 1, "red"),
+    (2, "b", 1, "red"),
+    (3, "c", 2, "red"),
+    (4, "d", 0, "blue"),
+    (5, "dd", 9, "blue"),
+]
+CHOSEN = [("red", 1, 1), ("red", 4, 2), ("red", 5, 0), ("blue", 2, 7), ("blue", 1, 8)]
+
+
+@pytest.fixture(scope="module")
+def app(module_url):
+    records = FlaskRecords()
+    options = {"whitelist": ["$populate"], "paginate": {"default": 2, "max": 100}}
+
+    for model in (Shelf, Book, Note):
+        service = SQLAlchemyService(model, **options)
+        records.add(model.__tablename__, service, public=True)
+
+    db = SQLAlchemy(model_class=Base)
+
+    with served(db, records, module_url) as app:
+        with app.app_context():
+            db.session.execute(sa.insert(Shelf), [{"name": "red"}, {"name": "blue"}])
+            db.session.execute(sa.insert(Note), [{"shelf_name": n} for n in NOTES])
+            names = ["id", "title", "rank", "shelf_name"]
+            db.session.execute(
+                sa.insert(Book), [dict(zip(names, book, strict=True)) for book in BOOKS]
+            )
+            names = ["shelf", "book", "place"]
+            rows = [dict(zip(names, row, strict=True)) for row in CHOSEN]
+            db.session.execute(sa.insert(chosen), rows)
+            db.session.commit()
+
+        yield app
+
+
+def populated(app, path, name):
+    """The related records that a service answers, and those that SQLAlchemy loads."""
+    model = {"shelf": Shelf, "book": Book, "note": Note}[path]
+    answered = app.test_client().get(f"/{path}?$populate={name}&$limit=100").json
+    key = sa.inspect(model).primary_key[0].key
+
+    with app.app_context():
+        db = app.extensions["sqlalchemy"]
+        loaded = {
+            str(getattr(each, key)): each.__dict__ and getattr(each, name)
+            for each in db.session.scalars(sa.select(model))
+        }
+        expected = {id: identified(value) for id, value in loaded.items()}
+
+    return {
+        str(each[key]): identified(each[name]) for each in answered["data"]
+    }, expected
+
+
+def identified(value):
+    if isinstance(value, list):
+        return [identified(each) for each in value]
+
+    if isinstance(value, dict):
+        return value.get("title") or value["name"]
+
+    return value and (value.title if isinstance(value, Book) else value.name)
+
+
+@pytest.mark.parametrize("name", ["books", "favourites"])
+def test_order_of_the_model_holds(app, name):
+    answered, expected = populated(app, "shelf", name)
+
+    assert answered == expected
+    assert (
+        answered["red"]
+        == {
+            "books": ["c", "b", "aaa"],
+            "favourites": ["d", "aaa", "dd"],
+        }[name]
+    )
+
+
+def test_first_record_is_that_of_the_order(app):
+    red = app.test_client().get("/shelf/red?$populate=first").json
+    blue = app.test_client().get("/shelf/blue?$populate=first").json
+
+    assert (red["first"]["rank"], blue["first"]["title"]) == (1, "d")
+
+
+def test_keys_are_the_same_where_they_are_for_the_database(app, module_url):
+    client = app.test_client()
+    notes = client.get("/note?$populate=shelf&$limit=100").json["data"]
+    join = sa.select(Note.id, Shelf.name).outerjoin(
+        Shelf, Note.shelf_name == Shelf.name
+    )
+
+    with app.app_context():
+        rows = app.extensions["sqlalchemy"].session.execute(join).all()
+
+    shown = {note["id"]: note["shelf"] and note["shelf"]["name"] for note in notes}
+    is_loose = str(module_url).startswith("mariadb")
+    assert shown == {id: name for id, name in rows}
+    assert len([name for name in shown.values() if name]) == (6 if is_loose else 2)
+
+
+def test_books_of_another_spelling_are_on_the_shelf(app, module_url):
+    # Elsewhere, the database refuses a reference that is spelt otherwise.
+    spelling = "RÉD " if str(module_url).startswith("mariadb") else "red"
+    db = app.extensions["sqlalchemy"]
+    client = app.test_client()
+
+    with app.app_context():
+        book = {"id": 6, "title": "zzzz", "rank": 0, "shelf_name": spelling}
+        db.session.execute(sa.insert(Book), [book])
+        db.session.execute(
+            sa.insert(chosen), [{"shelf": spelling, "book": 6, "place": 100}]
+        )
+        db.session.commit()
+
+    try:
+        red = client.get("/shelf/red?$populate[]=books&$populate[]=favourites").json
+    finally:
+        with app.app_context():
+            db.session.execute(sa.delete(chosen).where(chosen.c.book == 6))
+            db.session.execute(sa.delete(Book).where(Book.id == 6))
+            db.session.commit()
+
+    assert [book["id"] for book in red["books"]] == [3, 2, 1, 6]
+    assert [book["id"] for book in red["favourites"]] == [6, 4, 1, 5]
