@@ -24,17 +24,17 @@ import pytest
 
 from .conftest import current_test
 from .conftest import LEAKS
+from .faults.storm import CLIENTS
+from .faults.storm import GONE
+from .faults.storm import kill_a_worker
+from .faults.storm import stored_messages
+from .faults.storm import storm
 from .servers import call
 from .servers import connected
 from .servers import environment
 from .servers import logged_in
 from .servers import PASSWORD
 from .servers import ROOT
-from .test_gunicorn import call_while_a_worker_is_killed
-from .test_gunicorn import CLIENTS
-from .test_gunicorn import GONE
-from .test_gunicorn import Run
-from .test_gunicorn import stored_messages
 
 SECONDS = 10
 """How long clients call while a worker is killed."""
@@ -416,33 +416,34 @@ def run(tmp_path_factory):
     options = ["--blocking-threads", "4", "--respawn-failed-workers"]
 
     with granian(folder, *options, "--respawn-interval", "1", workers=2) as server:
-        clients, killed_at = call_while_a_worker_is_killed(server, SECONDS)
+        run = storm(server, SECONDS, kill_a_worker)
         server.log.wait_for("Started worker-", 3)
 
-    stored = stored_messages(f"sqlite:///{folder}/example.db")
-    return Run(clients, killed_at, server, stored)
+    run.stored = stored_messages(f"sqlite:///{folder}/example.db")
+    return run
 
 
 @pytest.mark.slow
 def test_every_request_is_answered_right(run):
     assert [client.refused for client in run.clients] == [[]] * CLIENTS
+    assert run.all("put_off") == []
 
 
 @pytest.mark.slow
 def test_requests_break_only_when_a_worker_is_killed(run):
     """Those that the kernel had queued for it break, too."""
-    broken = [when for client in run.clients for when, _ in client.unanswered]
+    broken = [when for when, _ in run.all("unanswered")]
 
-    assert all(run.killed_at < when < run.killed_at + 2 for when in broken)
+    assert all(run.began < when < run.began + 2 for when in broken)
 
 
 @pytest.mark.slow
 def test_every_acknowledged_write_is_stored(run):
-    known = [item for client in run.clients for item in client.known.items()]
+    known = run.known
 
     assert len(known) > 100
-    assert len(dict(known)) == len(known)
-    assert {id: run.stored.get(id, GONE) for id, _ in known} == dict(known)
+    assert len(known) == sum(len(client.known) for client in run.clients)
+    assert {id: run.stored.get(id, GONE) for id in known} == known
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""Faults under load: what was acknowledged is stored, and the server works again."""
