@@ -22,6 +22,9 @@ RECORDS_AUTHENTICATION = {"oauth": {"redirect": "/"}}
 # them, for example redis://127.0.0.1:6379.
 RATELIMIT_STORAGE_URI = environ.get("RATELIMIT_STORAGE_URI", "memory://")
 
+# The seconds that a call waits for that server, and goes on without its count.
+RATELIMIT_STORAGE_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout": 2}
+
 # The limits on writes from one address, in addition to those on logins and
 # registrations. FLASK_RECORDS_LIMITS replaces them, as JSON. See docs/limits.md.
 RECORDS_LIMITS = {

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -423,6 +424,26 @@ def test_nothing_is_limited_where_flask_limiter_is_off():
     client = make_app(RATELIMIT_ENABLED=False).test_client()
 
     assert statuses(log_in, client, times=50) == [401] * 50
+
+
+def test_call_waits_for_a_redis_that_hangs_for_two_seconds():
+    """It takes connections, and answers nothing."""
+    records = FlaskRecords(limiter=Limiter(get_remote_address))
+    records.add("users", Users(), public=True)
+    app = Flask("tests")
+    app.config["RECORDS_LIMITS"] = {"users.find": "1 per minute"}
+
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        app.config["RATELIMIT_STORAGE_URI"] = f"redis://127.0.0.1:{port}"
+        records.init_app(app)
+        start = time.monotonic()
+        response = app.test_client().get("/users")
+        seconds = time.monotonic() - start
+
+    assert (response.status_code, 1 < seconds < 4) == (200, True)
 
 
 def test_calls_in_python_are_not_limited():

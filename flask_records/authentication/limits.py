@@ -32,6 +32,12 @@ if t.TYPE_CHECKING:
 
 SETTING: t.Final = "RECORDS_LIMITS"
 
+REDIS: t.Final = ("redis://", "rediss://")
+"""The beginnings of the URLs of a Redis server."""
+
+STORAGE_OPTIONS: t.Final = {"socket_timeout": 2, "socket_connect_timeout": 2}
+"""The seconds that a question to Redis waits for a connection, and for the answer."""
+
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
 
@@ -82,6 +88,7 @@ class Limits:
         }
 
         if self._limiter not in app.extensions.get("limiter", ()):
+            _bound_storage(app)
             self._limiter.init_app(app)
 
     def __call__(self, context: HookContext) -> None:
@@ -228,6 +235,15 @@ def _client_of(account: str) -> str:
 def _digest(text: str) -> str:
     """Return the digest of a name, for the keys of the storage."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _bound_storage(app: Flask) -> None:
+    """Let calls wait for Redis for some seconds, unless the application says otherwise.
+    Without a bound they wait for ever, with some versions of redis-py.
+    """
+    if str(app.config.get("RATELIMIT_STORAGE_URI")).startswith(REDIS):
+        custom = app.config.get("RATELIMIT_STORAGE_OPTIONS") or {}
+        app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
 
 
 def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:
