@@ -12,7 +12,7 @@ ALIKE = {"Integer()", "BigInteger()", "Boolean()", "Date()", "DateTime()", "Doub
 
 
 def test_value_at_an_edge(column):
-    check(column, [*column.kind.kept, *column.kind.others])
+    check(column, [*column.kind.kept[:4], *column.kind.others[:8]])
 
     # Or the matcher would agree by telling nothing.
     record = column.post(column.kind.kept[0]).json if column.name in ALIKE else {}

@@ -61,7 +61,7 @@ def test_any_patch(world, examples):
         assert [record["id"] for record in answer] == ids
         assert after == {**before, **patched}
 
-    examples.check(check, queries, 30)
+    examples.check(check, queries, 20)
     world.restore()
 
 
@@ -75,7 +75,7 @@ def test_any_removal(world, examples):
         assert [record["id"] for record in answer] == ids
         assert world.rows() == {id: before[id] for id in before if id not in ids}
 
-    examples.check(check, queries, 30)
+    examples.check(check, queries, 20)
     world.restore()
 
 

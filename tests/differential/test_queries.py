@@ -68,7 +68,7 @@ def check_once(world, query):
 def test_each_comparison_with_each_value(world, name):
     operators = EQUALITY if name in UNORDERED else COMPARISONS
 
-    for value in [*VALUES[name], None]:
+    for value in [*VALUES[name][:8], None]:
         for operator in operators:
             check_once(world, {name: {operator: value}})
 
@@ -85,7 +85,7 @@ def test_each_part_of_a_text_is_searched_for(world, name):
 
 
 def test_any_query(world, examples):
-    examples.check(lambda query: check(world, query), queries, 120)
+    examples.check(lambda query: check(world, query), queries, 60)
 
 
 @pytest.mark.parametrize(
