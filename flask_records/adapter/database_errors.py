@@ -13,6 +13,7 @@ from ..errors import Conflict
 from ..errors import RecordsError
 from .availability import code_of
 from .availability import unavailable
+from .misfits import is_misfit
 from .misfits import misfit
 
 if t.TYPE_CHECKING:

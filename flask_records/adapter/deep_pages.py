@@ -16,8 +16,8 @@ import sqlalchemy as sa
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .session import Reading
-    from .session import Rows
+    from .reading import Reading
+    from .rows import Rows
     from .view import ResolvedCall
 
 MIN_SKIP: t.Final = 1000

@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from ..query import Fields
     from ..query.resolution import ResolvedQuery
     from ..typing import Record
-    from .session import Writing
+    from .writing import Writing
 
 SESSION_EVENTS: t.Final = (
     *("do_orm_execute", "before_flush", "after_flush", "after_flush_postexec"),

@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-    from .session import Database
+    from .database import Database
 
 CHUNK: t.Final = 100
 """The number of keys in one statement."""

@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
     from ..query import Fields
     from ..service import Service
     from ..typing import Record
-    from .session import Database
+    from .database import Database
 
 CHUNK: t.Final = 500
 """The number of keys in one call."""

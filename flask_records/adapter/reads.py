@@ -18,8 +18,8 @@ if t.TYPE_CHECKING:
 
     from ..query import Fields
     from ..typing import Id
-    from .session import Reading
-    from .session import Rows
+    from .reading import Reading
+    from .rows import Rows
     from .view import ResolvedCall
 
 CHUNK: t.Final = 500

@@ -17,6 +17,7 @@ from ..query.operators import operators_of
 from ..query.operators import syntax_of
 from ..signals import READS
 from ..transaction import Transaction
+from .database import Database
 from .eligibility import Eligibility
 from .multi import Multi
 from .places import add_place_of_twin
@@ -24,7 +25,6 @@ from .populate import Populate
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
-from .session import Database
 from .single_statement import SingleStatement
 from .sources import known_dialect
 from .sources import session_of_app
@@ -43,8 +43,8 @@ if t.TYPE_CHECKING:
     from ..query import Operator
     from ..typing import Id
     from ..typing import Record
-    from .session import Writing
     from .sources import SessionSource
+    from .writing import Writing
 
 
 class SQLAlchemyService:

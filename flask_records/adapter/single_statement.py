@@ -17,10 +17,10 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from ..typing import Record
     from .eligibility import Eligibility
-    from .session import Rows
-    from .session import Writing
+    from .rows import Rows
     from .view import ResolvedCall
     from .view import View
+    from .writing import Writing
 
 
 PLAIN: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)

@@ -22,9 +22,9 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from ..typing import Record
     from .multi import Multi
-    from .session import Writing
     from .view import ResolvedCall
     from .view import View
+    from .writing import Writing
 
 
 class UnitOfWork:

@@ -22,9 +22,9 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..typing import Record
+    from .database import Database
     from .populate import Link
-    from .session import Database
-    from .session import Rows
+    from .rows import Rows
 
 
 class Views:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
 from ..adapter import SQLAlchemyService
-from ..adapter.session import Database
+from ..adapter.database import Database
 from ..adapter.sources import session_of_app
 from ..context import Params
 from ..query.plans import Plan
@@ -21,7 +21,7 @@ from ..signals import CallSignals
 from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
-    from ..adapter.session import Rows
+    from ..adapter.rows import Rows
     from ..adapter.sources import SessionSource
     from ..typing import Record
 

@@ -1,0 +1,144 @@
+"""The database of a model: where a call reads, and where it writes."""
+
+from __future__ import annotations
+
+import typing as t
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..transaction import Transaction
+from .drivers import listens
+from .joined_session import JoinedSession
+from .joined_session import UnbegunSession
+from .reading import EngineReading
+from .reading import Reading
+from .reading import SessionReading
+from .sources import session_of_app
+from .sources import source_of_app
+from .sources import spare_session
+from .writing import Writing
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..query import Fields
+    from .sources import SessionSource
+
+    Mapper: t.TypeAlias = orm.Mapper[t.Any]
+
+TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
+"""The events of a session by which an application prepares its transactions, for
+example for a tenant.
+"""
+
+
+class Database:
+    """The database of a model."""
+
+    def __init__(self, source: SessionSource, mapper: Mapper) -> None:
+        self._source = source
+        self._mapper = mapper
+
+    def begin_writing(self) -> None:
+        """Make the session of the transaction in progress ready to write. SQLite's
+        write lock is taken now, before the call reads anything that others could
+        change until it writes.
+        """
+        self._joined().begin_writing(self._mapper)
+
+    def begin_writing_later(self) -> None:
+        """Do this when the session is first used, unless it is in use already."""
+        joined = self._joined()
+
+        if joined.session.in_transaction() or not Transaction.current().is_outermost:
+            joined.begin_writing(self._mapper)
+        else:
+            joined.begin_writing_later()
+
+    def begin_reading(self) -> None:
+        """Join the transaction in progress, so that it ends what hooks begin in the
+        session. No session is made for this.
+        """
+        source = self._shared_source()
+
+        if isinstance(source, orm.scoped_session) and not source.registry.has():
+            Transaction.current().join(
+                source, lambda: UnbegunSession(source, self._mapper)
+            )
+        elif not isinstance(source, orm.sessionmaker):
+            self._joined()
+
+    def reading(self) -> Reading:
+        """Return a context manager that runs statements that read, on one connection.
+        They see all that the session of the call has written. A read by itself needs
+        neither a session nor a transaction.
+        """
+        engine = _free_engine(self._session(), self._mapper)
+
+        if engine is not None:
+            return EngineReading(engine)
+
+        return SessionReading(self._joined(), self._mapper)
+
+    def writing(self, fields: Fields, client_fields: Collection[str]) -> Writing:
+        """Return an object that writes in the transaction in progress.
+
+        :param fields: The fields that an error may name.
+        """
+        joined = self._joined()
+        joined.connection(self._mapper)
+        return Writing(joined, self._mapper, fields, client_fields)
+
+    def _joined(self) -> JoinedSession:
+        """Return the session of the transaction in progress.
+
+        A session that a ``sessionmaker`` makes is closed at the end of the transaction.
+        Any other session belongs to the application, as one of a web request does.
+        """
+        transaction, source = Transaction.current(), self._source
+
+        if isinstance(source, orm.sessionmaker):
+            return transaction.join(
+                source, lambda: JoinedSession(source, source(), is_own=True)
+            )
+
+        session = source()
+        return transaction.join(session, lambda: JoinedSession(session, session))
+
+    def _session(self) -> orm.Session:
+        """Return the session to read with, or the spare one of its factory if nobody
+        has begun one.
+        """
+        source = self._shared_source()
+
+        if isinstance(source, orm.sessionmaker):
+            joined = Transaction.current().participant(source)
+
+            if joined is not None:
+                return t.cast(JoinedSession, joined).session
+
+            return spare_session(source) or source()
+
+        if isinstance(source, orm.scoped_session) and not source.registry.has():
+            return spare_session(source.session_factory) or source()
+
+        return source if isinstance(source, orm.Session) else source()
+
+    def _shared_source(self) -> t.Any:
+        """Return the source, or the object of the current application that it uses."""
+        source = self._source
+        return source_of_app() if source is session_of_app else source
+
+
+def _free_engine(session: orm.Session, mapper: Mapper) -> sa.Engine | None:
+    """Return the engine to read from, or ``None`` if the session has to read."""
+    # The application may add conditions to what a session reads.
+    if session.dispatch.do_orm_execute or session.in_transaction():
+        return None
+
+    if listens(session.dispatch, TRANSACTION_EVENTS):
+        return None
+
+    bind = session.get_bind(mapper)
+    return bind if isinstance(bind, sa.Engine) else None

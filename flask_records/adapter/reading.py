@@ -1,0 +1,119 @@
+"""Connections that read."""
+
+from __future__ import annotations
+
+import typing as t
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..query.dialects import add_functions
+from ..query.dialects import HAS_FUNCTIONS
+from ..query.plans import Plan
+from .database_errors import raise_translated
+from .database_errors import translated
+from .drivers import fails_as_a_whole
+from .drivers import without_transaction
+from .rows import read_rows
+from .turns import take_turn
+
+if t.TYPE_CHECKING:
+    from ..query.resolution import ResolvedQuery
+    from .joined_session import JoinedSession
+    from .rows import Rows
+
+    Mapper: t.TypeAlias = orm.Mapper[t.Any]
+
+
+class EngineReading:
+    """A connection that reads outside of sessions, given back at the end."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.dialect = engine.dialect
+        """The dialect of the database."""
+        self._engine = engine
+        self._query: ResolvedQuery | None = None
+
+    def __enter__(self) -> t.Self:
+        self._give_back_turn = take_turn(self._engine)
+
+        try:
+            self._connection = connection = self._engine.connect()
+            self._driver = None
+
+            if self.dialect.name == "postgresql":
+                self._driver = without_transaction(connection)
+            elif HAS_FUNCTIONS not in connection.info:
+                add_functions(connection)
+        except BaseException as error:
+            self._give_back_turn()
+            raise_translated(error)
+            raise
+
+        return self
+
+    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
+        try:
+            with translated():
+                self._give_back_connection()
+        finally:
+            self._give_back_turn()
+
+        if error is not None:
+            raise_translated(error, query=self._query, dialect=self.dialect)
+
+    def _give_back_connection(self) -> None:
+        try:
+            if self._driver is not None and not self._driver.closed:
+                self._driver.autocommit = False
+        except BaseException:
+            # Nobody else must get it like this.
+            self._connection.invalidate()
+            raise
+        finally:
+            self._connection.close()
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan."""
+        self._query = plan.query
+        return read_rows(self._connection, self._connection, plan)
+
+
+class SessionReading:
+    """A session that reads in its transaction."""
+
+    def __init__(self, joined: JoinedSession, mapper: Mapper) -> None:
+        self.dialect = joined.session.get_bind(mapper).dialect
+        """The dialect of the database."""
+        self._joined = joined
+        self._mapper = mapper
+        self._query: ResolvedQuery | None = None
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
+        if error is not None:
+            raise_translated(error, query=self._query, dialect=self.dialect)
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan."""
+        self._query = plan.query
+        session = self._joined.session
+
+        if session.autoflush:
+            session.flush()
+
+        connection = self._joined.connection(self._mapper)
+        # The application may add conditions to the reads of the session.
+        executor = session if session.dispatch.do_orm_execute else connection
+
+        if not (plan.may_fail and fails_as_a_whole(connection)):
+            return read_rows(executor, connection, plan)
+
+        # A hook that catches the error goes on.
+        with connection.begin_nested():
+            return read_rows(executor, connection, plan)
+
+
+Reading: t.TypeAlias = EngineReading | SessionReading

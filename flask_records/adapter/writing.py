@@ -1,0 +1,111 @@
+"""Writes in the session of a call."""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..query.plans import Plan
+from .database_errors import translated
+from .reading import SessionReading
+from .rows import NO_OPTIONS
+from .rows import rows_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from ..query import Fields
+    from ..query.resolution import ResolvedQuery
+    from ..typing import Record
+    from .joined_session import JoinedSession
+    from .rows import Rows
+
+    Mapper: t.TypeAlias = orm.Mapper[t.Any]
+
+
+class Writing:
+    """Writes in the session of a call. Each method raises the errors of the database as
+    errors that a client can see.
+
+    :param fields: The fields that an error may name.
+    """
+
+    def __init__(
+        self,
+        joined: JoinedSession,
+        mapper: Mapper,
+        fields: Fields,
+        client_fields: Collection[str],
+    ) -> None:
+        self.session = joined.session
+        """The session."""
+        self._joined = joined
+        self._mapper = mapper
+        self._fields = fields
+        self._client_fields = client_fields
+
+    @cached_property
+    def dialect(self) -> sa.Dialect:
+        """The dialect of the database."""
+        return self._joined.connection(self._mapper).dialect
+
+    def reading(self) -> SessionReading:
+        """Return a context manager that reads in the same transaction."""
+        return SessionReading(self._joined, self._mapper)
+
+    def instances(self, plan: Plan) -> list[t.Any]:
+        """Return the instances that a plan loads."""
+        statement, parameters, options, query, _ = plan
+
+        with self._translated(query=plan.query):
+            return list(
+                self.session.scalars(
+                    statement, parameters, execution_options=options or NO_OPTIONS
+                )
+            )
+
+    def flush(self, bodies: Sequence[Record] = ()) -> None:
+        """Write the changes of the session's instances."""
+        with self._translated(bodies):
+            self.session.flush()
+
+    def rows(self, plan: Plan, bodies: Sequence[Record] = ()) -> Rows:
+        """Return the rows of a plan that writes, after all that the session has to
+        write before.
+        """
+        with self._translated(bodies, plan.query):
+            return rows_of(self._connection(), plan)
+
+    def rows_if(
+        self, plan: Plan, is_right: Callable[[Rows], bool], bodies: Sequence[Record]
+    ) -> Rows | None:
+        """Return the rows of a plan that writes, or undo it alone and return ``None``
+        if they are not right.
+
+        :param is_right: Returns ``True`` for rows that may stay.
+        """
+        with self._translated(bodies), self._connection().begin_nested() as savepoint:
+            rows = rows_of(savepoint.connection, plan)
+
+            if not is_right(rows):
+                savepoint.rollback()
+                return None
+
+        return rows
+
+    def _connection(self) -> sa.Connection:
+        self.session.flush()
+        return self._joined.connection(self._mapper)
+
+    def _translated(
+        self, bodies: Sequence[Record] = (), query: ResolvedQuery | None = None
+    ) -> AbstractContextManager[None]:
+        return translated(
+            self._fields, bodies, self._client_fields, query, self.dialect
+        )
