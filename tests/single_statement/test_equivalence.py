@@ -248,6 +248,14 @@ def named(cases):
     ]
 
 
+def has_other_key(call):
+    """True for a text shorter than its CHAR, and for 0, which MariaDB replaces."""
+    bodies = call[-1] if isinstance(call[-1], list) else [call[-1]]
+    return call[0] == "create" and any(
+        body.get("id") == 0 or len(body.get("code") or "abcde") < 5 for body in bodies
+    )
+
+
 @pytest.mark.parametrize(("path", "call", "query"), named(ONE_STATEMENT))
 def test_one_statement_gives_and_stores_the_same_as_the_unit_of_work(
     twins, path, call, query
@@ -257,8 +265,10 @@ def test_one_statement_gives_and_stores_the_same_as_the_unit_of_work(
     assert single[:2] == unit[:2]
 
     if twins.dialect != "mariadb" or call[0] not in ("patch", "update"):
-        # SQLite inserts one after the other what it can not return in an order.
-        assert set(kinds(single[2]).split()) <= {KINDS[call[0]]}
+        # SQLite inserts one after the other what it can not return in an order. A key
+        # that the database reads in another form is looked up.
+        expected = {KINDS[call[0]]} | ({"SELECT"} if has_other_key(call) else set())
+        assert set(kinds(single[2]).split()) <= expected
 
 
 UNIT_OF_WORK = [
