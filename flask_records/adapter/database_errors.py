@@ -15,6 +15,7 @@ from .availability import code_of
 from .availability import unavailable
 from .misfits import is_misfit
 from .misfits import misfit
+from .unreadable import is_unreadable
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -154,6 +155,9 @@ def _of_driver(error: sa.exc.DBAPIError) -> Exception | None:
 
     if code == IN_FAILED_TRANSACTION:
         return RuntimeError(FAILED)
+
+    if is_unreadable(error):
+        return Conflict("The record has a stored value that can't be read.")
 
     # MariaDB's driver does not raise an IntegrityError for a broken rule.
     return _broken_rule([]) if MYSQL.get(t.cast(int, code)) == RULE else None

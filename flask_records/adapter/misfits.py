@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from ..errors import BadRequest
 from ..query.operators import pattern
 from .availability import code_of
+from .unreadable import is_unreadable
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,9 @@ class Candidate(t.NamedTuple):
 
 def is_misfit(error: sa.exc.StatementError) -> bool:
     """Return ``True`` if a database, or the type of a column, refuses a value."""
+    if is_unreadable(error):
+        return False
+
     if isinstance(error, sa.exc.DBAPIError):
         return isinstance(error, sa.exc.DataError) or code_of(error) in CODES
 

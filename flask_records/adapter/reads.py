@@ -66,7 +66,7 @@ def read_keyed(
     # The database may read a key in another form, such as a text without its padding.
     for key in missing:
         value = key if length > 1 else key[0]
-        read = reading.rows(plans.keyed(selection, [value]))
+        read = reading.rows(plans.keyed(selection, [value], locking=locking))
 
         if len(read) != 1:
             raise not_kept(fields)
