@@ -18,6 +18,8 @@ from flask import request
 from ..errors import TooManyRequests
 from ..globals import call_stack
 from ..globals import current_records
+from ..http.outages import line_of
+from ..http.outages import Outages
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +40,8 @@ REDIS: t.Final = ("redis://", "rediss://")
 STORAGE_OPTIONS: t.Final = {"socket_timeout": 2, "socket_connect_timeout": 2}
 """The seconds that a question to Redis waits for a connection, and for the answer."""
 
+UNCOUNTED: t.Final = "The limits of calls can't be counted."
+
 EXTENSION: t.Final = "records_limits"
 """The key of ``app.extensions`` with the limits, by the name of the call."""
 
@@ -49,6 +53,7 @@ class Limits:
 
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
+        self._outages = Outages()
 
     def init_app(
         self,
@@ -186,8 +191,10 @@ class Limits:
 
         try:
             return getattr(self._limiter.limiter, question)(limit, prefix, *key)
-        except self._limiter.storage.base_exceptions:
-            current_app.logger.exception("The limits of calls can't be counted.")
+        except self._limiter.storage.base_exceptions as error:
+            if self._outages.is_due(UNCOUNTED):
+                current_app.logger.error("%s%s", UNCOUNTED, line_of(error))
+
             return None
 
     @cached_property

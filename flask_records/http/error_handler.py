@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +26,8 @@ from ..query.redaction import without_parameters
 from .formatter import dumps
 from .formatter import json_response
 from .headers import forbid_sniffing
+from .outages import line_of
+from .outages import Outages
 
 if t.TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -37,14 +38,6 @@ TITLES: t.Final = {401: "Not Authorized", 404: "Page Not Found"}
 """The titles of the pages that have their own template ``flask_records/<status>.html``.
 All others share ``error.html``. Templates of an application of these names come first.
 """
-
-LOG_INTERVAL: t.Final = 1.0
-"""The seconds between two lines in the log about the same outage."""
-
-MAX_REASONS: t.Final = 100
-"""The number of reasons whose last lines are remembered."""
-
-NEWLINE: t.Final = "\n"
 
 
 class Logger(t.Protocol):
@@ -87,7 +80,7 @@ class ErrorHandler:
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):
-                cause = _line_of(visible.__cause__)
+                cause = line_of(visible.__cause__)
                 self._log(visible, f"{failure} %s%s", *args, visible.message, cause)
         elif visible.code is None or visible.code >= 500:
             exc_info = type(error), without_parameters(error), error.__traceback__
@@ -153,38 +146,6 @@ class ErrorHandler:
             page = render_template(template, error=error, code=code, title=title)
 
         return Response(page, code, mimetype="text/html")
-
-
-class Outages:
-    """The reasons why the server is unavailable, each of which is logged once in
-    :data:`LOG_INTERVAL`.
-    """
-
-    def __init__(self) -> None:
-        self._next: dict[str, float] = {}
-
-    def is_due(self, reason: str) -> bool:
-        """Return whether it is time to log a reason."""
-        now = time.monotonic()
-
-        if now < self._next.get(reason, now):
-            return False
-
-        # An application may raise an error with ever new messages.
-        if len(self._next) >= MAX_REASONS:
-            self._next.clear()
-
-        self._next[reason] = now + LOG_INTERVAL
-        return True
-
-
-def _line_of(error: BaseException | None) -> str:
-    """Return the first line of an error for the log, without what was sent."""
-    if error is None:
-        return ""
-
-    cause = without_parameters(getattr(error, "orig", None) or error)
-    return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
 
 
 def _json(error: RecordsError) -> Response:

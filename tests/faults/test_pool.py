@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 VARIABLES = {
     "FLASK_SQLALCHEMY_ENGINE_OPTIONS": '{"pool_size": 1, "max_overflow": 0}',
-    "FLASK_RECORDS_CONNECTION_TIMEOUT": "1",
+    "FLASK_RECORDS_BOUNDS": '{"connection_wait": 1}',
 }
 LOCKS = {
     "sqlite": ["BEGIN IMMEDIATE"],
