@@ -149,7 +149,7 @@ ERRORS = [
     ("POST", "/things", {"id": 7, "row": 1, "place": 2}, taken("row", "place")),
     ("POST", "/things", {"id": 7, "x": 3, "y": 4}, taken("x", "y")),
     ("POST", "/things", {"id": 7, "label": "l"}, taken("label")),
-    ("POST", "/things", [{"id": 8}, {"id": 9, "code": "c"}], taken("code")),
+    ("POST", "/things", [{"id": 8}, {"id": 9, "code": "c"}], taken("1.code")),
     (
         "POST",
         "/things",
@@ -446,3 +446,19 @@ def test_record_of_a_list_that_repeats_another_is_told(client):
 
     assert (response.status_code, response.json["errors"]) == (409, has_to_be_unique)
     assert alone.json["errors"] == {"0.code": "has to be unique"}
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [({"code": "c"}, ["code"]), ({"row": 1, "place": 2}, ["row", "place"])],
+)
+def test_record_of_a_list_that_repeats_a_stored_one_is_told(client, value, names):
+    bodies = [{"id": 8, "code": "x"}, {"id": 9, "code": "y"} | value, {"id": 10}]
+
+    response = client.post("/things", json=bodies)
+
+    assert response.status_code == 409
+    assert response.json["errors"] == {
+        f"1.{name}": "has to be unique" for name in names
+    }
+    assert len(client.get("/things").json) == 2

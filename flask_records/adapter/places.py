@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
+from itertools import chain
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from ..errors import Conflict
@@ -24,16 +27,56 @@ def add_place(error: RecordsError, index: int) -> None:
     error.errors = {f"{index}.{name}": why for name, why in error.errors.items()}
 
 
-def add_place_of_twin(error: Conflict, bodies: Sequence[Record]) -> None:
-    """Put the index before the names of values that have to be unique, where the list
-    tells which record is meant: it has the values of one before it, or is the only one.
+def add_place_of_conflict(
+    error: Conflict, bodies: Sequence[Record], is_stored: Callable[[Record], bool]
+) -> None:
+    """Put the index before the names of values that have to be unique, where that can
+    be found out: the record has the values of one before it in the list, or those that
+    the database names, or those of a record that is stored.
+
+    :param is_stored: Returns ``True`` if there is a record with some values.
     """
-    if not error.errors:
-        return
+    names = list(error.errors) if isinstance(error.errors, Mapping) else []
+    values = {
+        index: {name: body[name] for name in names}
+        for index, body in enumerate(bodies)
+        # A null is not the same as another.
+        if names and all(body.get(name) is not None for name in names)
+    }
+    finders = (_twin(values), _named(error, values), _stored(values, is_stored))
+    index = next(chain(*finders), None)
 
-    values = [tuple(repr(body.get(name)) for name in error.errors) for body in bodies]
-    first = {value: index for index, value in reversed(list(enumerate(values)))}
-    twins = [index for index, value in enumerate(values) if first[value] < index]
+    if index is not None:
+        add_place(error, index)
 
-    if twins or len(bodies) == 1:
-        add_place(error, twins[0] if twins else 0)
+
+def _twin(values: Mapping[int, Record]) -> Iterator[int]:
+    """Yield the indices of values that are in the list before."""
+    seen: set[str] = set()
+
+    for index, each in values.items():
+        text = repr(each)
+
+        if text in seen:
+            yield index
+
+        seen.add(text)
+
+
+def _named(error: Conflict, values: Mapping[int, Record]) -> Iterator[int]:
+    """Yield the indices of the values in the message of PostgreSQL or MariaDB."""
+    message = str(getattr(error.__cause__, "orig", ""))
+
+    for index, each in values.items():
+        texts = [str(value) for value in each.values()]
+
+        if f"=({', '.join(texts)})" in message or f"'{'-'.join(texts)}' for" in message:
+            yield index
+
+
+def _stored(
+    values: Mapping[int, Record], is_stored: Callable[[Record], bool]
+) -> Iterator[int]:
+    for index, each in values.items():
+        if is_stored(each):
+            yield index

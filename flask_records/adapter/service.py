@@ -20,7 +20,7 @@ from ..transaction import Transaction
 from .database import Database
 from .eligibility import Eligibility
 from .multi import Multi
-from .places import add_place_of_twin
+from .places import add_place_of_conflict
 from .populate import Populate
 from .reads import identifier
 from .reads import not_found
@@ -255,7 +255,7 @@ class SQLAlchemyService:
             records = writer.create(writing, call, bodies, is_list=is_list)
         except Conflict as error:
             if is_list:
-                add_place_of_twin(error, bodies)
+                add_place_of_conflict(error, bodies, writing.is_stored)
 
             raise
 

@@ -10,6 +10,7 @@ from sqlalchemy import orm
 
 from ..query.plans import Plan
 from .database_errors import translated
+from .drivers import fails_as_a_whole
 from .reading import SessionReading
 from .rows import NO_OPTIONS
 from .rows import rows_of
@@ -98,6 +99,20 @@ class Writing:
                 return None
 
         return rows
+
+    def is_stored(self, values: Record) -> bool:
+        """Return ``True`` if there is a record with some values, and ``False`` if that
+        can't be found out any more, as a statement has failed.
+        """
+        connection = self._joined.last_connection(self._mapper)
+
+        if connection is None or connection.closed or fails_as_a_whole(connection):
+            return False
+
+        columns = self._fields.columns
+        conditions = [columns[name] == value for name, value in values.items()]
+        statement = sa.select(sa.literal(1)).where(*conditions).limit(1)
+        return bool(rows_of(connection, Plan(statement, {})))
 
     def _connection(self) -> sa.Connection:
         self.session.flush()
