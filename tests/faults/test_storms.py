@@ -177,8 +177,8 @@ def test_every_client_is_served_again(run):
 
 @in_all
 def test_no_request_waits_long(run):
-    """Longer than for a connection to the database."""
-    assert max(client.slowest for client in run.clients) < 10
+    """As one that nobody will answer does."""
+    assert max(client.slowest for client in run.clients) < 20
 
 
 @in_all
