@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import struct
 import uuid
 from dataclasses import replace
 
@@ -29,6 +28,10 @@ from .kinds import moment
 from .kinds import moments
 from .kinds import numbers
 from .kinds import texts
+from .rules import padded
+from .rules import single
+from .rules import utc_time
+from .rules import whole_seconds
 
 
 class Color(enum.Enum):
@@ -57,39 +60,6 @@ class Cents(sa.TypeDecorator):
 
     def process_result_value(self, value, dialect):
         return None if value is None else value // 100
-
-
-def whole_seconds(database, value):
-    """Columns without a number of digits have no fractions of a second on MariaDB."""
-    if database != "mariadb":
-        return value
-
-    if isinstance(value, dt.timedelta):
-        return dt.timedelta(seconds=value // dt.timedelta(seconds=1))
-
-    return value.replace(microsecond=0)
-
-
-def single(*databases):
-    """Return the rule of databases whose floats have 24 binary digits."""
-
-    def rounded(database, value):
-        is_single = database in databases
-        return struct.unpack("f", struct.pack("f", value))[0] if is_single else value
-
-    return rounded
-
-
-def utc_time(value):
-    """Times of day are in UTC unless they have a zone."""
-    time = dt.time.fromisoformat(value)
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
-
-
-def padded(database, value):
-    """Spaces fill the column on PostgreSQL, and are cut off on MariaDB."""
-    forms = {"postgresql": value.ljust(5), "mariadb": value.rstrip(" ")}
-    return forms.get(database, value)
 
 
 UUIDS = Kind(

@@ -5,6 +5,13 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
+import pytest
+
+# SQLAlchemy 2.1 says so of some types of its own.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Type object:sqlalchemy.exc.SADeprecationWarning"
+)
+
 
 def test_key_at_an_edge(key):
     kind = key.kind

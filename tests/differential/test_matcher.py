@@ -10,6 +10,11 @@ from .things import in_json
 ALIKE = {"Integer()", "BigInteger()", "Boolean()", "Date()", "DateTime()", "Double()"}
 """Types whose values all databases compare as Python does."""
 
+# SQLAlchemy 2.1 says so of some types of its own.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Type object:sqlalchemy.exc.SADeprecationWarning"
+)
+
 
 def test_value_at_an_edge(column):
     check(column, [*column.kind.kept[:4], *column.kind.others[:8]])

@@ -7,6 +7,11 @@ from hypothesis import strategies as st
 
 from .columns import NULLS
 
+# SQLAlchemy 2.1 says so of some types of its own.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Type object:sqlalchemy.exc.SADeprecationWarning"
+)
+
 
 def test_value_at_an_edge(column):
     kind = column.kind

@@ -1,0 +1,39 @@
+"""Rules by which databases change what they store, as their page in the docs has it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+
+
+def whole_seconds(database, value):
+    """Columns without a number of digits have no fractions of a second on MariaDB."""
+    if database != "mariadb":
+        return value
+
+    if isinstance(value, dt.timedelta):
+        return dt.timedelta(seconds=value // dt.timedelta(seconds=1))
+
+    return value.replace(microsecond=0)
+
+
+def single(*databases):
+    """Return the rule of databases whose floats have 24 binary digits."""
+
+    def rounded(database, value):
+        is_single = database in databases
+        return struct.unpack("f", struct.pack("f", value))[0] if is_single else value
+
+    return rounded
+
+
+def utc_time(value):
+    """Times of day are in UTC unless they have a zone."""
+    time = dt.time.fromisoformat(value)
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+
+
+def padded(database, value):
+    """Spaces fill the column on PostgreSQL, and are cut off on MariaDB."""
+    forms = {"postgresql": value.ljust(5), "mariadb": value.rstrip(" ")}
+    return forms.get(database, value)
