@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
+from sqlalchemy.dialects import mysql
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -137,3 +138,36 @@ def test_an_expression_of_numbers_is_no_column(caplog):
     app_of("sqlite://", Thing)
 
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("type_", "why"),
+    [
+        (sa.Float(), "MariaDB rounds a FLOAT"),
+        (mysql.FLOAT(), "MariaDB rounds a FLOAT"),
+        (mysql.SET("red", "green"), "a primary key of the type SET"),
+    ],
+)
+def test_a_key_by_which_mariadb_finds_no_record_is_refused(type_, why):
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+
+        id = mapped_column(type_, primary_key=True)
+
+    with pytest.raises(ValueError, match=f"'Thing.id': .*{why}"):
+        app_of(MARIADB, Thing)
+
+
+def test_a_double_may_be_a_key_of_mariadb():
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+
+        id = mapped_column(sa.Double(), primary_key=True, autoincrement=False)
+
+    assert app_of(MARIADB, Thing)

@@ -28,9 +28,10 @@ TYPES_OF_PSYCOPG: t.Final = (
 def is_unreadable(error: BaseException) -> bool:
     """Return ``True`` for an error of a stored value that can't be read."""
     if isinstance(error, sa.exc.DataError):
-        # The driver has raised it, not the server.
+        # The driver has raised it, not the server, and after the statement.
         driver = t.cast("t.Any", error.orig)
-        return _is_of_psycopg(driver) and driver.sqlstate is None
+        is_of_driver = _is_of_psycopg(driver) and driver.sqlstate is None
+        return is_of_driver and error.statement is None
 
     return isinstance(error, READ_ERRORS)
 

@@ -57,6 +57,12 @@ def whole_numbers(low: int, high: int) -> Conversion:
     return Conversion(cast_integer)
 
 
+NO_KEY: t.Final = """\
+SQLAlchemy does not find a record by a primary key of the type SET. Give the table \
+another one, and this column a unique index.\
+"""
+
+
 def _integers(bits: int) -> Make:
     def make(type_: t.Any) -> Conversion:
         if getattr(type_, "unsigned", False) or getattr(type_, "zerofill", False):
@@ -177,6 +183,7 @@ def _sets(type_: mysql.SET) -> Conversion:
         cast_set,
         null_texts=(),
         is_ordered=False,
+        key_fault=NO_KEY,
         select=lambda column: sa.type_coerce(column, sa.String()),
     )
 

@@ -63,8 +63,11 @@ def _field_of_column(
     conversion = _conversion(mapper, prop.key, expression, dialect)
     column = prop.columns[0]
 
-    if conversion.fault is not None and isinstance(column, sa.Column):
-        raise ValueError(f"'{mapper.class_.__name__}.{prop.key}': {conversion.fault}")
+    is_key = isinstance(column, sa.Column) and column.primary_key
+    fault = conversion.fault or (conversion.key_fault if is_key else None)
+
+    if fault is not None and isinstance(column, sa.Column):
+        raise ValueError(f"'{mapper.class_.__name__}.{prop.key}': {fault}")
 
     has_comparator = _has_comparator(prop, expression.type)
     field = Field(

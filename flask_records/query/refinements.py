@@ -33,6 +33,11 @@ MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give
 one, as in Numeric(12, 2).\
 """
 
+ROUNDED_KEY = """\
+MariaDB rounds a FLOAT, so that a record is not found by it. Give the table another \
+primary key, or the column the type Double.\
+"""
+
 MAX_DIGITS: t.Final = 15
 """The number of digits that a float holds, whatever they are."""
 
@@ -100,6 +105,7 @@ def _floats_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
     # The answer would have six digits.
     return replace(
         _singles(conversion),
+        key_fault=ROUNDED_KEY,
         select=lambda column: sa.type_coerce(sa.cast(column, sa.Double()), Single()),
     )
 

@@ -59,6 +59,9 @@ class Conversion:
     fault: str | None = None
     """A change of the database to values, for which a column of the type is refused."""
 
+    key_fault: str | None = None
+    """A reason for which a primary key of the type is refused."""
+
     caution: str | None = None
     """A limit of the database that the application should know of."""
 

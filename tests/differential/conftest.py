@@ -13,7 +13,14 @@ from .things import World
 PLACES = [(database, name) for database in DATABASES for name in types_of(database)]
 """The types that each database has."""
 
-KEYS = [place for place in PLACES if TYPES[place[1]].is_key]
+NO_KEYS = {"Float()", "Float(24)", "mysql.FLOAT()", 'mysql.SET("red", "green")'}
+"""The types that a primary key of MariaDB must not have."""
+
+KEYS = [
+    (database, name)
+    for database, name in PLACES
+    if TYPES[name].is_key and not (database == "mariadb" and name in NO_KEYS)
+]
 """Those that a primary key may have."""
 
 
