@@ -105,8 +105,10 @@ def check_order(column, records):
         values = [column.read(record["value"]) for record in ordered]
         assert values == sorted(values)
 
+    ids = [record["id"] for record in ordered]
+
     for value, equal in by_value(column, records):
-        lower = {each["id"] for each in ordered[: min(map(places.get, equal))]}
+        lower = {*ids[: min(map(ids.index, equal))]}
         assert column.compared("$lt", value) == lower, value
         assert column.compared("$lte", value) == lower | equal, value
 
