@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import HealthCheck
 from hypothesis import settings
 from hypothesis import strategies as st
+from sqlalchemy import orm
 
 from flask_records import BadRequest
 from flask_records import FlaskRecords
@@ -264,7 +265,8 @@ def test_queries_of_one_shape_keep_their_values(service, stored, queries):
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(queries=st.lists(QUERIES, min_size=2, max_size=5))
 def test_queries_do_not_change_each_other(queries):
-    target = SQLAlchemyService(Everything, whitelist=WHITELIST)
+    session = orm.sessionmaker(sa.create_engine("sqlite://"))
+    target = SQLAlchemyService(Everything, session=session, whitelist=WHITELIST)
     records = [
         {name: values[row % len(values)] for name, values in VALUES.items()}
         for row in range(3)
