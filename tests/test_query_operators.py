@@ -235,7 +235,8 @@ def test_operators_that_need_an_order(operator, needs_order):
 
 
 DOCUMENT = {
-    "mariadb": "JSON_EQUALS(person.extra, CAST(%s AS CHAR)) = 1",
+    "mariadb": "JSON_EQUALS(CONCAT('[', person.extra, ']'), "
+    "CONCAT('[', CAST(%s AS CHAR), ']')) = 1",
     "mysql": "(CAST(person.extra AS JSON) = CAST(CAST(%s AS CHAR) AS JSON)) = 1",
     "postgresql": (
         "(CAST(person.extra AS JSONB) = CAST(CAST(%(param_1)s::JSON AS TEXT) AS JSONB))"

@@ -57,6 +57,9 @@ POSTGRESQL_KEY = re.compile(r"^[^(]*\((.+?)\)=")
 MYSQL_FOREIGN_KEY = re.compile(r"FOREIGN KEY \(([^)]*)\)")
 MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
 
+NOT_UNIQUE: t.Final = "has to be unique"
+"""The problem of a value that a record has already."""
+
 IN_FAILED_TRANSACTION: t.Final = "25P02"
 """The state of PostgreSQL's errors of all statements after one that has failed."""
 
@@ -188,7 +191,7 @@ def _not_unique(names: list[str]) -> RecordsError:
     values = f"this {_quoted(names)}" if names else "these values"
     return Conflict(
         f"There is a record with {values} already.",
-        errors=dict.fromkeys(names, "has to be unique"),
+        errors=dict.fromkeys(names, NOT_UNIQUE),
     )
 
 

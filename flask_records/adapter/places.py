@@ -6,6 +6,8 @@ import typing as t
 from collections.abc import Mapping
 from itertools import chain
 
+from .database_errors import NOT_UNIQUE
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
@@ -36,7 +38,8 @@ def add_place_of_conflict(
 
     :param is_stored: Returns ``True`` if there is a record with some values.
     """
-    names = list(error.errors) if isinstance(error.errors, Mapping) else []
+    problems = error.errors if isinstance(error.errors, Mapping) else {}
+    names = [name for name, why in problems.items() if why == NOT_UNIQUE]
     values = {
         index: {name: body[name] for name in names}
         for index, body in enumerate(bodies)
@@ -77,6 +80,15 @@ def _named(error: Conflict, values: Mapping[int, Record]) -> Iterator[int]:
 def _stored(
     values: Mapping[int, Record], is_stored: Callable[[Record], bool]
 ) -> Iterator[int]:
+    """Yield the index of values that another record has."""
+    last = None
+
     for index, each in values.items():
         if is_stored(each):
-            yield index
+            # Those before may be stored by this call, one after the other.
+            last = index
+        elif last is not None:
+            break
+
+    if last is not None:
+        yield last

@@ -266,8 +266,10 @@ def test_one_statement_gives_and_stores_the_same_as_the_unit_of_work(
 
     if twins.dialect != "mariadb" or call[0] not in ("patch", "update"):
         # SQLite inserts one after the other what it can not return in an order. A key
-        # that the database reads in another form is looked up.
-        expected = {KINDS[call[0]]} | ({"SELECT"} if has_other_key(call) else set())
+        # that the database reads in another form is looked up, and so are the values
+        # of a list that has one twice.
+        looks_up = has_other_key(call) or "Conflict" in str(single[0])
+        expected = {KINDS[call[0]]} | ({"SELECT"} if looks_up else set())
         assert set(kinds(single[2]).split()) <= expected
 
 
