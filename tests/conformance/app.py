@@ -138,7 +138,7 @@ def _add_tables(records, service):
     records.add(
         "messages", service(Message, paginate=pages, multi=True, **also), public=True
     )
-    records.add("tags", service(Tag, **also), public=True)
+    records.add("tags", service(Tag, client_ids=True, **also), public=True)
     picky = service(Picky, whitelist=["$and", "$regex"], multi=["remove"])
     records.add("picky", picky, public=True)
     records.add("secrets", service(Secret))
