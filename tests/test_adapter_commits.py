@@ -6,7 +6,6 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from flask_records import Params
 from flask_records import RecordsError
@@ -15,6 +14,7 @@ from flask_records import SQLAlchemyService
 from .conftest import served
 from .models import Message
 from .models import Room
+from .stored import stored
 
 ENDS = ["commit", "rollback", "close", "remove"]
 """The methods of a scoped session that end its transaction."""
@@ -32,14 +32,6 @@ def sent(records):
     sent = []
     records.events()(lambda event, record, context: sent.append(event))
     return sent
-
-
-def stored(db):
-    """The names of rooms and the texts of messages that another session finds."""
-    with orm.Session(db.engine) as session:
-        names = session.scalars(sa.select(Room.name).order_by(Room.id)).all()
-        texts = session.scalars(sa.select(Message.text).order_by(Message.id)).all()
-        return [*names, *texts]
 
 
 def create(app, path, **body):

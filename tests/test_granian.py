@@ -205,7 +205,8 @@ def test_line_of_the_readme_serves_the_six_methods(connection, ann):
         ("POST", "/users", {"email": "x"}, 400, "BadRequest"),
         ("GET", "/rooms", None, 401, "NotAuthenticated"),
         ("GET", "/%C3%A9%00", None, 404, "NotFound"),
-        ("POST", "/users/1", {}, 405, "MethodNotAllowed"),
+        # Granian may close a connection whose request it has not read to the end.
+        ("POST", "/users/1", None, 405, "MethodNotAllowed"),
     ],
 )
 def test_errors_are_those_of_services(connection, verb, path, data, status, name, ann):

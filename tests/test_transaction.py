@@ -19,8 +19,8 @@ from flask_records.transaction import gather
 
 from .conftest import served
 from .models import Base
-from .models import Message
 from .models import Room
+from .stored import stored
 
 
 @pytest.fixture
@@ -29,14 +29,6 @@ def events(records):
     sent = []
     records.events()(lambda event, record, context: sent.append(event))
     return sent
-
-
-def stored(db):
-    """The names of rooms and the texts of messages that another session finds."""
-    with orm.Session(db.engine) as session:
-        names = session.scalars(sa.select(Room.name).order_by(Room.id)).all()
-        texts = session.scalars(sa.select(Message.text).order_by(Message.id)).all()
-        return [*names, *texts]
 
 
 @pytest.fixture
