@@ -35,6 +35,7 @@ class SingleStatement:
         self._fields = view.fields
         self._plans = WritePlans(view.fields)
         self._eligibility = eligibility
+        self._keys = [str(column.key) for column in view.fields.mapper.primary_key]
 
     def create(
         self,
@@ -130,7 +131,7 @@ class SingleStatement:
         if len(rows) < len(inserted):
             raise not_kept(self._fields)
 
-        keys = [str(column.key) for column in self._fields.mapper.primary_key]
+        keys = self._keys
 
         if not any(key in inserted[0] for key in keys):
             return
