@@ -39,6 +39,8 @@ class Turns:
     """Lets callers pass in order, as many at once as a pool has connections."""
 
     def __init__(self, size: int) -> None:
+        self.size = size
+        """The number of connections."""
         self._free = size
         self._lock = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
@@ -54,19 +56,34 @@ class Turns:
         :param timeout: The seconds to wait at most.
         :raises Unavailable: It took too long.
         """
-        held = _held.get()
+        give_back = self.take_free()
 
+        if give_back is None:
+            self._wait(timeout)
+            give_back = self._hold()
+
+        return give_back
+
+    def take_free(self) -> Callable[[], None] | None:
+        """Return the function that gives a turn back, or ``None`` if none is free."""
         # A thread that holds a connection and waits for another could wait for ever.
-        if self in held:
-            return lambda: None
+        if self in _held.get():
+            return _give_nothing_back
 
-        self._wait(timeout)
-        _held.set((*held, self))
+        with self._lock:
+            if not self._free:
+                return None
+
+            self._free -= 1
+
+        return self._hold()
+
+    def _hold(self) -> Callable[[], None]:
+        _held.set((*_held.get(), self))
         return self._give_back
 
     def _give_back(self) -> None:
         _held.set(tuple([turns for turns in _held.get() if turns is not self]))
-
         self._free_one()
 
     def _wait(self, timeout: float) -> None:
@@ -119,12 +136,29 @@ def take_turn(engine: sa.Engine) -> Callable[[], None]:
     if not _has_bound(pool):
         return _give_nothing_back
 
+    turns = turns_of(engine)
+    give_back = turns.take_free()
+
+    if give_back is not None and pool.checkedout() < turns.size:
+        return give_back
+
+    return _take_in_line(pool, turns, give_back)
+
+
+def _take_in_line(
+    pool: QueuePool, turns: Turns, give_back: Callable[[], None] | None
+) -> Callable[[], None]:
     timeout = min(pool.timeout(), current_bounds().connection_wait)
     until = time.monotonic() + timeout
-    give_back = turns_of(engine).take(timeout)
+    give_back = give_back or turns.take(timeout)
 
     try:
-        _await_connection(pool, until)
+        # The application may have taken connections without a turn.
+        while pool.checkedout() >= turns.size:
+            if time.monotonic() >= until:
+                raise Unavailable(BUSY)
+
+            time.sleep(POLL_INTERVAL)
     except BaseException:
         give_back()
         raise
@@ -137,15 +171,6 @@ def turns_of(engine: sa.Engine) -> Turns:
     pool = engine.pool
     # Two threads may get here at once. All have to use the same turns.
     return _turns.get(pool) or _turns.setdefault(pool, Turns(_size_of(pool)))
-
-
-def _await_connection(pool: QueuePool, until: float) -> None:
-    """Wait for a connection that the application has taken without a turn."""
-    while pool.checkedout() >= _size_of(pool):
-        if time.monotonic() >= until:
-            raise Unavailable(BUSY)
-
-        time.sleep(POLL_INTERVAL)
 
 
 def _has_bound(pool: Pool) -> t.TypeGuard[QueuePool]:
