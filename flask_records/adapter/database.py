@@ -48,7 +48,9 @@ class Database:
         self._joined().begin_writing(self._mapper)
 
     def begin_writing_later(self) -> None:
-        """Do this when the session is first used, unless it is in use already."""
+        """Make the session ready to write when it is first used, or now if it is in
+        use already.
+        """
         joined = self._joined()
 
         if joined.session.in_transaction() or not Transaction.current().is_outermost:

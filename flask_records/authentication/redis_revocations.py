@@ -18,9 +18,6 @@ redis.call("set", KEYS[1], mark, "EX", math.max(redis.call("ttl", KEYS[1]), seco
 """
 """Stores a mark. The highest one and the latest expiry stay, whoever comes last."""
 
-RETRY_AFTER: t.Final = 1
-"""The seconds after which a client may call again."""
-
 
 class RedisRevocations:
     """Stores marks in Redis, for several machines.
@@ -63,8 +60,6 @@ class RedisRevocations:
 
         try:
             return getattr(self._client, command)(*args)
-        except RedisError as failure:
+        except RedisError as error:
             # The token may be revoked.
-            error = Unavailable("Logins can't be checked at the moment.")
-            error.headers["Retry-After"] = str(RETRY_AFTER)
-            raise error from failure
+            raise Unavailable("Logins can't be checked at the moment.") from error

@@ -75,8 +75,8 @@ class ErrorHandler:
         """Return an error as clients see it. Log the server's with its traceback, but
         each reason why it is unavailable in one line a second.
         """
-        app = current_app._get_current_object()  # type: ignore[attr-defined]  # a proxy has it
-        visible = to_records_error(unavailable(error) or error, debug=app.debug)
+        shown = unavailable(error) or error
+        visible = to_records_error(shown, debug=current_app.debug)
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):

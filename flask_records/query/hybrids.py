@@ -28,6 +28,8 @@ class HybridColumn(sa.ColumnOperators):
 
     def operate(self, op: OperatorType, *other: t.Any, **options: t.Any) -> t.Any:
         """Return the condition of an operator."""
+        # A comparator has the operators that it changes, and SQLAlchemy's raise this
+        # error for all others.
         try:
             return op(self._comparator, *other, **options)
         except NotImplementedError:
