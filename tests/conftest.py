@@ -61,25 +61,33 @@ def server_urls():
         engine.dispose()
 
 
+def url_of(database, server_urls, path=""):
+    """The URL of an empty database of a kind. A test is skipped where the environment
+    names no server of that kind.
+
+    :param path: The file of SQLite's database. It is in memory by default.
+    """
+    if database in SERVERS and database not in server_urls:
+        pytest.skip(f"{SERVERS[database]} is not set")
+
+    return server_urls.get(database, f"sqlite:///{path}" if path else "sqlite://")
+
+
+def text_url(*args):
+    """The same URL as text, with its password."""
+    return sa.make_url(url_of(*args)).render_as_string(hide_password=False)
+
+
 @pytest.fixture(params=["sqlite", *SERVERS])
 def database_url(request, server_urls, tmp_path):
     """The URL of an empty database of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'test.db'}"
-
-    if request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
-    return server_urls[request.param].render_as_string(hide_password=False)
+    return text_url(request.param, server_urls, tmp_path / "test.db")
 
 
 @pytest.fixture(scope="module", params=["sqlite", *SERVERS])
 def module_url(request, server_urls):
     """The URL of an empty database of each kind, for what a module makes once."""
-    if request.param != "sqlite" and request.param not in server_urls:
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
-    return server_urls.get(request.param, "sqlite://")
+    return url_of(request.param, server_urls)
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
-import sqlalchemy as sa
 
 from .authentication import bearer
-from .conftest import SERVERS
+from .conftest import text_url
 from .servers import environment
 from .servers import PASSWORD
 from .servers import ROOT
@@ -124,10 +123,7 @@ def loaded(url, folder, root=ROOT, **variables):
 @contextmanager
 def loaded_on(server, server_urls, folder):
     """The module of the example, on a kind of database."""
-    if server not in ("sqlite", *server_urls):
-        pytest.skip(f"{SERVERS[server]} is not set")
+    url = text_url(server, server_urls, folder / "example.db")
 
-    url = sa.make_url(server_urls.get(server, f"sqlite:///{folder}/example.db"))
-
-    with loaded(url.render_as_string(hide_password=False), folder) as module:
+    with loaded(url, folder) as module:
         yield module

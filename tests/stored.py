@@ -1,4 +1,4 @@
-"""What is stored by the calls of a test."""
+"""Records that a test has stored."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 
 from .conftest import served
+from .conftest import url_of
 from .models import Message
 from .models import Room
 from .stored import stored
@@ -216,9 +217,7 @@ def test_error_that_ends_the_transaction_of_sqlite_fails_the_call(
 def test_deadlock_that_a_hook_catches_fails_the_call(
     db, records, rooms, sent, server_urls
 ):
-    if "mariadb" not in server_urls:
-        pytest.skip("TEST_MARIADB_URL is not set")
-
+    url = url_of("mariadb", server_urls)
     lock = "SELECT id FROM room WHERE id = {} FOR UPDATE"
 
     @rooms.after("create")
@@ -239,7 +238,7 @@ def test_deadlock_that_a_hook_catches_fails_the_call(
             connection.exec_driver_sql(lock.format(1))
             connection.rollback()
 
-    with served(db, records, server_urls["mariadb"]) as app, app.app_context():
+    with served(db, records, url) as app, app.app_context():
         db.session.add_all([Room(name="first"), Room(name="second")])
         db.session.add_all([Message(text=str(number)) for number in range(50)])
         db.session.commit()

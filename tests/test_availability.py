@@ -11,6 +11,8 @@ import sqlalchemy as sa
 from flask import Flask
 
 from .conftest import served
+from .conftest import SERVERS
+from .conftest import url_of
 from .models import Message
 
 CALLS = [
@@ -162,13 +164,12 @@ def end_connections(engine):
                 connection.exec_driver_sql(statement)
 
 
-@pytest.fixture
-def on_server(db, records, messages, database_url):
+@pytest.fixture(params=SERVERS)
+def on_server(request, db, records, messages, server_urls):
     """An app on a database that runs as a server."""
-    if database_url.startswith("sqlite"):
-        pytest.skip("SQLite is no server")
+    url = url_of(request.param, server_urls)
 
-    with served(db, records, database_url) as app, app.app_context():
+    with served(db, records, url) as app, app.app_context():
         app.test_client().post("/messages", json={"text": "first"})
         yield app
 

@@ -17,6 +17,7 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
 from .conftest import served
+from .conftest import url_of
 
 MISFIT = "does not fit its column"
 SUSPICION = "may not fit its column"
@@ -115,10 +116,7 @@ class Stamp(OnMariaDB):
 
 @pytest.fixture
 def stamps(request, server_urls):
-    if "mariadb" not in server_urls:
-        pytest.skip("TEST_MARIADB_URL is not set")
-
-    return client_of(request, server_urls["mariadb"], OnMariaDB, Stamp)
+    return client_of(request, url_of("mariadb", server_urls), OnMariaDB, Stamp)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +179,7 @@ class Host(OnPostgreSQL):
 
 @pytest.fixture
 def hosts(request, server_urls):
-    if "postgresql" not in server_urls:
-        pytest.skip("TEST_POSTGRESQL_URL is not set")
-
-    return client_of(request, server_urls["postgresql"], OnPostgreSQL, Host)
+    return client_of(request, url_of("postgresql", server_urls), OnPostgreSQL, Host)
 
 
 HOSTS = [

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..conftest import SERVERS
+from ..conftest import url_of
 from .column_types import TYPES
 from .column_types import types_of
 from .columns import serving
@@ -59,11 +59,3 @@ def key(request, server_urls):
 
     with serving(url, request.param[1], is_key=True) as column:
         yield column
-
-
-def url_of(database, server_urls):
-    """Return the URL of an empty database of a kind."""
-    if database in SERVERS and database not in server_urls:
-        pytest.skip(f"{SERVERS[database]} is not set")
-
-    return server_urls.get(database, "sqlite://")

@@ -9,9 +9,8 @@ import uuid
 from contextlib import closing
 
 import pytest
-import sqlalchemy as sa
 
-from ..conftest import SERVERS
+from ..conftest import text_url
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -28,12 +27,8 @@ LEAVERS = 120
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def site(request, server_urls, tmp_path_factory):
     """The URL of a database, and a server."""
-    if request.param not in ("sqlite", *server_urls):
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     folder = tmp_path_factory.mktemp("clients")
-    url = sa.make_url(server_urls.get(request.param, f"sqlite:///{folder}/clients.db"))
-    url = url.render_as_string(hide_password=False)
+    url = text_url(request.param, server_urls, folder / "clients.db")
 
     with gunicorn(url, folder) as server:
         yield url, server

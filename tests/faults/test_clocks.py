@@ -9,9 +9,8 @@ from contextlib import ExitStack
 
 import jwt
 import pytest
-import sqlalchemy as sa
 
-from ..conftest import SERVERS
+from ..conftest import text_url
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -33,12 +32,8 @@ NONE = [401] * len(CLOCKS)
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def hosts(request, server_urls, tmp_path_factory):
     """The addresses of the servers."""
-    if request.param not in ("sqlite", *server_urls):
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     folder = tmp_path_factory.mktemp("clocks")
-    url = sa.make_url(server_urls.get(request.param, f"sqlite:///{folder}/clocks.db"))
-    url = url.render_as_string(hide_password=False)
+    url = text_url(request.param, server_urls, folder / "clocks.db")
 
     with ExitStack() as stack:
         yield [

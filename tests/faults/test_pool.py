@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from ..conftest import SERVERS
+from ..conftest import text_url
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -35,17 +35,13 @@ LOCKS = {
 @pytest.fixture(scope="module", params=LOCKS)
 def site(request, server_urls, tmp_path_factory):
     """The URL of a database, and a server with one connection for each worker."""
-    if request.param not in ("sqlite", *server_urls):
-        pytest.skip(f"{SERVERS[request.param]} is not set")
-
     folder = tmp_path_factory.mktemp("pool")
-    url = sa.make_url(server_urls.get(request.param, f"sqlite:///{folder}/pool.db"))
-    text = url.render_as_string(hide_password=False)
+    text = text_url(request.param, server_urls, folder / "pool.db")
 
     with gunicorn(text, folder, **VARIABLES) as server:
-        yield url, server
+        yield sa.make_url(text), server
 
-    drop_tables(url)
+    drop_tables(text)
 
 
 @contextmanager

@@ -14,9 +14,9 @@ import time
 from collections import Counter
 
 import pytest
-import sqlalchemy as sa
 
 from ..conftest import SERVERS
+from ..conftest import text_url
 from ..servers import drop_tables
 from ..servers import gunicorn
 from ..waiting import wait_until
@@ -120,13 +120,10 @@ def run(request, server_urls, tmp_path_factory):
 
     if name == "own postgresql":
         database = request.getfixturevalue("own_postgresql")
-        url = sa.make_url(database.url)
-    elif name in SERVERS and name not in server_urls:
-        pytest.skip(f"{SERVERS[name]} is not set")
+        url = database.url
     else:
-        url = sa.make_url(server_urls.get(name, f"sqlite:///{folder}/storm.db"))
+        url = text_url(name, server_urls, folder / "storm.db")
 
-    url = url.render_as_string(hide_password=False)
     happens = fault(folder, database)
 
     with gunicorn(url, folder, **happens.variables) as server:
