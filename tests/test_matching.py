@@ -65,6 +65,9 @@ LISTS = ["$in", "$nin"]
 
 WHITELIST = ["$and", "$nor", "$not", "$like", "$search", "$null", "$between"]
 
+SESSIONS = orm.sessionmaker(sa.create_engine("sqlite://"))
+"""Sessions of a database that only tells what kind it is."""
+
 
 @pytest.fixture(scope="module")
 def service(module_url):
@@ -265,8 +268,7 @@ def test_queries_of_one_shape_keep_their_values(service, stored, queries):
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(queries=st.lists(QUERIES, min_size=2, max_size=5))
 def test_queries_do_not_change_each_other(queries):
-    session = orm.sessionmaker(sa.create_engine("sqlite://"))
-    target = SQLAlchemyService(Everything, session=session, whitelist=WHITELIST)
+    target = SQLAlchemyService(Everything, session=SESSIONS, whitelist=WHITELIST)
     records = [
         {name: values[row % len(values)] for name, values in VALUES.items()}
         for row in range(3)
