@@ -400,7 +400,7 @@ class FlaskRecords:
         """
         for service in self.services.values():
             self._check_issuer(app, service)
-            service.capabilities.check_database(app)
+            service.capabilities.check(app)
 
         for authentication in self.authentications.values():
             authentication.init_app(app, self.services)
@@ -418,7 +418,7 @@ class FlaskRecords:
         """
         service, issuer = registration.service, registration.authentication
         issuers = dict(self.authentications)
-        service.capabilities.check_database(app)
+        service.capabilities.check(app)
 
         if issuer is not None:
             issuer.init_app(app, self.services)

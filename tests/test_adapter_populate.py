@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -376,8 +377,10 @@ def test_an_option_names_the_service_that_shows_a_relationship():
 
 @pytest.mark.parametrize("name", ["nope", "name"])
 def test_an_option_for_no_relationship_is_an_error(name):
+    service = SQLAlchemyService(Person, populate={name: "teams"})
+
     with pytest.raises(ValueError, match=f"'{name}', which is not a relationship"):
-        SQLAlchemyService(Person, populate={name: "teams"})
+        service.check(Flask(__name__))
 
 
 def test_records_of_many_keys_are_all_shown(changeable):

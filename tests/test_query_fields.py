@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
 from flask_records import BadRequest
+from flask_records.query import FieldOptions
 from flask_records.query import Fields
 
 from .models import Animal
@@ -88,7 +89,7 @@ class Profile(Base):
 
 @pytest.fixture
 def fields():
-    return Fields(Person, hidden=["secret"], readonly=["age"])
+    return Fields(Person, FieldOptions(hidden=["secret"], readonly=["age"]))
 
 
 def sql(expression):
@@ -220,7 +221,7 @@ def test_select_of_a_field_that_is_not_there(fields, name):
     ],
 )
 def test_identifier(model, id, name, fixed):
-    fields = Fields(model, id)
+    fields = Fields(model, FieldOptions(id=id))
 
     assert (fields.id.name, fields.fixed) == (name, fixed)
 
@@ -236,7 +237,7 @@ def test_identifier(model, id, name, fixed):
 )
 def test_option_that_names_no_field_is_an_error(options, name):
     with pytest.raises(ValueError, match=f"^'{name}' is not a field of 'User'.$"):
-        Fields(User, **options)
+        Fields(User, FieldOptions(**options))
 
 
 def test_primary_key_of_several_columns_needs_an_identifier():
@@ -299,7 +300,7 @@ def test_unknown_field_of_a_body(fields, name):
 
 
 def test_field_that_is_hidden_and_read_only_is_not_told_of():
-    fields = Fields(User, hidden=["password"], readonly=["password"])
+    fields = Fields(User, FieldOptions(hidden=["password"], readonly=["password"]))
 
     errors = fields.values({"password": "x"}, sent={"password"}, new=False)[1]
 
@@ -359,7 +360,7 @@ def test_null_of_a_body(fields, name, new, values, errors):
 def test_missing(model, given, missing):
     id = {"Country": "_id", "Seat": "code"}.get(model.__name__)
 
-    assert sorted(Fields(model, id).missing(given)) == sorted(missing)
+    assert sorted(Fields(model, FieldOptions(id=id)).missing(given)) == sorted(missing)
 
 
 def test_update_replaces_what_its_caller_can_read_and_write(fields):

@@ -34,12 +34,11 @@ def test_optional_parts_of_an_adapter():
         id="id",
         hidden=frozenset({"password"}),
         relationships=target.relationships,
-        events=("welcomed",),
         sends_events=True,
         model=User,
         begin=target.begin,
         begin_later=target.begin_later,
-        check_database=target.check_database,
+        check=target.check,
         check_multi=target.check_multi,
         fields_for=target.fields_for,
         matching=target.matching,
@@ -50,13 +49,11 @@ def test_collections_of_any_type_are_taken():
     class Things(Plain):
         hidden = ["secret"]
         relationships = {"room": None}
-        events = ["read"]
 
     capabilities = Capabilities.of(Things())
 
     assert capabilities.hidden == frozenset({"secret"})
     assert capabilities.relationships == frozenset({"room"})
-    assert capabilities.events == ("read",)
 
 
 def test_method_named_hidden_hides_no_field():

@@ -38,8 +38,6 @@ CHUNK: t.Final = 500
 class Populate:
     """The relationships of a model that ``$populate`` can name: those whose keys a
     client may read, and whose model has a service.
-
-    :raises ValueError: A name is not a relationship of the model.
     """
 
     def __init__(self, fields: Fields, paths: Mapping[str, str]) -> None:
@@ -53,11 +51,16 @@ class Populate:
             in fields.names
         }
 
-        for name in paths:
-            if name not in fields.mapper.relationships:
+    def check(self) -> None:
+        """Check the names that the application gave.
+
+        :raises ValueError: A name is not a relationship of the model.
+        """
+        for name in self._paths:
+            if name not in self._fields.mapper.relationships:
                 raise ValueError(
                     f"'populate' names '{name}', which is not a relationship of"
-                    f" '{fields.model.__name__}'."
+                    f" '{self._fields.model.__name__}'."
                 )
 
     def links(self, names: Iterable[str], params: Params) -> list[Link]:

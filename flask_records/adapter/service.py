@@ -5,11 +5,15 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cached_property
+
+import sqlalchemy as sa
 
 from ..errors import Conflict
 from ..pagination import Page
 from ..pagination import Pagination
+from ..query import FieldOptions
 from ..query import Fields
 from ..query import Matching
 from ..query import Query
@@ -36,7 +40,6 @@ from .view import Views
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import sqlalchemy as sa
     from flask import Flask
 
     from ..context import Params
@@ -76,7 +79,12 @@ class SQLAlchemyService:
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
-    :raises ValueError: An option names something that does not exist.
+
+    The model is looked at when an application is set up or at the first use, whichever
+    is first, so that a module can name it before all models are mapped or reflected.
+
+    :raises TypeError: The model is not a class.
+    :raises ValueError: An option is not valid.
     """
 
     def __init__(
@@ -96,6 +104,7 @@ class SQLAlchemyService:
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
     ) -> None:
+        _check_class(model)
         self.model = model
         """The mapped class."""
         self.events = tuple(events)
@@ -107,24 +116,48 @@ class SQLAlchemyService:
         self.multi = Multi(multi, needs_query=multi_needs_query)
         """The methods that take many records, and how many."""
 
-        by_name = operators_of(whitelist, operators or {})
-        self._syntax = syntax_of(whitelist, by_name)
-        make = partial(Fields, model, id, readonly=readonly, client_ids=client_ids)
-        self._application = Views(make(), by_name)
-        self._clients = Views(make(hidden=hidden), by_name)
-        fields = self._application.fields
-        self.id = fields.id.name
-        """The name of the identifier field."""
-        self.relationships = frozenset(fields.mapper.relationships.keys())
-        """The names that ``$populate`` takes, which no event holds."""
+        self._operators = operators_of(whitelist, operators or {})
+        self._syntax = syntax_of(whitelist, self._operators)
+        self._options = FieldOptions(
+            id=id, hidden=hidden, readonly=readonly, client_ids=client_ids
+        )
         self._source = session
-        self._database = Database(session, fields.mapper)
-        self._populate = Populate(self._clients.fields, populate or {})
-        self._eligibility = Eligibility(fields)
+        self._populate_paths = populate or {}
         self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model.__name__}>"
+
+    @cached_property
+    def id(self) -> str:
+        """The name of the identifier field."""
+        return self._application.fields.id.name
+
+    @cached_property
+    def relationships(self) -> frozenset[str]:
+        """The names that ``$populate`` takes, which no event holds."""
+        return frozenset(self._application.fields.mapper.relationships.keys())
+
+    @cached_property
+    def _application(self) -> Views:
+        options = replace(self._options, hidden=())
+        return Views(Fields(self.model, options), self._operators)
+
+    @cached_property
+    def _clients(self) -> Views:
+        return Views(Fields(self.model, self._options), self._operators)
+
+    @cached_property
+    def _database(self) -> Database:
+        return Database(self._source, self._application.fields.mapper)
+
+    @cached_property
+    def _populate(self) -> Populate:
+        return Populate(self._clients.fields, self._populate_paths)
+
+    @cached_property
+    def _eligibility(self) -> Eligibility:
+        return Eligibility(self._application.fields)
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller may name."""
@@ -153,14 +186,18 @@ class SQLAlchemyService:
         else:
             self._database.begin_writing_later()
 
-    def check_database(self, app: Flask) -> None:
-        """Refuse a database that changes the values of a column, and log a warning for
-        a column that holds less than it says. A database that is not known before the
-        first call is looked at then.
+    def check(self, app: Flask) -> None:
+        """Refuse options that do not fit the model and a database that changes the
+        values of a column, and log a warning for a column that holds less than it says.
+        A database that is not known before the first call is looked at then.
 
         :param app: The application.
-        :raises ValueError: The database changes the values of a column.
+        :raises TypeError: The model is not mapped.
+        :raises ValueError: An option names something that does not exist, or the
+            database changes the values of a column.
         """
+        self._populate.check()
+
         with app.app_context():
             dialect = known_dialect(self._source, self._application.fields.mapper)
 
@@ -354,6 +391,21 @@ class SQLAlchemyService:
 
         single_statement, unit_of_work = writers
         return single_statement if reason is None else unit_of_work
+
+
+def _check_class(model: t.Any) -> None:
+    """Refuse a model that is not a class."""
+    if isinstance(model, type):
+        return
+
+    if isinstance(model, sa.Table):
+        raise TypeError(
+            f"'{model.name}' is a table. Map a class to it, and give the class:"
+            " SQLAlchemyService(Model)."
+        )
+
+    name = type(model).__name__
+    raise TypeError(f"The model has to be a class, not an instance of '{name}'.")
 
 
 def _one(records: list[Record], id: Id) -> Record:

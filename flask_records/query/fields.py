@@ -7,6 +7,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -15,14 +16,22 @@ from ..errors import BadRequest
 from .bounds import MAX_ERRORS
 from .bounds import shortened
 from .field import Field
+from .field_options import DEFAULTS
 from .mapped_fields import fields_of
 
 if t.TYPE_CHECKING:
+    from .field_options import FieldOptions
     from .values import Cast
 
 
 MAX_CASTS: t.Final = 256
 """The number of sets of names whose casts are remembered."""
+
+
+NOT_MAPPED: t.Final = """\
+'{name}' is not mapped to a table when the application is set up. If its tables are \
+reflected, do that before 'init_app'.\
+"""
 
 
 class TrustedName(str):
@@ -36,11 +45,9 @@ class Fields:
     model, except those whose name begins with an underscore, which is Python's way to
     say that they are private. The identifier field may have one.
 
-    :param id: The name of the identifier field. The primary key by default.
-    :param hidden: Fields that do not exist for this caller. They can still be written.
-    :param readonly: Fields that a client can't write.
+    :param options: The options of the service.
     :param dialect: The dialect of the database. What is the same on all by default.
-    :param client_ids: ``True`` if a client can write keys that the database counts up.
+    :raises TypeError: The model is not mapped to a table.
     :raises ValueError: A name is not a field of the model, or the model has a primary
         key of several columns and no ``id`` is given.
     """
@@ -48,17 +55,15 @@ class Fields:
     def __init__(
         self,
         model: type[t.Any],
-        id: str | None = None,
-        hidden: Collection[str] = (),
-        readonly: Collection[str] = (),
+        options: FieldOptions = DEFAULTS,
         dialect: sa.Dialect | None = None,
-        *,
-        client_ids: bool = False,
     ) -> None:
         self.model = model
         self.dialect = dialect
         """The dialect of the database, if it is known."""
-        self.mapper: orm.Mapper[t.Any] = sa.inspect(model)
+        self.mapper = _mapper(model)
+
+        id, hidden = options.id, options.hidden
 
         if not id:
             id, *others = self._key_names()
@@ -69,16 +74,11 @@ class Fields:
                     " identifier field in 'id'."
                 )
 
-        mapped = fields_of(self.mapper, id, readonly, dialect, client_ids=client_ids)
+        self._options = replace(options, id=id)
+        mapped = fields_of(self.mapper, self._options, dialect)
         fields = {field.name: field for field in mapped}
-        self._options: dict[str, t.Any] = {
-            "id": id,
-            "hidden": hidden,
-            "readonly": readonly,
-            "client_ids": client_ids,
-        }
 
-        for name in (id, *hidden, *readonly):
+        for name in (id, *hidden, *options.readonly):
             if name not in fields:
                 raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")
 
@@ -119,7 +119,7 @@ class Fields:
 
         :raises ValueError: The database changes the values of a column.
         """
-        return Fields(self.model, dialect=dialect, **self._options)
+        return Fields(self.model, self._options, dialect)
 
     def __iter__(self) -> t.Iterator[Field]:
         """Yield the fields that can be read."""
@@ -278,3 +278,10 @@ class Fields:
         """Return the names of the fields of the primary key."""
         columns = self.mapper.primary_key
         return [self.mapper.get_property_by_column(column).key for column in columns]
+
+
+def _mapper(model: type[t.Any]) -> orm.Mapper[t.Any]:
+    try:
+        return t.cast("orm.Mapper[t.Any]", sa.inspect(model))
+    except (sa.exc.NoInspectionAvailable, orm.exc.UnmappedClassError) as error:
+        raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -18,32 +17,33 @@ from .field import selected
 from .hybrids import HybridColumn
 from .values import Conversion
 
+if t.TYPE_CHECKING:
+    from .field_options import FieldOptions
+
 COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
 """The defaults of columns that the database counts up."""
 
 
 def fields_of(
     mapper: orm.Mapper[t.Any],
-    id: str,
-    readonly: Collection[str],
+    options: FieldOptions,
     dialect: sa.Dialect | None = None,
-    *,
-    client_ids: bool = False,
 ) -> Iterable[Field]:
     """Yield the fields of a mapped class: its columns, column properties and hybrid
     properties, without those whose name begins with an underscore.
 
-    :param id: The name of the identifier field, which may begin with an underscore.
-    :param readonly: Fields that a client can't write.
-    :param client_ids: ``True`` if a client can write keys that the database counts up.
+    :param options: The options of the service. The name of the identifier field is
+        known, and may begin with an underscore.
     :param dialect: The dialect of the database, if it is known.
     :raises ValueError: A column or a hybrid property can't be shown, or the database
         changes the values of a column.
     """
     for prop in mapper.column_attrs:
-        if prop.key == id or not prop.key.startswith("_"):
+        if prop.key == options.id or not prop.key.startswith("_"):
             is_counted = any(map(_is_counted, prop.columns))
-            is_readonly = prop.key in readonly or (is_counted and not client_ids)
+            is_readonly = prop.key in options.readonly or (
+                is_counted and not options.client_ids
+            )
             field = _field_of_column(mapper, prop, dialect)
             yield replace(field, is_counted=is_counted, is_readonly=is_readonly)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from functools import cached_property
 
 from ..context import NO_RESULT
 from ..pagination import without
@@ -127,9 +128,6 @@ class EventSender:
         self._service = service
         self._signals = (service.events, events_of_all)
         self._transports = transports
-        # A relationship shows what the caller may see, other users may not.
-        parts = service.capabilities
-        self._unsent = parts.hidden | parts.relationships
 
     def keeps_stored(self, method: str) -> bool:
         """Return whether the event of a method needs its result as it is stored."""
@@ -156,6 +154,12 @@ class EventSender:
         """Send an event once the call in progress has been committed, or at once."""
         if self._is_connected:
             self._send(name, [(record, record)], context)
+
+    @cached_property
+    def _unsent(self) -> frozenset[str]:
+        # A relationship shows what the caller may see, other users may not.
+        parts = self._service.capabilities
+        return parts.hidden | parts.relationships
 
     @property
     def _is_connected(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 from ..context import HookContext
 from ..context import NO_RESULT
@@ -104,10 +105,8 @@ class Service:
             *self.custom_methods,
         )
         """The names of the methods that the service has."""
-        self.capabilities = Capabilities.of(target)
-        """The optional parts of the object."""
-        self.custom_events = (
-            self.capabilities.events if events is None else tuple(events)
+        self.custom_events = tuple(
+            getattr(target, "events", ()) if events is None else events
         )
         """The names of the custom events."""
 
@@ -128,9 +127,6 @@ class Service:
         """The query of the records that a user may see, as a function of the user."""
         self.hidden_in_rule: frozenset[str] = frozenset()
         """The hidden fields that the query has named in this process."""
-        self.sends_events = self.capabilities.sends_events
-        """``False`` to send an event to clients only if a function publishes it."""
-        self._hidden = self.capabilities.hidden
         self._all = signals
         event_names = (*EVENTS.values(), *self.custom_events)
         own = CallSignals(all_methods, event_names)
@@ -148,6 +144,16 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.path}'>"
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """The optional parts of the object."""
+        return Capabilities.of(self.target)
+
+    @property
+    def sends_events(self) -> bool:
+        """``False`` to send an event to clients only if a function publishes it."""
+        return self.capabilities.sends_events
 
     def find(self, params: Params | None = None) -> list[Record] | Page:
         """Return the records that match the query, or a page of them if the service
@@ -295,8 +301,8 @@ class Service:
         """
         condition = self.readable(user) if self.readable else None
 
-        if condition and self._hidden:
-            self.hidden_in_rule |= self._hidden & names_in(condition)
+        if condition and self.capabilities.hidden:
+            self.hidden_in_rule |= self.capabilities.hidden & names_in(condition)
 
         return condition or None
 
@@ -305,7 +311,7 @@ class Service:
 
         :param result: A record, a list of records, a page, or anything else.
         """
-        return without(result, self._hidden)
+        return without(result, self.capabilities.hidden)
 
     def call(self, context: HookContext) -> HookContext:
         """Run a call: hooks, the method, hooks, the commit, events. Return its context,
@@ -426,7 +432,7 @@ class Service:
             return self._call_method(context)
 
     def _hide(self, context: HookContext) -> None:
-        if self._hidden and context.params.provider is not None:
+        if self.capabilities.hidden and context.params.provider is not None:
             context.dispatch = self.visible(context.sent)
 
 

@@ -54,14 +54,14 @@ class Target(t.Protocol):
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
 
-    def check_database(self, app: Flask) -> None:
-        """Refuse a database that changes values, as far as it is known."""
+    def check(self, app: Flask) -> None:
+        """Refuse options that can't work with an application and its database."""
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return what decides which records, stored or in JSON, meet a query."""
 
 
-COLLECTIONS = {"hidden": frozenset, "relationships": frozenset, "events": tuple}
+COLLECTIONS = {"hidden": frozenset, "relationships": frozenset}
 """The types of the capabilities that an object may give as any collection."""
 
 
@@ -71,17 +71,18 @@ def _do_nothing(*arguments: t.Any) -> None:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The parts of a :class:`Target`, read once when the service is added."""
+    """The parts of a :class:`Target`, read once: when an application is set up, or at
+    the first use, but for the events.
+    """
 
     id: str = "id"
     hidden: frozenset[str] = frozenset()
     relationships: frozenset[str] = frozenset()
-    events: tuple[str, ...] = ()
     sends_events: bool = True
     model: type[t.Any] | None = None
     begin: Callable[[str], None] = _do_nothing
     begin_later: Callable[[str], None] = _do_nothing
-    check_database: Callable[[Flask], None] = _do_nothing
+    check: Callable[[Flask], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None
