@@ -105,7 +105,7 @@ def test_logout_of_another_token_revokes_neither(client, ann):
         {"iat": int(time.time()) + 3600},
         {"exp": time.time() + 100_000.5},
     ],
-    ids=lambda claims: ascii(claims)[:20],
+    ids=["empty", "odd", "long", "number", "zero", "past", "future", "fraction"],
 )
 def test_odd_token_that_is_valid_can_be_logged_out(client, ann, claims):
     token = signed(ann, **claims)

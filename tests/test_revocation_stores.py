@@ -186,7 +186,7 @@ def silent(family, address):
         {"retry_on_error": [redis.TimeoutError]},
         {"single_connection_client": False, "max_connections": 1},
     ],
-    ids=str,
+    ids=["none", "no-timeout", "timeout", "retry", "retry-on-error", "connections"],
 )
 @pytest.mark.parametrize("is_file", [False, True])
 def test_redis_that_hangs_is_waited_for_as_long_as_the_store_says(

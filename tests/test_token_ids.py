@@ -264,7 +264,11 @@ def serving_same(site, settings):
         yield Site(app, address)
 
 
-@pytest.mark.parametrize("hash", [SCRYPT, PasswordHasher(1, 8, 1, 32, 8).hash("x")])
+@pytest.mark.parametrize(
+    "hash",
+    [SCRYPT, PasswordHasher(1, 8, 1, 32, 8).hash("x")],
+    ids=["scrypt", "argon2"],
+)
 def test_token_of_a_login_that_replaces_a_hash_is_valid(site, hash):
     password = "x" if hash.startswith("$argon2") else "correct horse"
     internally(site, "users", 1, {"password": hash})
@@ -366,7 +370,11 @@ def test_hash_is_told_to_nobody(records, site):
     assert "argon2" not in "".join(told)
 
 
-@pytest.mark.parametrize("hash", [None, "", HASH, SCRYPT, "$argon2", "é", "a$b$c$d"])
+@pytest.mark.parametrize(
+    "hash",
+    [None, "", HASH, SCRYPT, "$argon2", "é", "a$b$c$d"],
+    ids=["none", "empty", "argon2", "scrypt", "start", "no-ascii", "parts"],
+)
 def test_identifier_holds_for_its_users_and_hash(hash):
     token_id = create_token_id("users", hash)
 
