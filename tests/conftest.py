@@ -362,7 +362,15 @@ def pytest_runtest_logreport(report):
             LEAKS.look_at(text, f"{report.nodeid}: {title}")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    LEAKS.found |= getattr(node, "workeroutput", {}).get("leaks", {})
+
+
 def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["leaks"] = LEAKS.found
+
     if LEAKS.found:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
