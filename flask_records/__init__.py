@@ -3,7 +3,10 @@
 from .adapter import SQLAlchemyService as SQLAlchemyService
 from .authentication import authenticate as authenticate
 from .authentication import AuthenticationService as AuthenticationService
+from .authentication import check_password_hash as check_password_hash
+from .authentication import generate_password_hash as generate_password_hash
 from .authentication import hash_password as hash_password
+from .authentication import Hasher as Hasher
 from .authentication import limit_to_user as limit_to_user
 from .authentication import OAuthStrategy as OAuthStrategy
 from .authentication import protect as protect

@@ -138,7 +138,8 @@ def add_users(records, path="users", model=User, *, password="password"):
 def records(store):
     records = FlaskRecords()
     add_users(records)
-    records.add("authentication", AuthenticationService(revocations=store))
+    service = AuthenticationService(revocations=store, rehash=True)
+    records.add("authentication", service)
     return records
 
 

@@ -239,8 +239,8 @@ def test_removed_user_can_not_log_in():
     ],
     ids=lambda hash: hash[:7],
 )
-def test_login_replaces_an_older_hash(hash):
-    records = make_records()
+def test_login_replaces_an_older_hash_if_asked_to(hash):
+    records = make_records(rehash=True)
 
     with serving(records) as client:
         with client.application.app_context():
@@ -271,7 +271,7 @@ def test_older_hash_stays_where_there_is_no_room_for_another():
 
     hash = bcrypt.hashpw(ANN["password"].encode(), bcrypt.gensalt(4)).decode()
     records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
+    records.add("authentication", AuthenticationService(rehash=True))
     users = SQLAlchemyService(Member, hidden=["password"])
     added = records.add("users", users, public=["create"])
     added.before("create")(lambda method, context: context.data.pop("password"))

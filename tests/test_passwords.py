@@ -387,15 +387,20 @@ def users():
     return Users()
 
 
-@pytest.fixture
-def client(users):
+def client_of(users, costs=CHEAP, **options):
+    """A client of an app with one user."""
     records = FlaskRecords()
     records.add("users", users, public=["create"]).before("create")(hash_password())
-    records.add("authentication", AuthenticationService())
+    records.add("authentication", AuthenticationService(**options))
     app = Flask("tests")
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": CHEAP}
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": costs}
     records.init_app(app)
     return app.test_client()
+
+
+@pytest.fixture
+def client(users):
+    return client_of(users)
 
 
 def register(client, password):
@@ -453,8 +458,19 @@ def test_failed_login_looks_the_same_whatever_there_is(client, users, hash, emai
 
 
 @pytest.mark.parametrize("name", HASHES)
-def test_login_makes_an_older_hash_a_new_one(client, users, name):
+def test_login_leaves_a_hash_of_any_kind_as_it_is(client, users, name):
     users.user = {"id": 1, "email": "ann@a.test", "password": HASHES[name]}
+
+    responses = [log_in(client, PASSWORD), log_in(client, PASSWORD)]
+
+    assert [response.status_code for response in responses] == [201, 201]
+    assert users.user["password"] == HASHES[name]
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_login_makes_an_older_hash_a_new_one_if_asked_to(users, name):
+    users.user = {"id": 1, "email": "ann@a.test", "password": HASHES[name]}
+    client = client_of(users, rehash=True)
 
     responses = [log_in(client, PASSWORD), log_in(client, PASSWORD)]
 
@@ -462,16 +478,18 @@ def test_login_makes_an_older_hash_a_new_one(client, users, name):
     assert Passwords(**CHEAP).needs_update(users.user["password"]) is False
 
 
-def test_login_leaves_a_new_hash_as_it_is(client, users):
+def test_login_leaves_a_new_hash_as_it_is(users):
     users.user = {"id": 1, "email": "ann@a.test", "password": ARGON2}
+    client = client_of(users, rehash=True)
 
     log_in(client, PASSWORD)
 
     assert users.user["password"] == ARGON2
 
 
-def test_failed_login_leaves_an_older_hash_as_it_is(client, users):
+def test_failed_login_leaves_an_older_hash_as_it_is(users):
     users.user = {"id": 1, "email": "ann@a.test", "password": BCRYPT}
+    client = client_of(users, rehash=True)
 
     log_in(client, "wrong")
 

@@ -81,7 +81,7 @@ def add_people(records):
 
 @pytest.fixture
 def records():
-    records = make_records()
+    records = make_records(rehash=True)
     add_people(records)
     return records
 

@@ -7,6 +7,8 @@ import unicodedata
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from flask import current_app
+
 from ..errors import NotAuthenticated
 from ..globals import current_records
 
@@ -20,6 +22,12 @@ if t.TYPE_CHECKING:
 
 Hashes: t.TypeAlias = "dict[str, str | None]"
 """Password hashes, by the identifiers of their users as text."""
+
+UNKNOWN_FORMAT: t.Final = """\
+User %r of '%s' can't log in, because the format of the password hash is not known: \
+it is not of Argon2, bcrypt or Werkzeug. For others, pass an object that verifies \
+them: AuthenticationService(hasher=...).\
+"""
 
 _hashes: ContextVar[Hashes | None] = ContextVar("records_hashes", default=None)
 
@@ -52,13 +60,18 @@ def log_in(service: AuthenticationService, username: str, password: str) -> Reco
 
     hash: t.Any = user.get(users.password)
 
-    if not passwords.verify(password, hash) or not password:
+    is_valid = passwords.verify_or_none(password, hash)
+
+    if is_valid is None and hash:
+        current_app.logger.warning(UNKNOWN_FORMAT, user.get(users.id), users.path)
+
+    if not is_valid or not password:
         raise NotAuthenticated("Invalid login")
 
     if limits is not None:
         limits.remember_login(path, account)
 
-    if not service.custom_hashing and passwords.needs_update(hash):
+    if service.rehash and passwords.needs_update(hash):
         hash = users.replace_hash(user, passwords.hash_again(password, hash))
 
     return _load(users, user[users.id], hash)

@@ -1,67 +1,82 @@
-"""Password hashes."""
+"""Passwords, hashed and verified."""
 
 from __future__ import annotations
 
-import binascii
+import contextvars
 import os
+import secrets
 import typing as t
-from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from functools import cached_property
-from functools import partial
-
-from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
+from .hashers import Argon2id
+from .hashers import Bcrypt
+from .hashers import format_of
+from .hashers import Werkzeug
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from argon2 import PasswordHasher
+    from .hashers import Hasher
+    from .hashers import UpdatingHasher
 
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
 
+HASHERS: t.Final = ("argon2", "werkzeug", "bcrypt")
+"""The hashers with a name."""
+
+INVALID_HASHER: t.Final = """\
+AuthenticationService(hasher={hasher!r}) does not verify the hashes that it makes. A \
+hasher has two methods: hash(password) returns text, and verify(password, hash) \
+returns True or False.\
+"""
+
 
 @dataclass(frozen=True)
 class Passwords:
-    """Hashes passwords with Argon2id, and verifies hashes of Argon2, Werkzeug (scrypt
-    and PBKDF2) and bcrypt.
+    """Hashes passwords with a hasher, and verifies its hashes and those of Argon2,
+    Werkzeug (scrypt and PBKDF2) and bcrypt.
 
-    Each check takes :attr:`memory`, and a process runs no more checks at once than it
-    has processors: others wait. They run in threads of their own, because a thread
-    does not return the memory that it has used.
+    A process runs no more checks at once than it has processors: others wait. They run
+    in threads of their own, because a thread does not return the memory that it has
+    used, and a check of Argon2 takes :attr:`memory`.
     """
 
     memory: int = 19 * 1024
-    """The memory of a check in KiB."""
+    """The memory of a check of Argon2 in KiB."""
 
     passes: int = 2
-    """The number of passes of a check over the memory."""
+    """The number of passes of a check of Argon2 over the memory."""
 
     threads: int = 1
-    """The number of threads of a check."""
+    """The number of threads of a check of Argon2."""
+
+    hasher: str | Hasher = "argon2"
+    """The name of the hasher of new hashes, or a hasher of the application."""
 
     def hash(self, password: str) -> str:
         """Return the hash of a password.
 
-        :raises BadRequest: It is too long.
+        :raises BadRequest: It is too long, or can't be hashed.
         """
-        return t.cast("str", _run(self._hasher.hash, _encoded(password)))
+        return self._hash(self._hasher.hash, password)
 
     def hash_again(self, password: str, hash: str) -> str:
-        """Return a new hash of a password. It keeps the salt of a hash of Argon2, so
-        that the tokens of the user stay valid.
+        """Return a new hash of a password. Argon2id keeps the salt of a hash of Argon2,
+        so that the tokens of the user stay valid.
 
         :param hash: The hash that has verified it.
         """
-        salt = _salt_of(hash)
-        # A salt of another length would be upgraded again at each login.
-        is_usable = len(salt) == self._hasher.salt_len
-        hasher = partial(self._hasher.hash, salt=salt if is_usable else None)
-        return t.cast("str", _run(hasher, _encoded(password)))
+        hasher = self._hasher
+
+        if isinstance(hasher, Argon2id):
+            return self._hash(hasher.hash_again, password, hash)
+
+        return self.hash(password)
 
     def verify(self, password: str, hash: str | None) -> bool:
         """Return whether a password has a hash. Takes as long if there is no hash.
@@ -69,72 +84,83 @@ class Passwords:
         :param hash: The hash, or ``None`` if there is no password.
         :raises BadRequest: The password is too long.
         """
-        secret = _encoded(password)
-        text = hash or ""
-        checks = (CHECKS[start] for start in CHECKS if text.startswith(start))
-        check = next(checks, None)
+        return bool(self.verify_or_none(password, hash))
 
-        if check is None:
-            _run(self._verify_argon2, secret, self._unknown_hash)
-            return False
+    def verify_or_none(self, password: str, hash: str | None) -> bool | None:
+        """Return whether a password has a hash, or ``None`` if the hash has no format
+        that is known. Takes as long then.
 
-        return t.cast("bool", _run(check, self, secret, text))
+        :param hash: The hash, or ``None`` if there is no password.
+        :raises BadRequest: The password is too long.
+        """
+        _check_length(password)
+        text = hash if isinstance(hash, str) else ""
+
+        # A hasher of the application may write one of these formats in its own way.
+        if text and not isinstance(self.hasher, str):
+            try:
+                return bool(_run(self.hasher.verify, password, text))
+            except ValueError:
+                pass
+
+        format = format_of(text)
+
+        if format is None:
+            self._spend_time(password)
+            return None
+
+        return t.cast("bool", _run(self._formats[format].verify, password, text))
 
     def needs_update(self, hash: str) -> bool:
-        """Return whether a hash has another type or other costs than new ones."""
+        """Return whether a hash is to be replaced with a new one."""
+        return t.cast("UpdatingHasher", self._hasher).needs_update(hash)
+
+    def check(self) -> None:
+        """Check that the hasher can be used.
+
+        :raises RuntimeError: A package is missing, or a hasher of the application does
+            not verify its own hashes.
+        """
+        if isinstance(self._hasher, Bcrypt):
+            self._hasher.check()
+
+        if not isinstance(self.hasher, str):
+            _check_hasher(self.hasher)
+
+    def _hash(self, function: Callable[..., str], password: str, *args: str) -> str:
+        _check_length(password)
+
         try:
-            return self._hasher.check_needs_rehash(hash)
+            return t.cast("str", _run(function, password, *args))
+        except ValueError as error:
+            raise BadRequest(
+                "This password can't be hashed. Use another one.",
+                errors={"password": "can't be hashed"},
+            ) from error
+
+    def _spend_time(self, password: str) -> None:
+        try:
+            _run(self._hasher.verify, password, self._unknown_hash)
         except ValueError:
-            return True
-
-    def _verify_argon2(self, secret: bytes, hash: str) -> bool:
-        from argon2.exceptions import Argon2Error
-
-        try:
-            return self._hasher.verify(hash, secret)
-        except (Argon2Error, ValueError):
-            return False
-
-    def _verify_bcrypt(self, secret: bytes, hash: str) -> bool:
-        try:
-            import bcrypt
-        except ImportError:
-            raise RuntimeError(
-                "A user has a password hash of bcrypt, and the package 'bcrypt' is not"
-                " installed. Install 'flask-record-services[bcrypt]'."
-            ) from None
-
-        try:
-            # The hash depends on no more of the password.
-            return bcrypt.checkpw(secret[:72], hash.encode())
-        except ValueError:
-            return False
-
-    def _verify_werkzeug(self, secret: bytes, hash: str) -> bool:
-        try:
-            return check_password_hash(hash, secret.decode("utf-8", "surrogatepass"))
-        except (ValueError, OverflowError, TypeError):
-            return False
+            # It has characters that the hasher refuses.
+            return
 
     @cached_property
-    def _hasher(self) -> PasswordHasher:
-        from argon2 import PasswordHasher
+    def _formats(self) -> dict[str, UpdatingHasher]:
+        return {
+            "argon2": Argon2id(self.memory, self.passes, self.threads),
+            "bcrypt": Bcrypt(),
+            "werkzeug": Werkzeug(),
+        }
 
-        return PasswordHasher(
-            time_cost=self.passes, memory_cost=self.memory, parallelism=self.threads
-        )
+    @cached_property
+    def _hasher(self) -> Hasher:
+        hasher = self.hasher
+        return self._formats[hasher] if isinstance(hasher, str) else hasher
 
     @cached_property
     def _unknown_hash(self) -> str:
-        return t.cast("str", _run(self._hasher.hash, os.urandom(16)))
-
-
-CHECKS: dict[str | tuple[str, ...], Callable[[Passwords, bytes, str], bool]] = {
-    "$argon2": Passwords._verify_argon2,
-    ("$2a$", "$2b$", "$2y$"): Passwords._verify_bcrypt,
-    ("scrypt:", "pbkdf2:"): Passwords._verify_werkzeug,
-}
-"""The checks of hashes, by their prefixes."""
+        return t.cast("str", _run(self._hasher.hash, secrets.token_hex(16)))
 
 
 @cache
@@ -147,26 +173,33 @@ os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _run(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-    return _threads().submit(function, *args).result()
+    # A hasher of the application may use the application.
+    context = contextvars.copy_context()
+    return _threads().submit(context.run, function, *args).result()
 
 
-def _salt_of(hash: str) -> bytes:
-    """Return the salt of a hash of Argon2, or nothing."""
-    if not hash.startswith("$argon2"):
-        return b""
-
-    try:
-        return b64decode(f"{hash.split('$')[-2]}==")
-    except binascii.Error:
-        return b""
-
-
-def _encoded(password: str) -> bytes:
+def _check_length(password: str) -> None:
     if len(password) > MAX_LENGTH:
         raise BadRequest(
             f"A password has {MAX_LENGTH} characters at most.",
             errors={"password": "is too long"},
         )
 
-    # JSON can have lone surrogates, which UTF-8 does not encode.
-    return password.encode("utf-8", "surrogatepass")
+
+def _check_hasher(hasher: Hasher) -> None:
+    """Check that a hasher of the application verifies its own hashes, and no others.
+
+    :raises RuntimeError: It does not.
+    """
+    try:
+        hash: t.Any = hasher.hash("right")
+        is_valid = (
+            isinstance(hash, str)
+            and hasher.verify("right", hash)
+            and not hasher.verify("wrong", hash)
+        )
+    except Exception as error:
+        raise RuntimeError(INVALID_HASHER.format(hasher=hasher)) from error
+
+    if not is_valid:
+        raise RuntimeError(INVALID_HASHER.format(hasher=hasher))

@@ -18,6 +18,8 @@ from .oauth_strategy import OAuthStrategy
 from .password_checks import check_provider_fields
 from .password_logins import log_in
 from .password_logins import verified_hashes
+from .passwords import HASHERS
+from .passwords import MAX_LENGTH
 from .revocation import Revocations
 from .settings import Settings
 from .strategies import JWT
@@ -37,6 +39,7 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Id
     from ..typing import Record
+    from .hashers import Hasher
     from .revocation import RevocationStore
     from .strategies import Strategy
 
@@ -67,10 +70,16 @@ class AuthenticationService:
         those of the same name.
     :param revocations: The store of revoked tokens. Without it a token is valid until
         it expires, the password changes, or the user is removed.
+    :param hasher: Makes new password hashes: ``"argon2"``, ``"werkzeug"``,
+        ``"bcrypt"``, or an object with the methods of :class:`.Hasher`. Logins verify
+        the hashes of all of them.
+    :param rehash: A login replaces a hash that ``hasher`` would make in another format
+        or with other costs. By default hashes stay as they are.
     :param custom_hashing: The application hashes passwords itself, in the model or in
-        hooks of its own: the hook :func:`.hash_password` is not required, and logins
-        do not upgrade older hashes.
+        hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
+    :raises ValueError: The hasher is not known, can't tell which hashes to replace, or
+        both the application and logins would hash.
     """
 
     events = tuple(EVENTS.values())
@@ -85,6 +94,8 @@ class AuthenticationService:
         normalize: Callable[[str], str] | None = None,
         strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
         revocations: RevocationStore | None = None,
+        hasher: str | Hasher = "argon2",
+        rehash: bool = False,
         custom_hashing: bool = False,
         settings: str = "RECORDS_AUTHENTICATION",
     ) -> None:
@@ -94,6 +105,9 @@ class AuthenticationService:
         """The field of a user with the name for logins."""
         self.password = password
         """The field of a user with the password hash."""
+        _check_hashing(hasher, rehash, custom_hashing)
+        self.rehash = rehash
+        """``True`` if logins replace older hashes."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
         built_in: dict[str, Strategy | OAuthStrategy] = {"jwt": JWT, "local": LOCAL}
@@ -106,6 +120,7 @@ class AuthenticationService:
         self.user_changes: UserChanges | None = None
         """Revokes the tokens of users that change, if there is a store."""
         self._setting = settings
+        self._hasher = hasher
 
         # A store may be empty, and false.
         if revocations is not None:
@@ -121,7 +136,7 @@ class AuthenticationService:
 
         :raises RuntimeError: A setting is missing or wrong.
         """
-        settings = Settings.of(app, self._setting)
+        settings = Settings.of(app, self._setting, self._hasher)
         settings.check_strategies(self.strategies)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
@@ -284,6 +299,25 @@ class AuthenticationService:
         """
         return log_in(self, username, password)
 
+    def hash_password(self, password: str) -> str:
+        """Return the hash of a password, as the hook :func:`.hash_password` stores it.
+
+        :param password: The password as it was typed.
+        :raises BadRequest: It is too long, or can't be hashed.
+        """
+        return self.settings.passwords.hash(password)
+
+    def verify_password(self, password: str, hash: str | None) -> bool:
+        """Return whether a password has a hash. Takes as long if there is no hash.
+
+        :param password: The password as it was typed.
+        :param hash: The hash of the user, or ``None`` without a user.
+        """
+        if len(password) > MAX_LENGTH:
+            return False
+
+        return self.settings.passwords.verify(password, hash)
+
     def get_user(self, id: Id) -> Record:
         """Return a user as hooks and clients may see them: without the fields that are
         hidden or protected. The service of the users is called with its hooks, as from
@@ -317,6 +351,31 @@ class AuthenticationService:
             )
 
         self.user_changes.revoke([self.lookup.canonical_id(id)])
+
+
+def _check_hashing(hasher: str | Hasher, rehash: bool, custom_hashing: bool) -> None:
+    """Check arguments that depend on each other.
+
+    :raises ValueError: One is not valid.
+    """
+    if isinstance(hasher, str) and hasher not in HASHERS:
+        names = ", ".join(map(repr, HASHERS))
+        raise ValueError(
+            f"hasher={hasher!r} is not known. It can be {names}, or an object with the"
+            " methods 'hash' and 'verify'."
+        )
+
+    if rehash and custom_hashing:
+        raise ValueError(
+            "With custom_hashing=True the application hashes passwords itself. Leave"
+            " out rehash=True."
+        )
+
+    if rehash and not isinstance(hasher, str) and not hasattr(hasher, "needs_update"):
+        raise ValueError(
+            "rehash=True needs a method 'needs_update' of the hasher: it takes a hash,"
+            " and returns True for one to be replaced."
+        )
 
 
 def _invalid(reason: str) -> NotAuthenticated:

@@ -19,6 +19,8 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
+    from .hashers import Hasher
+
 SECRET_LENGTHS: t.Final = {"HS256": 32, "HS384": 48, "HS512": 64}
 """The algorithms that sign with a secret, and its least number of bytes."""
 
@@ -68,12 +70,13 @@ class Settings:
     """The OAuth providers."""
 
     @classmethod
-    def of(cls, app: Flask, name: str) -> Settings:
+    def of(cls, app: Flask, name: str, hasher: str | Hasher = "argon2") -> Settings:
         """Return the settings of an application.
 
+        :param hasher: Makes the hashes of passwords.
         :raises RuntimeError: A setting is missing or wrong. The message has the cure.
         """
-        return _Reader(app, name).settings()
+        return _Reader(app, name, hasher).settings()
 
     def check_strategies(self, names: Collection[str]) -> None:
         """Check that the strategies of the settings exist.
@@ -92,10 +95,11 @@ class Settings:
 class _Reader:
     """Reads settings, and refuses unknown ones."""
 
-    def __init__(self, app: Flask, name: str) -> None:
+    def __init__(self, app: Flask, name: str, hasher: str | Hasher) -> None:
         options = app.config.get(name)
         self._app = app
         self._name = name
+        self._hasher = hasher
 
         if not isinstance(options, (Mapping, type(None))):
             raise RuntimeError(f"{name} is not a mapping, such as {{'secret': ...}}.")
@@ -142,6 +146,12 @@ class _Reader:
     def _passwords(self, costs: Mapping[str, t.Any]) -> Passwords:
         name = self._place("passwords")
 
+        if costs and self._hasher != "argon2":
+            raise RuntimeError(
+                f"{name} is for Argon2id, and new hashes are made by another hasher."
+                f" Remove it, or leave 'hasher' out of AuthenticationService()."
+            )
+
         for option, cost in costs.items():
             place = f"{name}[{option!r}]"
 
@@ -155,7 +165,10 @@ class _Reader:
             if cost > MAX_COSTS[option]:
                 raise RuntimeError(f"{place} must be at most {MAX_COSTS[option]}.")
 
-        passwords = Passwords(**costs)
+        passwords = Passwords(**costs, hasher=self._hasher)
+
+        with self._app.app_context():
+            passwords.check()
 
         if passwords.memory < 8 * passwords.threads:
             raise RuntimeError(f"{name} needs 8 KiB of memory per thread.")
