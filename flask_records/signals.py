@@ -6,7 +6,10 @@ import asyncio
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from inspect import isasyncgenfunction
 from inspect import isawaitable
+from inspect import iscoroutinefunction
+from inspect import isgeneratorfunction
 
 from blinker import ANY
 from blinker import Signal
@@ -16,6 +19,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Awaitable
     from collections.abc import Callable
     from collections.abc import Collection
+    from contextlib import ExitStack
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
@@ -168,8 +172,36 @@ class OrderedSignal(Signal):
             )
 
 
+class AroundSignal(OrderedSignal):
+    """An ordered signal whose receivers return context managers."""
+
+    def connect(self, receiver: F, sender: t.Any = ANY, weak: bool = False) -> F:
+        """Connect a receiver, which is kept alive: see :meth:`.OrderedSignal.connect`.
+
+        :raises TypeError: The receiver can't return a context manager.
+        """
+        kinds = (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
+
+        if any(is_kind(receiver) for is_kind in kinds):
+            name = getattr(receiver, "__name__", receiver)
+            raise TypeError(
+                f"'{name}' must return a context manager. Write '@contextmanager' of"
+                " contextlib above a plain 'def' with one 'yield'."
+            )
+
+        return super().connect(receiver, sender, weak)
+
+    def enter(self, stack: ExitStack, sender: str, *args: t.Any) -> None:
+        """Enter the context managers of the receivers of a name, in order.
+
+        :param stack: It leaves them, last to first.
+        """
+        for receiver in self.ordered(sender):
+            stack.enter_context(receiver(sender, *args))
+
+
 class CallSignals:
-    """The four signals of a service, or of all services of an extension.
+    """The five signals of a service, or of all services of an extension.
 
     :param methods: The methods that hooks can be connected to.
     :param events: The events that receivers can be connected to. Any by default.
@@ -178,6 +210,7 @@ class CallSignals:
     def __init__(
         self, methods: Collection[str] = METHODS, events: Collection[str] | None = None
     ) -> None:
+        self.around = AroundSignal("Surrounds the call.", methods)
         self.before = OrderedSignal("Runs before the method.", methods)
         self.after = OrderedSignal("Runs after the method.", methods)
         self.error = OrderedSignal("Runs when a call has failed.", methods)

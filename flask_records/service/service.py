@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import ExitStack
 from functools import cached_property
 
 from ..context import HookContext
@@ -35,6 +36,11 @@ if t.TYPE_CHECKING:
     from ..typing import Publisher
     from ..typing import Readable
     from ..typing import Record
+
+SUPPRESSED: t.Final = """\
+A context manager of 'around' has suppressed an error, so that the call has no result. \
+Connect an error hook to handle errors.\
+"""
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
@@ -130,6 +136,8 @@ class Service:
         self._all = signals
         event_names = (*EVENTS.values(), *self.custom_events)
         own = CallSignals(all_methods, event_names)
+        self.around = own.around
+        """Enters context managers before the call, and leaves them after the commit."""
         self.before = own.before
         """Runs hooks before the method."""
         self.after = own.after
@@ -324,14 +332,30 @@ class Service:
         token = call_stack.set(context)
 
         try:
-            with Transaction():
-                self._run(context)
-        except Exception as error:
-            self._fail(context, error)
+            if self._all.around.receivers or self.around.receivers:
+                self._run_surrounded(context)
+            else:
+                self._run_or_fail(context)
         finally:
             call_stack.reset(token)
 
         return context
+
+    def _run_surrounded(self, context: HookContext) -> None:
+        with ExitStack() as stack:
+            self._all.around.enter(stack, context.method, context)
+            self.around.enter(stack, context.method, context)
+            self._run_or_fail(context)
+            return
+
+        raise RuntimeError(SUPPRESSED) from context.error
+
+    def _run_or_fail(self, context: HookContext) -> None:
+        try:
+            with Transaction():
+                self._run(context)
+        except Exception as error:
+            self._fail(context, error)
 
     def _run(self, context: HookContext) -> None:
         self._check(context)
