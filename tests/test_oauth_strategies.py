@@ -8,11 +8,13 @@ import sys
 from dataclasses import replace
 
 import pytest
+from flask import session
 
 from flask_records.authentication.oauth_strategy import OAuthStrategy
 
 from .authenticated import NOT_ALLOWED
 from .authentication import API_KEY
+from .authentication import SECRET
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
 from .oauth_providers import answer_of
@@ -60,6 +62,62 @@ def test_a_subclass_that_misses_something_is_an_error_for_people(provider):
         answer = site.log_in()
 
     assert answer_of(answer) == (HOME, {"error": INVALID})
+
+
+class Pages(OAuthStrategy):
+    """Logs in to the session of pages that the server makes."""
+
+    def success_url(self, target, result):
+        session["email"] = result["user"]["email"]
+        return target
+
+    def failure_url(self, target, error):
+        session["message"] = error.message
+        return f"{target}/login"
+
+
+@pytest.fixture
+def pages(provider):
+    """An application whose users log in to its session."""
+    records = make_members(strategies={**KEYS, "fake": Pages()})
+
+    with serving_logins({"fake": provider}, records=records, SECRET_KEY=SECRET) as site:
+        site.app.add_url_rule("/session", view_func=lambda: dict(session))
+        yield site
+
+
+def callback_of(pages, query=""):
+    """Return the answer to the browser that comes back from the provider."""
+    return pages.visit(pages.authorize(pages.start(query)))
+
+
+def test_a_subclass_logs_in_to_a_session(pages):
+    answer = callback_of(pages)
+
+    assert answer.headers["Location"] == HOME
+    assert pages.get("/session").json() == {"email": ADA_USER["email"]}
+
+
+def test_a_subclass_keeps_the_page_that_the_user_returns_to(pages):
+    answer = callback_of(pages, "?redirect=/inbox?unread=true")
+
+    assert answer.headers["Location"] == f"{HOME}/inbox?unread=true"
+
+
+def test_a_subclass_tells_the_session_why_a_login_failed(pages, provider):
+    provider.claims = {"name": "Nobody"}
+
+    answer = callback_of(pages)
+
+    assert answer.headers["Location"] == f"{HOME}/login"
+    assert pages.get("/session").json() == {"message": INVALID}
+
+
+def test_a_subclass_tells_the_session_that_a_login_was_lost(pages):
+    answer = pages.get("/oauth/fake/callback?state=unknown&code=1")
+
+    assert answer.headers["Location"] == f"{HOME}/login"
+    assert "message" in pages.get("/session").json()
 
 
 @pytest.mark.parametrize(

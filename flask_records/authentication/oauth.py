@@ -41,7 +41,6 @@ from .oauth_cookies import LoginCookies
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAuthLogin
 from .oauth_strategy import OAuthStrategy
-from .redirects import with_answer
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,7 +179,7 @@ class OAuthBlueprint:
             link = self._connections.take(url, query)
             response = self._redirect_to_provider(chosen, target, link, query)
         except RecordsError as error:
-            response = _refused(target, error)
+            response = self._refused(chosen, target, error)
 
         self._connections.remove_address(response, url)
         return response
@@ -224,12 +223,12 @@ class OAuthBlueprint:
             # Some providers omit the state if the user cancels.
             message = DENIED if "error" in answer else LOST
             target = self._settings.redirects.target("")
-            return _refused(target, NotAuthenticated(message))
+            return self._refused(chosen, target, NotAuthenticated(message))
 
         try:
             response = self._log_in(chosen, login, answer)
         except RecordsError as error:
-            response = _refused(login["target"], error)
+            response = self._refused(chosen, login["target"], error)
 
         self._cookies.remove(response, login)
         return response
@@ -250,8 +249,7 @@ class OAuthBlueprint:
                 **conversation.ask(raw_profile, client, provider, started, answer),
             }
             login = OAuthLogin(provider, raw, started["link"])
-            strategy = self._service.strategy(provider.name)
-            t.cast(OAuthStrategy, strategy).profile(login)
+            self._strategy(provider).profile(login)
         except PROVIDER_ERRORS as error:
             raise _provider_error(provider, error) from error
 
@@ -260,7 +258,19 @@ class OAuthBlueprint:
         if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        return _redirect(with_answer(target, access_token=result["accessToken"]))
+        return _redirect(self._strategy(provider).success_url(target, result))
+
+    def _refused(
+        self, provider: Provider, target: str | None, error: RecordsError
+    ) -> Response:
+        """Return the response of a login that failed."""
+        if target is None:
+            raise error
+
+        return _redirect(self._strategy(provider).failure_url(target, error))
+
+    def _strategy(self, provider: Provider) -> OAuthStrategy:
+        return t.cast("OAuthStrategy", self._service.strategy(provider.name))
 
     def _result(self, login: OAuthLogin, query: Record) -> Record:
         name = login.provider.name
@@ -355,14 +365,6 @@ def _provider_error(provider: Provider, error: Exception) -> RecordsError:
     is_silent = isinstance(error, (RequestException, TimeoutError))
     reason = "is not responding" if is_silent else "sent an invalid response"
     return NotAuthenticated(f"{title} {reason}. Try again later.")
-
-
-def _refused(target: str | None, error: RecordsError) -> Response:
-    """Return the response of a login that failed."""
-    if target is None:
-        raise error
-
-    return _redirect(with_answer(target, error=error.message))
 
 
 def _redirect(url: str) -> Response:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import NotAuthenticated
+from .redirects import with_answer
 from .users import fields_of
 
 if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..context import Params
+    from ..errors import RecordsError
     from ..query import Fields
     from ..typing import Record
     from .providers import Profile
@@ -38,9 +40,9 @@ LOGIN: t.Final = "oauth"
 class OAuthStrategy:
     """Finds or creates the user of a profile. See section 5.5 of the specification.
 
-    Override :meth:`profile` or :meth:`user_data`, and pass an instance of the subclass
-    to the ``strategies`` of an :class:`.AuthenticationService`, by the name of the
-    provider.
+    Override its methods, except :meth:`authenticate`, and pass an instance of the
+    subclass to the ``strategies`` of an :class:`.AuthenticationService`, by the name of
+    the provider.
     """
 
     parse: t.Callable[[Headers], Record | None] | None = None
@@ -82,6 +84,25 @@ class OAuthStrategy:
             }
 
         return {name: value for name, value in data.items() if value is not None}
+
+    def success_url(self, target: str, result: Record) -> str:
+        """Return the address that the browser goes to after a login, with the token
+        after the ``#``. It is called in the request of the browser, after the commit.
+
+        :param target: The address that the user returns to, which is one that the
+            settings allow.
+        :param result: The result of the login, with ``accessToken`` and ``user``.
+        """
+        return with_answer(target, access_token=result["accessToken"])
+
+    def failure_url(self, target: str, error: RecordsError) -> str:
+        """Return the address that the browser goes to after a login that failed, with
+        the message after the ``#``.
+
+        :param target: The address that the user returns to.
+        :param error: The reason.
+        """
+        return with_answer(target, error=error.message)
 
     def authenticate(
         self, service: AuthenticationService, data: Record, params: Params
