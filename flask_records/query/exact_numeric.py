@@ -32,6 +32,9 @@ class ExactNumeric(TypeDecorator[Decimal]):
         0 and the precision.
     """
 
+    # Migrations that Alembic writes name the type by its module.
+    __module__ = "flask_records"
+
     impl = sa.Numeric
     cache_ok = True
 
