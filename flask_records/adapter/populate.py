@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
-from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..context import HookContext
 from ..errors import BadRequest
 from ..globals import current_records
 from ..query.bounds import shortened
@@ -232,17 +230,12 @@ class Link:
         self, keys: Sequence[t.Any], params: Params
     ) -> list[tuple[t.Any, Record]]:
         """Return records of the other end as the caller sees them there, by key."""
+        others = self._service.as_caller(params, paginate=False)
         records: list[Record] = []
 
         for start in range(0, len(keys), CHUNK):
             query = {self.remote_name: {"$in": keys[start : start + CHUNK]}}
-            context = HookContext(
-                self._service,
-                "find",
-                replace(params, query=query, route={}, extra={}, paginate=False),
-            )
-            self._service.check_access(context)
-            records += self._service.call(context).sent
+            records += t.cast("list[Record]", others.find(query))
 
         name = self.remote_name
         # A hook may have removed the key.

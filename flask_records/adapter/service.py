@@ -19,6 +19,7 @@ from ..query import Matching
 from ..query import Query
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
+from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
 from .database import Database
@@ -38,6 +39,7 @@ from .view import View
 from .view import Views
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Sequence
 
     from flask import Flask
@@ -132,6 +134,11 @@ class SQLAlchemyService:
     def id(self) -> str:
         """The name of the identifier field."""
         return self._application.fields.id.name
+
+    @property
+    def own_methods(self) -> Collection[Callable[..., t.Any]]:
+        """The functions of the class that return records of the model and no others."""
+        return [vars(SQLAlchemyService)[method] for method in METHODS]
 
     @cached_property
     def relationships(self) -> frozenset[str]:

@@ -23,6 +23,7 @@ from ..errors import RecordsError
 from ..errors import to_records_error
 from ..errors import Unavailable
 from ..query.redaction import without_parameters
+from ..service.hidden_names import without_hidden
 from .formatter import dumps
 from .formatter import json_response
 from .headers import forbid_sniffing
@@ -77,6 +78,7 @@ class ErrorHandler:
         """
         shown = unavailable(error) or error
         visible = to_records_error(shown, debug=current_app.debug)
+        visible.data = without_hidden(visible.data)
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):

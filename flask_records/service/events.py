@@ -13,6 +13,7 @@ from ..signals import call
 from ..signals import EVENTS
 from ..transaction import after_commit
 from ..transaction import gather
+from .hidden_names import without_hidden
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +188,7 @@ class EventSender:
         self, name: str, records: list[SentAndStored], context: HookContext | None
     ) -> Iterator[Event]:
         for sent, stored in records:
-            visible = without(sent, self._unsent)
+            visible = without_hidden(without(sent, self._unsent))
             stored = visible if stored is sent else stored
             yield Event(self._service, name, visible, stored, context)
 

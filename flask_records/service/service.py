@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 
 from ..context import HookContext
@@ -23,9 +24,12 @@ from ..signals import CallSignals
 from ..signals import EVENTS
 from ..signals import METHODS
 from ..transaction import Transaction
+from .caller import Caller
 from .events import EventSender
 from .events import Publishers
 from .events import Transports
+from .hidden_names import mark_hidden
+from .hidden_names import without_hidden
 from .target import Capabilities
 
 if t.TYPE_CHECKING:
@@ -261,6 +265,16 @@ class Service:
         """:meth:`remove` without hooks and events."""
         return self._bare("remove", params, id)
 
+    def as_caller(self, params: Params, *, paginate: bool = True) -> Caller:
+        """Return the methods of this service as the caller of another call may use
+        them: with the access, the limits, the rules and the view that it has there. For
+        a call in Python, they are those of Python.
+
+        :param params: The params of the other call.
+        :param paginate: ``False`` for a list instead of a page.
+        """
+        return Caller(self, params, paginate)
+
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.
 
@@ -366,16 +380,18 @@ class Service:
 
         self._all.before.run(context.method, context)
         self.before.run(context.method, context)
+        is_own = False
 
         if context.result is NO_RESULT:
             context.result = self._call_method(context)
+            is_own = self._is_own(context.method)
 
             if context.keeps_stored or self._sender.keeps_stored(context.method):
                 context.stored = _copied(context.result)
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
-        self._hide(context)
+        self._hide(context, is_own=is_own and not self._has_after_hooks(context))
         self._sender.send_result(context)
 
     def _begin(self, method: str) -> None:
@@ -417,7 +433,7 @@ class Service:
         if context.result is NO_RESULT:
             context.result = None
 
-        self._hide(context)
+        self._hide(context, is_own=False)
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self.methods:
@@ -443,7 +459,14 @@ class Service:
     def _internal(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
     ) -> t.Any:
-        return self.call(HookContext(self, method, params or Params(), id, data)).result
+        params = params or Params()
+
+        if params.provider is not None:
+            # The rules of this service are not those of the call that it is made in.
+            params = replace(params)
+
+        context = self.call(HookContext(self, method, params, id, data))
+        return context.result if params.provider is None else context.sent
 
     def _bare(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
@@ -453,11 +476,43 @@ class Service:
 
         with Transaction():
             self.capabilities.begin(method)
-            return self._call_method(context)
+            context.result = self._call_method(context)
 
-    def _hide(self, context: HookContext) -> None:
-        if self.capabilities.hidden and context.params.provider is not None:
+        self._hide(context, is_own=self._is_own(method))
+        return context.result if context.params.provider is None else context.sent
+
+    def _hide(self, context: HookContext, *, is_own: bool) -> None:
+        """Hide the fields of a result that clients may not see. A call in Python keeps
+        them, under names that remember it.
+
+        :param is_own: ``True`` if no record of another service is in the result.
+        """
+        hidden = self.capabilities.hidden
+
+        if context.params.provider is None:
+            if hidden or context.dispatch is not NO_RESULT:
+                context.result = mark_hidden(context.result, context.sent, hidden)
+
+            return
+
+        if hidden:
             context.dispatch = self.visible(context.sent)
+
+        shown = context.sent if is_own else without_hidden(context.sent)
+
+        if shown is not context.sent:
+            context.dispatch = shown
+
+    def _is_own(self, method: str) -> bool:
+        """Return ``True`` if a method gives records of this service and no others."""
+        # Tests of an application may replace a method once the service is added.
+        function = getattr(getattr(self.target, method), "__func__", None)
+        return function in self.capabilities.own_methods
+
+    def _has_after_hooks(self, context: HookContext) -> bool:
+        """Return ``True`` if a hook may have changed the result."""
+        signals = (self.after, self._all.after)
+        return any([each.ordered(context.method) for each in signals])
 
 
 def _names_in(data: t.Any) -> frozenset[str]:

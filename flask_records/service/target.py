@@ -40,6 +40,9 @@ class Target(t.Protocol):
     model: type[t.Any]
     """The mapped class, by which relationships find the service."""
 
+    own_methods: Collection[Callable[..., t.Any]]
+    """The functions of the class that return records of the model and no others."""
+
     def begin(self, method: str) -> None:
         """Prepare for a call, in its transaction, before any of its hooks runs."""
 
@@ -61,7 +64,11 @@ class Target(t.Protocol):
         """Return what decides which records, stored or in JSON, meet a query."""
 
 
-COLLECTIONS = {"hidden": frozenset, "relationships": frozenset}
+COLLECTIONS = {
+    "hidden": frozenset,
+    "relationships": frozenset,
+    "own_methods": frozenset,
+}
 """The types of the capabilities that an object may give as any collection."""
 
 
@@ -80,6 +87,7 @@ class Capabilities:
     relationships: frozenset[str] = frozenset()
     sends_events: bool = True
     model: type[t.Any] | None = None
+    own_methods: frozenset[Callable[..., t.Any]] = frozenset()
     begin: Callable[[str], None] = _do_nothing
     begin_later: Callable[[str], None] = _do_nothing
     check: Callable[[Flask], None] = _do_nothing
