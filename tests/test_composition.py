@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -217,6 +218,20 @@ def test_hooks_set_no_results_with_hidden_fields(
     answer = client.get("/messages/1").json
 
     assert answer == {"user": SHOWN}
+
+
+def test_context_managers_set_no_results_with_hidden_fields(
+    users, messages, app, client, app_context
+):
+    users.create(ANN)
+
+    @messages.around("find")
+    @contextmanager
+    def replace_result(method, context):
+        yield
+        context.result = {"user": users.get(1)}
+
+    assert client.get("/messages").json == {"user": SHOWN}
 
 
 def test_errors_have_no_hidden_fields(people, users, client):

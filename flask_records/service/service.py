@@ -348,6 +348,8 @@ class Service:
         try:
             if self._all.around.receivers or self.around.receivers:
                 self._run_surrounded(context)
+                # A context manager may have changed the result.
+                self._hide(context, is_own=False)
             else:
                 self._run_or_fail(context)
         finally:
