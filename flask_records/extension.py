@@ -9,6 +9,7 @@ from functools import partial
 from weakref import WeakSet
 
 from flask import Blueprint
+from flask import request_started
 from werkzeug.exceptions import HTTPException
 
 from .authentication import AuthenticationService
@@ -24,6 +25,7 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
+from .http.sent_paths import match_as_sent
 from .query.bounds import Bounds
 from .query.bounds import EXTENSION
 from .query.bounds import SETTING
@@ -354,6 +356,7 @@ class FlaskRecords:
         app.extensions["records"] = self
         app.extensions[EXTENSION] = bounds
         self._apps.add(app)
+        request_started.connect(match_as_sent, app)
         app.register_blueprint(_files())
         # Flask's own way would register it for the status of the base class alone.
         app.error_handler_spec[None][None][RecordsError] = self.errors.handle
