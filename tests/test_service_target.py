@@ -42,6 +42,7 @@ def test_optional_parts_of_an_adapter():
         check_multi=target.check_multi,
         fields_for=target.fields_for,
         matching=target.matching,
+        own_methods=frozenset(target.own_methods),
     )
 
 
