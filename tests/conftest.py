@@ -356,6 +356,13 @@ def pytest_configure(config):
     request_finished.connect(LEAKS.look_at_answer)
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name cases of hashes and tokens, which are random, alike in all processes."""
+    text = val.encode("utf-8", "replace") if isinstance(val, str) else b""
+    is_random = Leaks.HASH.search(text) or Leaks.TOKEN.search(text)
+    return argname if is_random else None
+
+
 def pytest_runtest_logreport(report):
     if report.when == "teardown":
         for title, text in report.sections:

@@ -179,7 +179,8 @@ def test_header_that_is_none_is_refused(client, header):
 
     answer = refusal(client, f"{segment(header)}.{payload}.{signature}")
 
-    assert answer == (401, "invalid token")
+    # Older versions of PyJWT know no critical headers, and look at the signature.
+    assert answer in [(401, "invalid token"), (401, "invalid signature")]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_app_with_a_short_secret_does_not_start(length, options, config):
     )
 
 
-@pytest.mark.filterwarnings("ignore::jwt.InsecureKeyLengthWarning")
+@pytest.mark.filterwarnings("ignore:The HMAC key is")
 def test_short_secret_is_accepted_where_it_is_allowed():
     options = {"secret": "short", "passwords": CHEAP, "allow_short_secret": True}
 
@@ -193,10 +193,19 @@ def test_wrong_key_file_is_refused_at_start_up(keys, algorithm, option, value):
     with pytest.raises(RuntimeError) as caught:
         start(options)
 
-    assert str(caught.value) == (
+    messages = [
         f"RECORDS_AUTHENTICATION['{option}'] is not a PEM key of {algorithm}, nor the"
         " path of one."
-    )
+    ]
+
+    if value in keys:
+        # Older versions of PyJWT read keys of other algorithms.
+        messages.append(
+            "RECORDS_AUTHENTICATION can't verify what it signs: 'private_key' and"
+            " 'public_key' are not a pair."
+        )
+
+    assert str(caught.value) in messages
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])

@@ -333,8 +333,8 @@ def _posted(provider: Provider) -> dict[str, str]:
 
 
 def _body(parsers: Mapping[str, BodyParser]) -> t.Any:
-    request.max_content_length = min(request.max_content_length or MAX_BODY, MAX_BODY)
-    return read_body(request, "create", parsers)
+    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
+    return read_body(request, "create", parsers, limit)
 
 
 def _posted_profile(answer: dict[str, str]) -> Record:

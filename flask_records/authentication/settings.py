@@ -305,7 +305,8 @@ def _check_secret(secret: t.Any, name: str, length: int) -> None:
 
     try:
         get_algorithm_by_name("HS256").prepare_key(secret)
-        is_other_kind = b"-----BEGIN" in data
+        # Older PyJWT takes a JSON Web Key for a text.
+        is_other_kind = b"-----BEGIN" in data or data.lstrip().startswith(b"{")
     except InvalidKeyError:
         is_other_kind = True
 

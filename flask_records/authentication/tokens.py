@@ -31,6 +31,9 @@ CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 BLOCK_SIZES: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
 """The block sizes in bytes of the hashes that HMAC uses."""
 
+PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
+"""The errors with which PyJWT ends for parts that are no JSON of a token."""
+
 SCALARS = (str, int, float, type(None))
 
 REFUSALS: t.Final = {
@@ -128,7 +131,7 @@ class Tokens:
                 return self._decode_with(key, token)
             except jwt.InvalidSignatureError as error:
                 refusal = error
-            except (jwt.InvalidTokenError, ValueError, OverflowError) as error:
+            except (jwt.InvalidTokenError, *PARSER_ERRORS) as error:
                 refusal = error
                 break
 
@@ -151,7 +154,11 @@ class Tokens:
         texts = (payload["jti"], payload["sub"])
 
         # The library does not check all types.
-        if not all(map(_is_time, times)) or not all(map(_is_text, texts)):
+        if (
+            not all(map(_is_time, times))
+            or not all(map(_is_text, texts))
+            or isinstance(payload["jti"], int)
+        ):
             raise jwt.InvalidTokenError
 
         return payload

@@ -11,6 +11,7 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.wsgi import get_input_stream
 
 from ..errors import BadRequest
 from ..errors import ForeignError
@@ -86,10 +87,15 @@ BODY_PARSERS: Mapping[str, BodyParser] = {
 
 
 def read_body(
-    request: Request, method: str, parsers: Mapping[str, BodyParser]
+    request: Request,
+    method: str,
+    parsers: Mapping[str, BodyParser],
+    limit: int | None = None,
 ) -> dict[str, t.Any] | list[t.Any]:
     """Return the data of a request.
 
+    :param limit: The maximum size of the body in bytes. That of the application, or
+        :data:`MAX_CONTENT_LENGTH`, by default.
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
@@ -106,9 +112,13 @@ def read_body(
         _check_end(request)
 
     _check_encoding(request)
-    limit = request.max_content_length or MAX_CONTENT_LENGTH
-    # Werkzeug silently truncates a body of unknown length at the limit.
-    request.max_content_length = limit + 1
+    limit = limit or request.max_content_length or MAX_CONTENT_LENGTH
+
+    if "stream" not in vars(request):
+        # Werkzeug silently truncates a body of unknown length at the limit.
+        stream = get_input_stream(request.environ, max_content_length=limit + 1)
+        request.stream = stream
+
     content = _content(request, length or 0)
 
     if len(content) > limit:
