@@ -325,6 +325,20 @@ def test_users_without_a_unique_field_for_a_provider_are_an_error(attributes):
     )
 
 
+@pytest.mark.parametrize("method", ["find", "get", "create", "patch"])
+def test_users_without_a_method_for_a_provider_are_an_error(method):
+    methods = {"find", "get", "create", "patch", "remove"} - {method}
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+    records.add("users", users_with(), methods=methods)
+
+    assert message_of({"github": GITHUB}, records) == (
+        f"RECORDS_AUTHENTICATION['oauth'] needs the method '{method}' of 'users'. Leave"
+        " it in 'methods', and refuse clients in a hook: params.provider is None for"
+        " the calls of logins."
+    )
+
+
 @pytest.mark.parametrize("first", ["authentication", "users"])
 def test_field_is_looked_for_whenever_the_services_are_added(first):
     app = Flask("tests")

@@ -39,17 +39,36 @@ AuthenticationService(custom_hashing=True):
 """
 
 
-def check_provider_fields(settings: Settings, users: Service) -> None:
-    """Check that users have the fields that OAuth providers need.
+PROVIDER_METHODS: t.Final = ("find", "get", "create", "patch")
+"""The methods of users that a login at an OAuth provider calls."""
 
-    :raises RuntimeError: A field is missing, or not unique.
+NO_METHOD: t.Final = """\
+{setting}['oauth'] needs the method '{method}' of '{path}'. Leave it in 'methods', and \
+refuse clients in a hook: params.provider is None for the calls of logins.\
+"""
+
+
+def check_provider_users(settings: Settings, users: Service) -> None:
+    """Check that users have the methods and the fields that OAuth providers need.
+
+    :raises RuntimeError: A method or a field is missing, or a field is not unique.
     """
     fields = fields_of(users)
+
+    if fields is None or not settings.oauth.providers:
+        return
+
+    for method in PROVIDER_METHODS:
+        if method not in users.methods:
+            text = NO_METHOD.format(
+                setting=settings.name, method=method, path=users.path
+            )
+            raise RuntimeError(text)
 
     for provider in settings.oauth.providers.values():
         name = provider.id_field
 
-        if fields is not None and not (name in fields.names and fields.is_unique(name)):
+        if name not in fields.names or not fields.is_unique(name):
             raise RuntimeError(
                 f"{settings.name}['oauth'][{provider.name!r}] needs a field '{name}' of"
                 f" '{users.path}': text that is unique and can be null."

@@ -15,7 +15,7 @@ from ..signals import call
 from .oauth_strategy import LOGIN
 from .oauth_strategy import OAUTH
 from .oauth_strategy import OAuthStrategy
-from .password_checks import check_provider_fields
+from .password_checks import check_provider_users
 from .password_logins import log_in
 from .password_logins import verified_hashes
 from .passwords import HASHERS
@@ -155,14 +155,14 @@ class AuthenticationService:
         add_views(app, self)
 
     def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
-        """Check that users have the fields that the providers of an application need.
+        """Check that users have what the providers of an application need.
 
-        :raises RuntimeError: A field is missing, or not unique.
+        :raises RuntimeError: A method or a field is missing, or a field is not unique.
         """
         users = services.get(self.users_path)
 
         if users is not None:
-            check_provider_fields(self.settings_of(app), users)
+            check_provider_users(self.settings_of(app), users)
 
     @property
     def settings(self) -> Settings:
