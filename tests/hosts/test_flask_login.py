@@ -181,3 +181,26 @@ def test_token_opens_views_of_flask_login(module, url):
 
 def test_session_opens_views_of_flask_login(browser):
     assert browser.get("/profile").text == "ann@example.com"
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_logout_amid_other_work_is_kept(module, browser, commits):
+    """A view may log out before it has committed its own changes, or lose them."""
+    db = module.db
+
+    def log_out():
+        db.session.add(module.Note(text="of the view", userId=1))
+        module.logout_user()
+
+        if commits:
+            db.session.commit()
+
+        return "Goodbye."
+
+    module.app.view_functions["log_out"] = log_out
+    stolen = {"Cookie": browser.cookie}
+
+    browser.post("/logout")
+
+    answer = requests.get(f"{browser.url}/notes", headers=stolen)
+    assert answer.status_code == 401
