@@ -35,9 +35,11 @@ class Params:
     """The params of a call: everything but its method, identifier and data. A client
     sets the query, and through its request the route and the headers, and nothing else:
     see section 4.3.8 of the specification.
+
+    Its ``repr`` has no values of clients and users: reports of errors contain it.
     """
 
-    query: dict[str, t.Any] = field(default_factory=dict)
+    query: dict[str, t.Any] = field(default_factory=dict, repr=False)
     """The query: text, nested, over HTTP; values of any type in Python."""
 
     provider: str | None = None
@@ -46,10 +48,10 @@ class Params:
     route: dict[str, t.Any] = field(default_factory=dict)
     """The values of the placeholders in the path of the service."""
 
-    headers: Headers = field(default_factory=Headers)
+    headers: Headers = field(default_factory=Headers, repr=False)
     """The headers of the request, by names in any case."""
 
-    authentication: dict[str, t.Any] | None = None
+    authentication: dict[str, t.Any] | None = field(default=None, repr=False)
     """The credentials that the request carries, not yet checked."""
 
     authenticated: bool = False
@@ -58,7 +60,7 @@ class Params:
     authenticator: t.Any = None
     """The authentication service that has accepted :attr:`authentication`."""
 
-    user: t.Any = None
+    user: t.Any = field(default=None, repr=False)
     """The record of the user that is logged in."""
 
     user_id: t.Any = None
@@ -80,13 +82,13 @@ class Params:
     before any hook or rule changed it.
     """
 
-    extra: dict[str, t.Any] = field(default_factory=dict)
+    extra: dict[str, t.Any] = field(default_factory=dict, repr=False)
     """Values that hooks pass on to other hooks and to the method."""
 
 
 @dataclass
 class HookContext:
-    """One call. Hooks read and change it."""
+    """One call. Hooks read and change it. Its ``repr`` has no data and no results."""
 
     service: Service
     """The service that is called."""
@@ -100,19 +102,19 @@ class HookContext:
     id: t.Any = None
     """The identifier of the record, or ``None`` for calls on many and on none."""
 
-    data: t.Any = None
+    data: t.Any = field(default=None, repr=False)
     """The data of create, update and patch."""
 
-    result: t.Any = NO_RESULT
+    result: t.Any = field(default=NO_RESULT, repr=False)
     """The result of the call. A before hook that sets it skips the method."""
 
-    stored: t.Any = NO_RESULT
+    stored: t.Any = field(default=NO_RESULT, repr=False)
     """The result of the method, if :attr:`keeps_stored` or a ``readable`` rule asks."""
 
     keeps_stored: bool = field(default=False, repr=False)
     """``True`` to keep :attr:`stored`. A before hook may set it."""
 
-    dispatch: t.Any = NO_RESULT
+    dispatch: t.Any = field(default=NO_RESULT, repr=False)
     """The result that the client sees, if it differs from :attr:`result`."""
 
     status_code: int | None = None

@@ -355,11 +355,11 @@ def test_hash_is_told_to_nobody(records, site):
 
     @records.after()
     def look(method, context):
-        told.append(repr([context.params, context.dispatch]))
+        told.append(repr([vars(context.params), context.dispatch]))
 
     records.events()(lambda event, record, context: told.append(repr(record)))
     records["authentication"].after()(
-        lambda method, context: told.append(repr(context))
+        lambda method, context: told.append(repr([vars(context), vars(context.params)]))
     )
 
     token = site.token()

@@ -51,10 +51,10 @@ REFUSALS: t.Final = {
 class Tokens:
     """Creates and verifies access tokens. See section 5.3 of the specification."""
 
-    signing_key: t.Any
+    signing_key: t.Any = field(repr=False)
     """The key that signs new tokens: a secret, or a private key."""
 
-    verifying_keys: tuple[t.Any, ...]
+    verifying_keys: tuple[t.Any, ...] = field(repr=False)
     """The keys that verify tokens. One of them has to."""
 
     algorithm: str = "HS256"

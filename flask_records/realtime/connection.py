@@ -24,7 +24,7 @@ class Connection:
     id: str
     """The id of the session of Socket.IO."""
 
-    headers: Headers
+    headers: Headers = field(repr=False)
     """The headers of the first request."""
 
     calls_per_second: int
@@ -33,10 +33,10 @@ class Connection:
     channels: set[str] = field(default_factory=set)
     """The names of the channels that it has joined."""
 
-    authentication: Record | None = None
+    authentication: Record | None = field(default=None, repr=False)
     """The credentials of each of its calls."""
 
-    login: Params = field(default_factory=Params)
+    login: Params = field(default_factory=Params, repr=False)
     """The params of the last check of the credentials, with the user."""
 
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)

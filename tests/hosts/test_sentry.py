@@ -38,6 +38,15 @@ run_examples("existing-tools.md", module)
 ]
 run_python(sentry, module)
 
+
+
+class Accounts:
+    def create(self, data, params):
+        raise ValueError("This account can't be created.")
+
+
+module.records.add("accounts", Accounts(), public=True)
+
 with running(module.app) as url:
     requests.get(f"{url}/weather/home")
     requests.get(f"{url}/notes/1")
@@ -46,6 +55,10 @@ with running(module.app) as url:
     with connected(url) as socket:
         socket.call("get", "weather", "home")
         socket.call("find", "notes")
+
+    account = {"email": "ann@example.com", "password": "correct horse"}
+    headers = {"Authorization": "Bearer eyJ0b2tlbg"}
+    requests.post(f"{url}/accounts", json=account, headers=headers)
 
 module.sentry_sdk.flush()
 """
@@ -93,7 +106,16 @@ def test_unexpected_errors_are_sent_once_each(sent):
     errors = [content for kind, content in sent if kind == "event"]
     causes = [error["exception"]["values"][-1]["value"] for error in errors]
 
-    assert causes == 2 * ["There is no weather station."]
+    no_weather = "There is no weather station."
+    assert causes == [no_weather, no_weather, "This account can't be created."]
+
+
+def test_passwords_and_tokens_are_not_sent(sent):
+    text = json.dumps(sent)
+
+    assert "ann@example.com" in text
+    assert "correct horse" not in text
+    assert "eyJ0b2tlbg" not in text
 
 
 def test_calls_in_requests_are_spans(sent):
