@@ -71,7 +71,8 @@ def log_in(service: AuthenticationService, username: str, password: str) -> Reco
     if limits is not None:
         limits.remember_login(path, account)
 
-    if service.rehash and passwords.needs_update(hash):
+    # The application reads the bytes of a binary column in its own way.
+    if service.rehash and isinstance(hash, str) and passwords.needs_update(hash):
         hash = users.replace_hash(user, passwords.hash_again(password, hash))
 
     return _load(users, user[users.id], hash)

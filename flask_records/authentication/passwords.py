@@ -78,7 +78,7 @@ class Passwords:
 
         return self.hash(password)
 
-    def verify(self, password: str, hash: str | None) -> bool:
+    def verify(self, password: str, hash: str | bytes | None) -> bool:
         """Return whether a password has a hash. Takes as long if there is no hash.
 
         :param hash: The hash, or ``None`` if there is no password.
@@ -86,15 +86,16 @@ class Passwords:
         """
         return bool(self.verify_or_none(password, hash))
 
-    def verify_or_none(self, password: str, hash: str | None) -> bool | None:
+    def verify_or_none(self, password: str, hash: str | bytes | None) -> bool | None:
         """Return whether a password has a hash, or ``None`` if the hash has no format
         that is known. Takes as long then.
 
-        :param hash: The hash, or ``None`` if there is no password.
+        :param hash: The hash, which a binary column has as bytes, or ``None`` if there
+            is no password.
         :raises BadRequest: The password is too long.
         """
         _check_length(password)
-        text = hash if isinstance(hash, str) else ""
+        text = _text_of(hash)
 
         # A hasher of the application may write one of these formats in its own way.
         if text and not isinstance(self.hasher, str):
@@ -184,6 +185,14 @@ def _check_length(password: str) -> None:
             f"A password has {MAX_LENGTH} characters at most.",
             errors={"password": "is too long"},
         )
+
+
+def _text_of(hash: t.Any) -> str:
+    """Return a hash as text, or an empty text without one."""
+    if isinstance(hash, bytes):
+        return hash.decode("ascii", "replace")
+
+    return hash if isinstance(hash, str) else ""
 
 
 def _check_hasher(hasher: Hasher) -> None:

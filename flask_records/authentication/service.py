@@ -307,7 +307,7 @@ class AuthenticationService:
         """
         return self.settings.passwords.hash(password)
 
-    def verify_password(self, password: str, hash: str | None) -> bool:
+    def verify_password(self, password: str, hash: str | bytes | None) -> bool:
         """Return whether a password has a hash. Takes as long if there is no hash.
 
         :param password: The password as it was typed.
