@@ -46,7 +46,7 @@ def test_call_over_a_socket_has_a_span(url, spans):
     with connected(url) as socket:
         socket.result("create", "notes", {"text": "Hello"})
 
-    assert "notes create" in [span.name for span in spans()]
+    assert [(span.name, span.parent) for span in spans()] == [("notes create", None)]
 
 
 def test_call_in_a_call_has_a_span_in_that_of_the_call(module, url, spans):
