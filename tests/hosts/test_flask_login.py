@@ -204,3 +204,19 @@ def test_logout_amid_other_work_is_kept(module, browser, commits):
 
     answer = requests.get(f"{browser.url}/notes", headers=stolen)
     assert answer.status_code == 401
+
+
+def test_session_may_have_another_id_of_the_user(module, browser):
+    """Flask-Login allows ids that change, with which sessions end everywhere."""
+    module.User.get_id = lambda user: f"id-of-{user.email}"
+    module.login_manager.user_loader(
+        lambda id: module.db.session.scalar(
+            module.db.select(module.User).filter_by(email=id.removeprefix("id-of-"))
+        )
+    )
+
+    with Browser(browser.url) as third:
+        third.log_in()
+        assert third.get("/notes").status_code == 200
+
+    assert browser.get("/notes").status_code == 401
