@@ -9,7 +9,6 @@ from functools import partial
 from weakref import WeakSet
 
 from flask import Blueprint
-from flask import request_started
 from werkzeug.exceptions import HTTPException
 
 from .authentication import AuthenticationService
@@ -25,7 +24,10 @@ from .http.error_handler import ErrorHandler
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
-from .http.sent_paths import match_as_sent
+from .http.routes import join_prefixes
+from .http.routes import Mount
+from .http.routes import Routes
+from .http.routes import routes_of
 from .query.bounds import Bounds
 from .query.bounds import EXTENSION
 from .query.bounds import SETTING
@@ -139,6 +141,8 @@ class FlaskRecords:
     :param limiter: A ``flask_limiter.Limiter``, which limits how often clients log in,
         register, change passwords and make the calls that ``RECORDS_LIMITS`` names. No
         limits by default.
+    :param url_prefix: The beginning of all URLs, such as ``/api``. Sockets name
+        services without it.
     :param before_request: HTTP middleware before all services, and before nothing else
         in the application. See section 4.3.10.
     :param after_request: HTTP middleware after all services.
@@ -156,6 +160,7 @@ class FlaskRecords:
         query_parser: QueryParser = parse,
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
         limiter: Limiter | None = None,
+        url_prefix: str = "",
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
@@ -192,6 +197,7 @@ class FlaskRecords:
         self._query_parser = query_parser
         self._body_parsers = body_parsers
         self._limits = None if limiter is None else Limits(limiter)
+        self._url_prefix = url_prefix
         self._before_request = tuple(before_request)
         self._after_request = tuple(after_request)
         self._first_authentication: AuthenticationService | None = None
@@ -337,35 +343,54 @@ class FlaskRecords:
         """
         return self._registrations[service.path].blueprint
 
-    def init_app(self, app: Flask) -> None:
-        """Set up an application: its URLs and its error handlers.
+    def init_app(
+        self, app: Flask | Blueprint, *, url_prefix: str | None = None
+    ) -> None:
+        """Set up an application: its URLs and its error handlers. A blueprint sets up
+        the application that it is registered on, has the services below its own prefix,
+        and runs its middleware before and after theirs.
 
-        :param app: The application.
+        :param app: The application, or a blueprint of it.
+        :param url_prefix: The beginning of all URLs, in place of that of the extension.
         :raises RuntimeError: The application has a FlaskRecords already, a service
-            needs tokens and nothing issues them, or a setting is not valid.
+            needs tokens and nothing issues them, a view has the URL of a service, or a
+            setting is not valid.
         :raises ValueError: The database would change the values of a column.
         """
+        prefix = self._url_prefix if url_prefix is None else url_prefix
+
+        if isinstance(app, Blueprint):
+            app.record(
+                lambda state: self._set_up(
+                    t.cast("Flask", state.app), Mount.of(state, prefix)
+                )
+            )
+        else:
+            self._set_up(app, Mount(join_prefixes(None, prefix)))
+
+    def _set_up(self, app: Flask, mount: Mount) -> None:
         if "records" in app.extensions:
             raise RuntimeError(
-                "This app has a FlaskRecords already. Import and use that one."
+                "This app has a FlaskRecords already. Import and use that one, and"
+                " register a blueprint that has it once."
             )
 
+        routes = Routes(app, mount)
         bounds = Bounds.of(app.config.get(SETTING))
         self._check(app)
         self._init_limits(app)
         app.extensions["records"] = self
         app.extensions[EXTENSION] = bounds
         self._apps.add(app)
-        request_started.connect(match_as_sent, app)
-        app.register_blueprint(_files())
+        app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
         # Flask's own way would register it for the status of the base class alone.
         app.error_handler_spec[None][None][RecordsError] = self.errors.handle
 
         if self._app_errors and not _has_error_handler(app, HTTPException):
             app.register_error_handler(HTTPException, self.errors.handle_http_error)
 
-        for registration in self._registrations.values():
-            app.register_blueprint(registration.blueprint)
+        for path, registration in self._registrations.items():
+            routes.add_service(app, path, registration.blueprint)
 
     def _free_path(self, path: str) -> str:
         path = path.strip("/")
@@ -397,7 +422,7 @@ class FlaskRecords:
                 self.before(*CHANGES)(issuer.user_changes)
 
         for app in self._apps:
-            app.register_blueprint(registration.blueprint)
+            routes_of(app).add_service(app, service.path, registration.blueprint)
             self._init_limits(app)
 
     def _check(self, app: Flask) -> None:

@@ -342,10 +342,10 @@ def current_test():
 def is_login(app):
     """Return whether the current request is for a login."""
     records = app.extensions.get("records")
-    path = (request.blueprint or "").removeprefix("records:")
+    path = (request.blueprint or "").rpartition("records:")[2]
     service = records and records.services.get(path)
     is_service = isinstance(getattr(service, "target", None), AuthenticationService)
-    return is_service or request.endpoint == "records_oauth.callback"
+    return is_service or (request.endpoint or "").endswith("records_oauth.callback")
 
 
 LEAKS = Leaks()

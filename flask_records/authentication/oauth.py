@@ -29,6 +29,7 @@ from ..http.formatter import dumps
 from ..http.formatter import empty
 from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
+from ..http.routes import routes_of
 from .limits import count_view
 from .oauth_client import client_options
 from .oauth_client import Conversations
@@ -92,13 +93,14 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
         if not isinstance(service.strategy(name), OAuthStrategy):
             raise RuntimeError(f"{place}[{name!r}] has the name of a strategy.")
 
-    if "records_oauth" in app.blueprints:
+    if any(name.endswith("records_oauth") for name in app.blueprints):
         raise RuntimeError(
             f"{place} is the second one: only one authentication service of an"
             " application can have providers."
         )
 
-    app.register_blueprint(OAuthBlueprint(app, service, settings.oauth).make())
+    views = OAuthBlueprint(app, service, settings.oauth).make()
+    routes_of(app).add(app, views)
 
 
 class OAuthBlueprint:
@@ -303,7 +305,8 @@ class OAuthBlueprint:
 
     def _url(self, view: str, provider: str) -> str:
         """Return the address of a view, as browsers and providers see it."""
-        endpoint, base = f"records_oauth.{view}", self._settings.base_url
+        # The views may be in a blueprint of the application.
+        endpoint, base = f".{view}", self._settings.base_url
 
         if base is None:
             return url_for(endpoint, provider=provider, _external=True)

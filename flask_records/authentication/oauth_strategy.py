@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import NotAuthenticated
+from ..http.routes import current_routes
 from .redirects import with_answer
 from .users import fields_of
 
@@ -119,7 +120,8 @@ class OAuthStrategy:
         login: OAuthLogin | None = params.extra.get(LOGIN)
 
         if login is None:
-            raise NotAuthenticated(f"Log in at /oauth/{data['strategy']}.")
+            prefix = current_routes().mount.url_prefix
+            raise NotAuthenticated(f"Log in at {prefix}/oauth/{data['strategy']}.")
 
         profile = self.profile(login)
         user = self._find(service, login, profile)

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from flask import Blueprint
-from flask import current_app
 from flask import request
 from flask import Response
-from werkzeug.exceptions import HTTPException
 
 from ..context import HookContext
 from ..context import Params
@@ -98,11 +96,16 @@ class ServiceBlueprint:
     after_request: Collection[Callable[[t.Any], t.Any]]
 
     def __post_init__(self) -> None:
-        self._allow = ",".join(_verbs(self.service))
+        verbs = {
+            verb for has_id in (False, True) for verb in _verbs(self.service, has_id)
+        }
+        self._allow = ",".join(verb for verb in VERBS if verb in verbs)
 
     def make(self) -> Blueprint:
         """Return the blueprint. Its name is ``records:`` and the path."""
-        blueprint = Blueprint(blueprint_name(self.service.path), __package__)
+        blueprint = Blueprint(
+            f"{PREFIX}{self.service.path.replace('.', '%2E')}", __package__
+        )
 
         for before in self.before_request:
             blueprint.before_request(before)
@@ -112,14 +115,17 @@ class ServiceBlueprint:
             blueprint.after_request(after)
 
         blueprint.register_error_handler(Exception, self.errors.handle)
-        path = COLON_PLACEHOLDER.sub(r"\1<\2>", self.service.path)
+        rule = rule_of(self.service.path)
 
-        for rule, name in ((f"/{path}", "many"), (f"/{path}/<{ID}>", "one")):
+        for url, name, has_id in (
+            (rule, "many", False),
+            (f"{rule}/<{ID}>", "one", True),
+        ):
             blueprint.add_url_rule(
-                rule,
+                url,
                 name,
                 self._view,
-                methods=[*VERBS, "HEAD", "OPTIONS"],
+                methods=[*_verbs(self.service, has_id), "OPTIONS"],
                 strict_slashes=False,
                 merge_slashes=False,
                 provide_automatic_options=False,
@@ -172,8 +178,8 @@ class ServiceBlueprint:
         method = METHODS[current.method][has_id]
 
         if method is None:
-            path = self.service.path
-            raise MethodNotAllowed(f"POST is not allowed on a record. Use /{path}.")
+            url = current.path.rstrip("/").rpartition("/")[0]
+            raise MethodNotAllowed(f"POST is not allowed on a record. Use {url}.")
 
         if method != "create":
             return method
@@ -221,12 +227,12 @@ class ServiceBlueprint:
         return response
 
 
-def _verbs(service: Service) -> Iterator[str]:
-    """Yield the verbs that a service supports."""
+def _verbs(service: Service, has_id: bool) -> Iterator[str]:
+    """Yield the verbs that a service supports, with or without an identifier."""
     for verb in VERBS:
-        is_custom = verb == "POST" and service.custom_methods
+        is_custom = verb == "POST" and not has_id and service.custom_methods
 
-        if is_custom or not set(METHODS[verb]).isdisjoint(service.methods):
+        if is_custom or METHODS[verb][has_id] in service.methods:
             yield verb
 
 
@@ -235,22 +241,6 @@ def _current_request() -> Request:
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
-def service_at(path: str) -> tuple[str | None, dict[str, t.Any]]:
-    """Return the path of the service at an address, if any, and its placeholders."""
-    try:
-        urls = current_app.url_map.bind("")
-        endpoint, route = urls.match(f"/{path.strip('/')}", method="GET")
-    except HTTPException:
-        return None, {}
-
-    name, _, kind = endpoint.rpartition(".")
-
-    if kind != "many" or not name.startswith(PREFIX):
-        return None, {}
-
-    return name.removeprefix(PREFIX).replace("%2E", "."), dict(route)
-
-
-def blueprint_name(path: str) -> str:
-    """Return the name of the blueprint of a service."""
-    return PREFIX + path.replace(".", "%2E")
+def rule_of(path: str) -> str:
+    """Return the URL rule of a service, without a prefix."""
+    return "/" + COLON_PLACEHOLDER.sub(r"\1<\2>", path)

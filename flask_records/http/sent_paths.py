@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from contextlib import suppress
 from urllib.parse import unquote
 
 from flask import request
@@ -25,19 +26,19 @@ SLASH: t.Final = "\udc2f"
 """Stands for an encoded slash while a path is matched. No decoded path contains it."""
 
 
-def match_as_sent(app: Flask, **options: t.Any) -> None:
+def match_as_sent(app: Flask) -> None:
     """Match the path of a request as it was sent, if it belongs to a service or was
     taken for one. Servers decode it, so that ``/users/a%2Fb`` looks like another path.
-
-    This receives :data:`flask.request_started`.
     """
-    path = sent_path(request.environ)
-
-    if path is None:
+    if sent_path(request.environ) is None:
         return
 
     current = t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
-    rule, values = _match(app, current, path)
+    rule, values = None, None
+
+    # A redirect can't be made from a path with a mark.
+    with suppress(HTTPException, UnicodeError):
+        rule, values = match(app, current)
 
     # Routes of the application stay as Flask found them.
     if not _is_of_service(app, rule) and not _is_of_service(app, current.url_rule):
@@ -45,6 +46,21 @@ def match_as_sent(app: Flask, **options: t.Any) -> None:
 
     current.url_rule, current.view_args = rule, values
     current.routing_exception = NotFound() if rule is None else None
+
+
+def match(
+    app: Flask, current: Request, method: str | None = None
+) -> tuple[Rule, dict[str, t.Any]]:
+    """Return the rule of a request, as its path was sent, and the values in it.
+
+    :param method: The verb. That of the request by default.
+    :raises HTTPException: No rule matches.
+    """
+    adapter = app.create_url_adapter(current)
+    assert adapter is not None
+    path = sent_path(current.environ)
+    rule, values = adapter.match(path, method, return_rule=True)
+    return rule, {name: _with_slashes(value) for name, value in values.items()}
 
 
 def sent_path(environ: WSGIEnvironment) -> str | None:
@@ -74,21 +90,6 @@ def sent_path(environ: WSGIEnvironment) -> str | None:
             return f"/{'/'.join(map(_segment, own))}"
 
     return None
-
-
-def _match(
-    app: Flask, current: Request, path: str
-) -> tuple[Rule | None, dict[str, t.Any] | None]:
-    adapter = app.create_url_adapter(current)
-    assert adapter is not None
-
-    try:
-        rule, values = adapter.match(path, return_rule=True)
-    except (HTTPException, UnicodeError):
-        # A redirect can't be made from a path with this mark.
-        return None, None
-
-    return rule, {name: _with_slashes(value) for name, value in values.items()}
 
 
 def _is_of_service(app: Flask, rule: Rule | None) -> bool:

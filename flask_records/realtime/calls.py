@@ -10,8 +10,8 @@ from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..errors import not_an_object
 from ..errors import NotFound
-from ..http.blueprint import service_at
 from ..http.formatter import dumps
+from ..http.routes import current_routes
 from ..query.bounds import current_bounds
 from ..query.bounds import shortened
 from ..query.syntax import MAX_DEPTH
@@ -112,7 +112,7 @@ def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.A
     if not isinstance(path, str):
         raise NotFound("Invalid service path")
 
-    service_path, route = service_at(path)
+    service_path, route = current_routes().service_at(path)
 
     if service_path is None or service_path not in records.services:
         raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")

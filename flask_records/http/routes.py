@@ -1,0 +1,247 @@
+"""The routes of services in one application."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from flask import current_app
+from flask import request
+from flask import request_started
+from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import MethodNotAllowed
+from werkzeug.routing import Map
+from werkzeug.routing import Rule
+
+from .blueprint import METHODS
+from .blueprint import rule_of
+from .sent_paths import match
+from .sent_paths import match_as_sent
+from .sent_paths import sent_path
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from flask import Blueprint
+    from flask import Flask
+    from flask.blueprints import BlueprintSetupState
+    from werkzeug.routing import BaseConverter
+
+EXTENSION: t.Final = "records_routes"
+"""The key of ``app.extensions`` with the routes."""
+
+PLACEHOLDER = re.compile(r"<(?:(\w+)(?:\([^<>]*\))?:)?\w+>")
+
+ONE_PART: t.Final = "<>"
+"""Stands for a placeholder of one part of a URL."""
+
+MANY_PARTS: t.Final = "<*>"
+"""Stands for a placeholder of all parts that follow."""
+
+TAKEN: t.Final = """\
+The service '{path}' and the view '{endpoint}' have the same URL: {verbs} {rule}. Give \
+the service another path, or all services a prefix: FlaskRecords(url_prefix="/api").\
+"""
+
+Shape: t.TypeAlias = "tuple[str, ...]"
+"""The parts of a URL, with the same text for all placeholders of a kind."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """The place of all services in an application."""
+
+    url_prefix: str = ""
+    """The beginning of their URLs, without a slash at its end."""
+
+    name: str = ""
+    """The name of the blueprint that has them, or nothing."""
+
+    subdomain: str | None = None
+    """The subdomain of their URLs."""
+
+    @classmethod
+    def of(cls, state: BlueprintSetupState, url_prefix: str) -> Mount:
+        """Return the place in a blueprint that is being registered.
+
+        :param url_prefix: The prefix after that of the blueprint.
+        """
+        prefix = join_prefixes(state.url_prefix, url_prefix)
+        name = f"{state.name_prefix}.{state.name}".lstrip(".")
+        return cls(prefix, name, state.subdomain)
+
+
+class Routes:
+    """Registers the blueprints of services, and refuses those that would take a URL of
+    the application.
+
+    A route has the verbs of its service and no others, so that the application may have
+    views for the others, and lists of its routes are true. A request with another verb
+    is answered by the service all the same.
+    """
+
+    def __init__(self, app: Flask, mount: Mount) -> None:
+        self.mount = mount
+        """The place of the services."""
+        self._paths: dict[str, str] = {}
+        self._parts: set[str] = set()
+        self._names = Map(converters=app.url_map.converters)
+        self._is_checked = False
+        app.extensions[EXTENSION] = self
+        request_started.connect(self._begin, app, weak=False)
+
+    def add(self, app: Flask, blueprint: Blueprint) -> None:
+        """Register a blueprint in the place of the services."""
+        prefix = join_prefixes(self.mount.url_prefix, blueprint.url_prefix or "")
+        options = {"url_prefix": prefix or None, "subdomain": self.mount.subdomain}
+        app.register_blueprint(blueprint, name_prefix=self.mount.name, **options)
+
+    def add_service(self, app: Flask, path: str, blueprint: Blueprint) -> None:
+        """Register the blueprint of a service.
+
+        :param path: The path of the service.
+        :raises RuntimeError: The application has a view with the same URL.
+        """
+        self.add(app, blueprint)
+        name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
+        self._paths |= {f"{name}.{kind}": path for kind in ("many", "one")}
+        self._parts |= set(path.split("/"))
+        self._names.add(Rule(rule_of(path), endpoint=path))
+        self._is_checked = False
+        self.check(app)
+
+    def check(self, app: Flask) -> None:
+        """Check that no view of the application has a URL of a service.
+
+        :raises RuntimeError: One has. The message names both.
+        """
+        services: list[tuple[Rule, Shape]] = []
+        views: dict[tuple[t.Any, ...], list[Rule]] = {}
+
+        for rule in app.url_map.iter_rules():
+            shape = _shape_of(rule, app.url_map.converters)
+
+            if rule.endpoint in self._paths:
+                services.append((rule, shape))
+            elif not rule.build_only:
+                views.setdefault((rule.subdomain, rule.host, shape), []).append(rule)
+
+        for rule, shape in services:
+            for taken in _shapes_that_take(shape):
+                for view in views.get((rule.subdomain, rule.host, taken), ()):
+                    self._refuse(rule, view)
+
+    def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:
+        """Return the path of the service with a name, if any, and its placeholders.
+
+        :param path: Its path without the prefix of URLs, as clients of sockets name it.
+        """
+        try:
+            found, route = self._names.bind("").match(f"/{path.strip('/')}")
+        except HTTPException:
+            return None, {}
+
+        return t.cast("str", found), dict(route)
+
+    def _refuse(self, rule: Rule, view: Rule) -> None:
+        """Refuse a service that has a verb of a view.
+
+        :raises RuntimeError: It has.
+        """
+        verbs = _verbs_of(rule) & _verbs_of(view)
+
+        if verbs:
+            path, shown = self._paths[rule.endpoint], ", ".join(sorted(verbs))
+            endpoint = view.endpoint
+            raise RuntimeError(
+                TAKEN.format(path=path, endpoint=endpoint, verbs=shown, rule=view.rule)
+            )
+
+    def _begin(self, app: Flask, **options: t.Any) -> None:
+        """Find the service of a request by the path that was sent. It answers the verbs
+        that it does not have, too.
+
+        :raises RuntimeError: A view that was added late has a URL of a service.
+        """
+        if not self._is_checked:
+            self.check(app)
+            self._is_checked = True
+
+        match_as_sent(app)
+
+        if request.method not in METHODS or not self._is_doubtful():
+            return
+
+        # All routes of services have OPTIONS.
+        for method in ("OPTIONS",) if request.url_rule else ("OPTIONS", *METHODS):
+            if self._route(app, method):
+                return
+
+    def _is_doubtful(self) -> bool:
+        """Return whether another service may have the URL but not the verb."""
+        rule = request.url_rule
+
+        if rule is None:
+            is_refused = isinstance(request.routing_exception, MethodNotAllowed)
+            return is_refused or sent_path(request.environ) is not None
+
+        if rule.endpoint not in self._paths:
+            return False
+
+        values = map(str, (request.view_args or {}).values())
+        return not self._parts.isdisjoint(values)
+
+    def _route(self, app: Flask, method: str) -> bool:
+        """Route the request as one with another verb, if that reaches a service."""
+        try:
+            rule, values = match(app, request, method)
+        except (HTTPException, UnicodeError):
+            return False
+
+        if rule.endpoint not in self._paths:
+            return False
+
+        request.url_rule, request.view_args = rule, values
+        request.routing_exception = None
+        return True
+
+
+def routes_of(app: Flask) -> Routes:
+    """Return the routes of services in an application."""
+    return t.cast("Routes", app.extensions[EXTENSION])
+
+
+def current_routes() -> Routes:
+    """Return the routes of services in the current application."""
+    return routes_of(current_app)
+
+
+def join_prefixes(first: str | None, second: str) -> str:
+    """Return two prefixes of URLs as one, without a slash at its end."""
+    parts = [part.strip("/") for part in (first or "", second)]
+    return "".join(f"/{part}" for part in parts if part)
+
+
+def _verbs_of(rule: Rule) -> set[str]:
+    return (rule.methods or set(METHODS)) - {"HEAD", "OPTIONS"}
+
+
+def _shape_of(rule: Rule, converters: Mapping[str, type[BaseConverter]]) -> Shape:
+    def stand_in(match: re.Match[str]) -> str:
+        converter = converters[match[1] or "default"]
+        return ONE_PART if converter.part_isolating else MANY_PARTS
+
+    return tuple(PLACEHOLDER.sub(stand_in, rule.rule).strip("/").split("/"))
+
+
+def _shapes_that_take(shape: Shape) -> Iterator[Shape]:
+    """Yield the shapes of rules that match the URLs of a rule as closely as it does."""
+    yield shape
+
+    for size in range(len(shape) - 1, -1, -1):
+        if shape[size] != ONE_PART:
+            return
+
+        yield (*shape[:size], MANY_PARTS)
