@@ -18,12 +18,15 @@ from ..query.syntax import MAX_DEPTH
 from ..query.values import TypedText
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..extension import FlaskRecords
     from ..service import Service
     from ..typing import Record
     from .connection import Connection
 
     Message: t.TypeAlias = tuple[t.Any, ...]
+    Reader: t.TypeAlias = Callable[[Message], Message]
 
 ARGUMENTS: t.Final = {
     "find": (),
@@ -40,12 +43,19 @@ MAX_LEVELS: t.Final = 3 * MAX_DEPTH
 
 
 def answer(
-    records: FlaskRecords, connection: Connection, method: str, message: Message
+    records: FlaskRecords,
+    connection: Connection,
+    method: str,
+    message: Message,
+    read: Reader = tuple,
 ) -> Record | tuple[None, t.Any]:
-    """Return the answer to a message: an error, or ``None`` and the result."""
+    """Return the answer to a message: an error, or ``None`` and the result.
+
+    :param read: Returns the message as JSON has it.
+    """
     try:
         connection.count_call()
-        context = _context(records, connection, method, message)
+        context = _context(records, connection, method, read(message))
         context.service.check_access(context)
 
         if method not in context.service.methods:

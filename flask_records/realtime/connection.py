@@ -42,6 +42,9 @@ class Connection:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while the login changes."""
 
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    """Held by one call after the other."""
+
     def __post_init__(self) -> None:
         self._allowance: float = 2 * self.calls_per_second
         self._counted = time.monotonic()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
+from functools import wraps
 
 from flask import current_app
+from flask import request_started
 
 from ..authentication import AuthenticationService
 from ..signals import OrderedSignal
@@ -12,10 +15,12 @@ from ..transaction import after_commit
 from .audience import ANONYMOUS
 from .audience import AUTHENTICATED
 from .hosting import warn_about_server
+from .paths import check_paths
 from .server import Server
 from .settings import Settings
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Sequence
 
     from flask import Flask
@@ -26,6 +31,8 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..service.events import Event
     from .connection import Connection
+
+logger = logging.getLogger(__package__)
 
 EXTENSION: t.Final = "records_realtime"
 
@@ -40,19 +47,33 @@ class Realtime:
 
     :param records: The extension with the services.
     :param app: The application to set up. Call :meth:`init_app` if there is none yet.
+    :param socketio: The Flask-SocketIO object of the application, which keeps its own
+        handlers, rooms and settings. One of our own by default. Its ``init_app`` may be
+        called before that of this extension, or after.
     """
 
-    def __init__(self, records: FlaskRecords, app: Flask | None = None) -> None:
+    def __init__(
+        self,
+        records: FlaskRecords,
+        app: Flask | None = None,
+        *,
+        socketio: SocketIO | None = None,
+    ) -> None:
         self.connections = OrderedSignal(
             "Runs at each event of a connection.",
             ("connect", "login", "logout", "disconnect"),
         )
         """Runs receivers with the name of an event and the connection."""
         self._records = records
+        self._shared = socketio
         records.carry(self)
         self.connections("connect", "logout")(_as_anonymous)
         self.connections("login")(_as_authenticated)
         records.after("create", "remove")(self._follow_login)
+
+        if socketio is not None:
+            # It has no other way to tell that there is a server.
+            socketio.init_app = self._attaching(socketio.init_app)
 
         if app is not None:
             self.init_app(app)
@@ -62,10 +83,18 @@ class Realtime:
         services are added.
 
         :param app: The application.
-        :raises RuntimeError: A setting is wrong.
+        :raises RuntimeError: A setting is wrong, or the application has a Socket.IO
+            server at the same path.
         """
-        warn_about_server()
-        app.extensions[EXTENSION] = Server(app, self._records, self, Settings.of(app))
+        shared = self._shared
+        settings = Settings.of(app, is_shared=shared is not None)
+
+        if shared is None:
+            warn_about_server()
+
+        app.extensions[EXTENSION] = Server(app, self._records, self, settings, shared)
+        check_paths(app)
+        request_started.connect(self._check_late, app)
 
     def socketio(self, app: Flask) -> SocketIO:
         """Return the Socket.IO server of an application.
@@ -73,6 +102,35 @@ class Realtime:
         :param app: The application.
         """
         return t.cast("Server", app.extensions[EXTENSION]).socketio
+
+    def _check_late(self, app: Flask, **options: t.Any) -> None:
+        """Check at the first request what the application has set up since.
+
+        :raises RuntimeError: There is another Socket.IO server at the same path.
+        """
+        check_paths(app)
+
+        if t.cast("Server", app.extensions[EXTENSION]).socketio.server is None:
+            logger.warning(
+                "Clients cannot connect: the SocketIO object that Realtime shares has"
+                " no server. Call its init_app(app)."
+            )
+
+        request_started.disconnect(self._check_late, app)
+
+    def _attaching(self, init_app: Callable[..., None]) -> Callable[..., None]:
+        """Return the ``init_app`` of a Flask-SocketIO object, which lets our server
+        answer its messages.
+        """
+
+        @wraps(init_app)
+        def attach(app: Flask | None, **options: t.Any) -> None:
+            init_app(app, **options)
+
+            if app is not None and EXTENSION in app.extensions:
+                t.cast("Server", app.extensions[EXTENSION]).attach()
+
+        return attach
 
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""

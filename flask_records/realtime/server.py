@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import typing as t
@@ -11,7 +10,7 @@ from flask import request
 from flask_socketio import SocketIO
 from werkzeug.wsgi import get_host
 
-from ..http.formatter import dumps
+from ..http.routes import routes_of
 from ..transaction import Transaction
 from .audience import Audience
 from .bus import Bus
@@ -19,9 +18,12 @@ from .bus import RedisBus
 from .calls import answer
 from .calls import ARGUMENTS
 from .connection import Connection
+from .dispatcher import Dispatcher
 from .engine import Engine
 from .logins import Logins
 from .messages import Messages
+from .packets import JSON
+from .packets import plain
 from .packets import RESERVED
 from .packets import TextPacket
 
@@ -35,34 +37,23 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
+    from .calls import Reader
     from .extension import Realtime
     from .settings import Settings
 
 logger = logging.getLogger(__package__)
-
-MAX_DIGITS: t.Final = 4000
-"""The maximum length of an integer in a message. Python reads up to 4,300 digits."""
-
-
-class JSON:
-    """The JSON of messages, which is that of answers over HTTP."""
-
-    @staticmethod
-    def dumps(value: t.Any, **options: t.Any) -> str:
-        """Return a value as JSON text."""
-        return dumps(value).decode()
-
-    @staticmethod
-    def loads(text: str, **options: t.Any) -> t.Any:
-        """Return the value of a JSON text. ``NaN`` and ``Infinity`` become null."""
-        return json.loads(text, parse_int=_integer, parse_constant=lambda name: None)
 
 
 class Server:
     """Answers the messages of connections, and sends them events."""
 
     def __init__(
-        self, app: Flask, records: FlaskRecords, realtime: Realtime, settings: Settings
+        self,
+        app: Flask,
+        records: FlaskRecords,
+        realtime: Realtime,
+        settings: Settings,
+        shared: SocketIO | None,
     ) -> None:
         self.connections: dict[str, Connection] = {}
         """The connections, by id."""
@@ -81,22 +72,26 @@ class Server:
             if queue is None
             else RedisBus(self._handle, queue, settings.channel)
         )
-        self.socketio = SocketIO(
-            app,
-            async_mode=settings.async_mode or _async_mode(),
-            manage_session=False,
-            # The calls of a connection run one after the other, in its thread.
-            async_handlers=False,
-            serve_client=False,
-            serializer=TextPacket,
-            json=JSON,
-        )
-        self._replace_engine(self.socketio.server)
-        self.socketio.on_event("connect", self._connect)
-        self.socketio.on_event("disconnect", self._disconnect)
+        # Another server may read values that are no JSON.
+        self._read: Reader = tuple if shared is None else plain
+        self.socketio = shared or self._make()
+        """The Socket.IO server, which may be that of the application."""
 
-        for method in self._methods():
-            self.socketio.on_event(method, self._answering(method))
+        # The application may set it up later.
+        if self.socketio.server is not None:
+            self.attach()
+
+    def attach(self) -> None:
+        """Answer the messages of clients of the Socket.IO server."""
+        self._server = self.socketio.server
+        Dispatcher(
+            self.socketio,
+            connect=self._connect,
+            disconnect=self._disconnect,
+            answer=self._answering,
+            methods=self._methods(),
+            is_service=self._is_service,
+        )
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Send the events of one transaction to the connections that get them."""
@@ -139,6 +134,34 @@ class Server:
 
         return names
 
+    def _make(self) -> SocketIO:
+        """Return a Socket.IO server of our own."""
+        settings, theirs = self._settings, self._app.extensions.get("socketio")
+        socketio = SocketIO(
+            self._app,
+            async_mode=settings.async_mode or _async_mode(),
+            manage_session=False,
+            # The calls of a connection run one after the other, in its thread.
+            async_handlers=False,
+            serve_client=False,
+            serializer=TextPacket,
+            json=JSON,
+            path=settings.path,
+        )
+        self._replace_engine(socketio.server)
+
+        # The functions of Flask-SocketIO are for the server of the application.
+        if theirs is not None:
+            self._app.extensions["socketio"] = theirs
+
+        return socketio
+
+    def _is_service(self, path: t.Any) -> bool:
+        if not isinstance(path, str):
+            return False
+
+        return routes_of(self._app).service_at(path)[0] is not None
+
     def _replace_engine(self, server: socketio.Server) -> None:
         # Flask-SocketIO has no argument for an engine.
         manager = server.manager
@@ -170,7 +193,13 @@ class Server:
     def _answering(self, method: str) -> t.Callable[..., t.Any]:
         def handler(*message: t.Any) -> t.Any:
             connection = self.connections.get(_session_id())
-            return connection and answer(self._records, connection, method, message)
+
+            if connection is None:
+                return None
+
+            # A server of the application may handle messages in threads of their own.
+            with connection.turn:
+                return answer(self._records, connection, method, message, self._read)
 
         return handler
 
@@ -185,17 +214,14 @@ class Server:
             for message, connections in zip(messages, recipients, strict=True):
                 if connections:
                     name = f"{message['service']} {message['event']}"
+                    record = message["record"]
                     ids = [connection.id for connection in connections]
-                    self.socketio.server.emit(name, message["record"], to=ids)
+                    # They are connections of this worker.
+                    self._server.emit(name, record, to=ids, ignore_queue=True)
 
 
 def _session_id() -> str:
     return t.cast(str, request.sid)  # type: ignore[attr-defined]  # Flask-SocketIO's
-
-
-def _integer(text: str) -> float:
-    """Return an integer, or infinity, which no field accepts, if it is too long."""
-    return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
 def _origins(settings: Settings) -> t.Any:

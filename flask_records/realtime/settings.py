@@ -46,10 +46,14 @@ class Settings:
     async_mode: str | None = None
     """The mode of Socket.IO: ``threading`` or ``gevent``. Detected by default."""
 
+    path: str = "socket.io"
+    """The path of the URL that clients connect to."""
+
     @classmethod
-    def of(cls, app: Flask) -> Settings:
+    def of(cls, app: Flask, *, is_shared: bool = False) -> Settings:
         """Return the settings of an application.
 
+        :param is_shared: The application has the Socket.IO server.
         :raises RuntimeError: A setting is invalid. The message names it.
         """
         settings = app.config.get(SETTING) or {}
@@ -60,6 +64,12 @@ class Settings:
         for name, value in settings.items():
             if name not in CHECKS:
                 raise RuntimeError(f"{SETTING} has no key '{name}'.")
+
+            if is_shared and name in ARGUMENTS:
+                raise RuntimeError(
+                    f"{SETTING}[{name!r}] has no effect on the Socket.IO server that"
+                    f" the application shares. Remove it{ARGUMENTS[name]}."
+                )
 
             is_valid, requirement = CHECKS[name]
 
@@ -97,5 +107,17 @@ CHECKS: dict[str, Check] = {
     ),
     "transports": (_are_transports, "a list of 'polling' and 'websocket'"),
     "async_mode": TEXT,
+    "path": (lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"),
 }
 """The check of each setting, and its requirement."""
+
+ARGUMENTS: t.Final = {
+    "origins": ", and pass SocketIO(cors_allowed_origins=...)",
+    "max_payload": ", and pass SocketIO(max_http_buffer_size=...)",
+    "transports": ", and pass SocketIO(transports=...)",
+    "async_mode": ", and pass SocketIO(async_mode=...)",
+    "path": ", and pass SocketIO(path=...)",
+    "max_connections": "",
+    "max_connections_per_address": "",
+}
+"""The settings of a server of our own, and what to write for one that is shared."""
