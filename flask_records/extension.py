@@ -31,6 +31,7 @@ from .http.routes import routes_of
 from .query.bounds import Bounds
 from .query.bounds import EXTENSION
 from .query.bounds import SETTING
+from .service import refuse_text
 from .service import Service
 from .service.events import Publishers
 from .service.events import Transports
@@ -57,15 +58,10 @@ if t.TYPE_CHECKING:
     from .typing import QueryParser
     from .typing import Readable
 
-NO_AUTHENTICATION: t.Final = """\
-The service '{path}' needs a token for its calls, but this app has no \
-authentication. Configure RECORDS_AUTHENTICATION, or add the service with \
-'public=True' to let everybody in.\
-"""
-
 NO_ISSUER: t.Final = """\
-The service '{path}' needs a token for its calls, and nothing issues tokens. Add one: \
-records.add("authentication", AuthenticationService()).\
+The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
+does, records.add("authentication", AuthenticationService()), or add the service with \
+public=True to let everybody in.\
 """
 
 ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
@@ -258,11 +254,13 @@ class FlaskRecords:
             :meth:`flask.Blueprint.after_request`. They find the call in
             :data:`.current_call`.
         :raises ValueError: The path is empty, or there is a service at it.
-        :raises TypeError: The object has none of the six methods.
+        :raises TypeError: The object has none of the six methods, or an option that
+            takes several names is text.
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
             application.
         """
         path = self._free_path(path)
+        refuse_text(path, strategies=strategies)
         issuer = service if isinstance(service, AuthenticationService) else None
         public = public or (ISSUER_METHODS if issuer else False)
         find_authentication = partial(self._authentication_or_none, authentication)
@@ -431,7 +429,7 @@ class FlaskRecords:
         :raises RuntimeError: The two do not fit.
         """
         for service in self.services.values():
-            self._check_issuer(app, service)
+            self._check_issuer(service)
             service.capabilities.check(app)
 
         for authentication in self.authentications.values():
@@ -458,22 +456,20 @@ class FlaskRecords:
             check_apart(app, issuers)
         # The service that issues tokens may be added next.
         elif app.config.get("RECORDS_AUTHENTICATION") is None:
-            self._check_issuer(app, service)
+            self._check_issuer(service)
 
         for authentication in issuers.values():
             if authentication.users_path == service.path:
                 authentication.check_users(app, {service.path: service})
 
-    def _check_issuer(self, app: Flask, service: Service) -> None:
+    def _check_issuer(self, service: Service) -> None:
         """Refuse a service that needs tokens if nothing issues them."""
         is_open = service.public.issuperset(service.methods)
 
         if is_open or self._first_authentication is not None:
             return
 
-        is_configured = app.config.get("RECORDS_AUTHENTICATION") is not None
-        message = NO_ISSUER if is_configured else NO_AUTHENTICATION
-        raise RuntimeError(message.format(path=service.path))
+        raise RuntimeError(NO_ISSUER.format(path=service.path))
 
     def _check_passwords(self, app: Flask) -> None:
         for authentication in self.authentications.values():

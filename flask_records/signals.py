@@ -79,7 +79,9 @@ class OrderedSignal(Signal):
 
         :param senders: The names to connect it to. Every name by default.
         :raises ValueError: There is no such name.
+        :raises TypeError: There is a function in place of the names.
         """
+        refuse_function(senders)
 
         def decorator(receiver: F) -> F:
             for sender in senders or (ANY,):
@@ -215,6 +217,19 @@ class CallSignals:
         self.after = OrderedSignal("Runs after the method.", methods)
         self.error = OrderedSignal("Runs when a call has failed.", methods)
         self.events = OrderedSignal("Runs after the commit, for each record.", events)
+
+
+def refuse_function(names: Collection[t.Any]) -> None:
+    """Refuse a function in place of names: that of a decorator without parentheses.
+
+    :raises TypeError: There is one.
+    """
+    for name in filter(callable, names):
+        raise TypeError(
+            f"'{getattr(name, '__name__', name)}' is not a name. Write the decorator"
+            " with parentheses, as in '@messages.before()' or"
+            " '@messages.before(\"create\")'."
+        )
 
 
 def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:

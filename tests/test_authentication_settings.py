@@ -18,24 +18,15 @@ from .authentication import make_records
 from .authentication import SECRET
 
 
-def test_closed_service_needs_settings():
+@pytest.mark.parametrize("config", [{}, {"RECORDS_AUTHENTICATION": SETTINGS}])
+def test_closed_service_needs_an_authentication_service(config):
     with pytest.raises(RuntimeError) as caught:
-        start()
-
-    assert str(caught.value) == (
-        "The service 'messages' needs a token for its calls, but this app has no"
-        " authentication. Configure RECORDS_AUTHENTICATION, or add the service with"
-        " 'public=True' to let everybody in."
-    )
-
-
-def test_closed_service_needs_an_authentication_service():
-    with pytest.raises(RuntimeError) as caught:
-        start(RECORDS_AUTHENTICATION=SETTINGS)
+        start(**config)
 
     assert str(caught.value) == (
         "The service 'messages' needs a token for its calls, and nothing issues tokens."
-        ' Add one: records.add("authentication", AuthenticationService()).'
+        ' Add what does, records.add("authentication", AuthenticationService()), or add'
+        " the service with public=True to let everybody in."
     )
 
 

@@ -126,9 +126,9 @@ def test_app_has_one_extension(app):
 
 
 NOT_PUBLIC = (
-    "The service 'things' needs a token for its calls, but this app has no"
-    " authentication. Configure RECORDS_AUTHENTICATION, or add the service with"
-    " 'public=True' to let everybody in."
+    "The service 'things' needs a token for its calls, and nothing issues tokens. Add"
+    ' what does, records.add("authentication", AuthenticationService()), or add the'
+    " service with public=True to let everybody in."
 )
 
 

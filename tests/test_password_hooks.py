@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flask_records import authenticate
 from flask_records import hash_password
 from flask_records import protect
 from flask_records import SQLAlchemyService
@@ -189,3 +190,12 @@ def test_protect_leaves_an_error_as_it_is(client, users):
 
     assert response.status_code == 404
     assert response.json["message"] == "No record found for id '9'"
+
+
+@pytest.mark.parametrize("factory", [authenticate, hash_password, protect])
+def test_function_that_returns_a_hook_is_no_hook(app, messages, factory):
+    """Connected by mistake, it must not pass for a check, or for a field hidden."""
+    messages.after("find")(factory)
+
+    with app.app_context(), pytest.raises(TypeError, match="returns a hook. Connect"):
+        messages.find()

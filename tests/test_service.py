@@ -225,6 +225,14 @@ def test_misspelt_method_in_public_is_refused(records):
         records.add("echo", Echo(), public=["craete"])
 
 
+@pytest.mark.parametrize("option", ["public", "methods", "events", "strategies"])
+def test_text_for_several_names_is_refused(records, option):
+    cure = rf"{option}='create' of 'echo' is text. Write {option}=\['create'\]."
+
+    with pytest.raises(TypeError, match=cure):
+        records.add("echo", Echo(), **{option: "create"})
+
+
 def call_of(service, **params):
     return HookContext(service, "get", Params(**params), 7)
 

@@ -131,6 +131,24 @@ def test_misspelt_sender_raises_where_the_decorator_is_written(signal):
         signal("find", "craete")
 
 
+@pytest.mark.parametrize(
+    "decorate",
+    [
+        lambda records, service, hook: service.before(hook),
+        lambda records, service, hook: records.after(hook),
+        lambda records, service, hook: service.events(hook),
+        lambda records, service, hook: service.publish(hook),
+        lambda records, service, hook: records.publish(hook),
+    ],
+)
+def test_decorator_without_parentheses_is_refused(records, messages, decorate):
+    def stamp(method, context):
+        pass
+
+    with pytest.raises(TypeError, match="'stamp' is not a name. Write .* parentheses"):
+        decorate(records, messages, stamp)
+
+
 def test_misspelt_sender_connects_nothing(signal):
     with pytest.raises(ValueError, match="craete"):
         signal("find", "craete")(print)

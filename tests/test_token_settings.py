@@ -83,26 +83,43 @@ def test_app_without_a_secret_does_not_start(options, config):
     )
 
 
+OWN = "RECORDS_AUTHENTICATION['secret']"
+
+KEEP = f" To leave SECRET_KEY as it is, set {OWN} to a new one."
+
+
 @pytest.mark.parametrize(
-    ("length", "options", "config"),
+    ("length", "options", "config", "name", "cure"),
     [
-        (32, {"secret": "x" * 31}, {}),
-        (32, {}, {"SECRET_KEY": "dev"}),
-        (32, {}, {"SECRET_KEY": b"dev"}),
-        (32, {"secret": SECRET, "secrets": ["old"]}, {}),
-        (32, {}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]}),
-        (48, {"secret": "x" * 47, "algorithm": "HS384"}, {}),
-        (64, {"secret": "x" * 63, "algorithm": "HS512"}, {}),
+        (32, {"secret": "x" * 31}, {}, OWN, ""),
+        (32, {}, {"SECRET_KEY": "dev"}, "SECRET_KEY", KEEP),
+        (32, {}, {"SECRET_KEY": b"dev"}, "SECRET_KEY", KEEP),
+        (
+            32,
+            {"secret": SECRET, "secrets": ["old"]},
+            {},
+            "A secret of RECORDS_AUTHENTICATION['secrets']",
+            "",
+        ),
+        (
+            32,
+            {},
+            {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]},
+            "A secret of SECRET_KEY_FALLBACKS",
+            KEEP,
+        ),
+        (48, {"secret": "x" * 47, "algorithm": "HS384"}, {}, OWN, ""),
+        (64, {"secret": "x" * 63, "algorithm": "HS512"}, {}, OWN, ""),
     ],
 )
-def test_app_with_a_short_secret_does_not_start(length, options, config):
+def test_short_secret_is_called_by_its_name(length, options, config, name, cure):
     with pytest.raises(RuntimeError) as caught:
         start(options, **config)
 
     assert str(caught.value) == (
-        f"A secret of RECORDS_AUTHENTICATION is shorter than {length} bytes. Make one"
+        f"{name} is shorter than {length} bytes, and signs tokens. Make one"
         " with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it"
-        " out of the source code."
+        f" out of the source code.{cure}"
     )
 
 

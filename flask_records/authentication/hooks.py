@@ -67,6 +67,7 @@ def authenticate(*strategies: str, service: str | None = None) -> Hook:
     :param strategies: Their names. ``"jwt"`` by default.
     :param service: The path of the authentication service. The first one by default.
     """
+    _check_names("authenticate", strategies)
     accepted = strategies or ("jwt",)
 
     def hook(method: str, context: HookContext) -> None:
@@ -97,6 +98,7 @@ def hash_password(*fields: str, service: str | None = None) -> Hook:
     :param service: The path of the authentication service whose settings have the costs
         of a hash. The first one by default.
     """
+    _check_names("hash_password", fields)
     return HashPassword(fields or ("password",), service)
 
 
@@ -108,6 +110,7 @@ def protect(*fields: str) -> Hook:
 
     :param fields: Their names.
     """
+    _check_names("protect", fields)
     return Protect(frozenset(fields))
 
 
@@ -147,6 +150,17 @@ def limit_to_user(field: str) -> Hook:
             restrict(context.params, {field: owner})
 
     return hook
+
+
+def _check_names(function: str, names: Collection[t.Any]) -> None:
+    """Refuse a function that is connected where the hook should be that it returns.
+
+    :raises TypeError: It was called as a hook.
+    """
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"'{function}' returns a hook. Connect what it returns: '{function}(...)'."
+        )
 
 
 def _user_id(params: Params) -> Id:

@@ -222,13 +222,17 @@ class _Reader:
 
     def _secrets(self, length: int) -> list[str]:
         secret = self._take("secret", str)
-        older = self._names("secrets", ())
+        place, cure = self._place("secret"), MAKE_A_SECRET
+        name = f"A secret of {self._place('secrets')}"
+        older = dict.fromkeys(self._names("secrets", ()), name)
         is_short_allowed = self._take("allow_short_secret", bool, False)
 
         if not secret:
-            secret = self._app.config.get("SECRET_KEY")
+            cure = f"{cure} To leave SECRET_KEY as it is, set {place} to a new one."
+            secret, place = self._app.config.get("SECRET_KEY"), "SECRET_KEY"
             fallbacks = self._app.config.get("SECRET_KEY_FALLBACKS") or ()
-            older = (*older, *_texts(fallbacks, "SECRET_KEY_FALLBACKS"))
+            texts = _texts(fallbacks, "SECRET_KEY_FALLBACKS")
+            older |= dict.fromkeys(texts, "A secret of SECRET_KEY_FALLBACKS")
 
         if not secret:
             raise RuntimeError(
@@ -236,8 +240,8 @@ class _Reader:
                 f" or SECRET_KEY. {MAKE_A_SECRET}"
             )
 
-        for text in (secret, *older):
-            _check_secret(text, self._name, 0 if is_short_allowed else length)
+        for text, name in ((secret, place), *older.items()):
+            _check_secret(text, name, 0 if is_short_allowed else length, cure)
 
         return [secret, *older]
 
@@ -285,15 +289,21 @@ def _texts(value: t.Any, place: str) -> tuple[t.Any, ...]:
     return tuple(value)
 
 
-def _check_secret(secret: t.Any, name: str, length: int) -> None:
+def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
+    """Check a secret.
+
+    :param name: The name of the setting that it comes from.
+    :param cure: The rest of the message of an error.
+    :raises RuntimeError: It is too short, or no secret.
+    """
     if not isinstance(secret, (str, bytes)):
-        raise RuntimeError(f"A secret of {name} is not text.")
+        raise RuntimeError(f"{name} is not text.")
 
     data = secret if isinstance(secret, bytes) else secret.encode()
 
     if len(data) < length:
         raise RuntimeError(
-            f"A secret of {name} is shorter than {length} bytes. {MAKE_A_SECRET}"
+            f"{name} is shorter than {length} bytes, and signs tokens. {cure}"
         )
 
     # PyJWT, which knows all kinds of keys, takes long to import.
@@ -311,6 +321,4 @@ def _check_secret(secret: t.Any, name: str, length: int) -> None:
         is_other_kind = True
 
     if is_other_kind:
-        raise RuntimeError(
-            f"A secret of {name} is a key of another kind. {MAKE_A_SECRET}"
-        )
+        raise RuntimeError(f"{name} is a key of another kind. {cure}")

@@ -11,6 +11,7 @@ from ..pagination import without
 from ..query.redaction import without_parameters
 from ..signals import call
 from ..signals import EVENTS
+from ..signals import refuse_function
 from ..transaction import after_commit
 from ..transaction import gather
 from .hidden_names import without_hidden
@@ -100,7 +101,10 @@ class Publishers:
         """Let the decorated function decide who gets events: all if none is named.
 
         :raises ValueError: There is no such event.
+        :raises TypeError: There is a function in place of the names.
         """
+        refuse_function(events)
+
         for event in events:
             if self._events is not None and event not in self._events:
                 raise ValueError(

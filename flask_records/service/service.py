@@ -85,7 +85,8 @@ class Service:
     :param readable: The rule for the records that a user may see: a function of the
         user, or of ``None``, that returns a query, or ``None`` for all. It applies to
         all calls of clients but create, and to events.
-    :raises TypeError: The object has none of the six methods.
+    :raises TypeError: The object has none of the six methods, or an option that takes
+        several names is text.
     :raises ValueError: A custom method is not there.
     """
 
@@ -106,6 +107,7 @@ class Service:
         """The path of the service."""
         self.target = target
         """The object with the methods."""
+        refuse_text(path, public=public, methods=methods, events=events)
         self.custom_methods = tuple(name for name in methods if name not in METHODS)
         """The names of the methods beyond the six."""
         missing = [name for name in self.custom_methods if not _has(target, name)]
@@ -531,6 +533,18 @@ def _copied(result: t.Any) -> t.Any:
 
 def _has(target: t.Any, name: str) -> bool:
     return not name.startswith("_") and callable(getattr(target, name, None))
+
+
+def refuse_text(path: str, **options: t.Any) -> None:
+    """Refuse text for options that take several names.
+
+    :raises TypeError: One is text.
+    """
+    for option, value in options.items():
+        if isinstance(value, str):
+            raise TypeError(
+                f"{option}={value!r} of '{path}' is text. Write {option}=[{value!r}]."
+            )
 
 
 def _refuse(option: str, path: str, names: Collection[str]) -> None:
