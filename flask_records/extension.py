@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from .authentication.limits import Limits
 from .authentication.password_checks import check_passwords
 from .authentication.user_changes import METHODS as CHANGES
 from .errors import RecordsError
+from .globals import current_records
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.error_handler import ErrorHandler
@@ -66,6 +69,9 @@ public=True to let everybody in.\
 
 ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
 """The methods of an authentication service that need no token."""
+
+RESERVED_NAMES: t.Final = frozenset({*keyword.kwlist, *dir(builtins), "app", "g"})
+"""The names of ``flask shell`` that are no services."""
 
 T = t.TypeVar("T")
 
@@ -205,6 +211,11 @@ class FlaskRecords:
 
         if app is not None:
             self.init_app(app)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {', '.join(self.services) or 'without services'}>"
+        )
 
     def __getitem__(self, path: str) -> Service:
         """Return the service at a path."""
@@ -389,6 +400,20 @@ class FlaskRecords:
 
         for path, registration in self._registrations.items():
             routes.add_service(app, path, registration.blueprint)
+
+        # What the application has there replaces a service of the same name.
+        app.shell_context_processors.insert(0, self._shell_context)
+
+    def _shell_context(self) -> dict[str, t.Any]:
+        """Return the names that ``flask shell`` has: the extension, and services whose
+        path is a name that means nothing else.
+        """
+        services = {
+            path: service
+            for path, service in self.services.items()
+            if path.isidentifier() and path not in RESERVED_NAMES
+        }
+        return {"current_records": current_records, **services}
 
     def _free_path(self, path: str) -> str:
         path = path.strip("/")
