@@ -13,6 +13,7 @@ from weakref import WeakSet
 from flask import Blueprint
 from werkzeug.exceptions import HTTPException
 
+from .adapter.app_sessions import init_app as init_sessions
 from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.access import check_apart
@@ -386,6 +387,7 @@ class FlaskRecords:
 
         routes = Routes(app, mount)
         bounds = Bounds.of(app.config.get(SETTING))
+        init_sessions(app)
         self._check(app)
         self._init_limits(app)
         app.extensions["records"] = self

@@ -10,8 +10,11 @@ from .errors import Unavailable
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Collection
     from collections.abc import Hashable
     from collections.abc import Iterable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from contextvars import Token
 
@@ -20,6 +23,8 @@ _current: ContextVar[Transaction | None] = ContextVar(
 )
 
 _current_ending: ContextVar[Ending | None] = ContextVar("records_ending", default=None)
+
+_joining: list[Callable[[Transaction], None]] = []
 
 NO_TRANSACTION = """\
 This needs a call of a service around it. Use the service that 'FlaskRecords.add' \
@@ -32,6 +37,9 @@ UNDONE: t.Final = "The database has undone the call. Try again."
 class Savepoint(t.Protocol):
     """A point that a part of a transaction can be rolled back to."""
 
+    def has_writes(self) -> bool:
+        """Return ``True`` if something was written since."""
+
     def commit(self) -> None:
         """Keep the writes since."""
 
@@ -42,8 +50,16 @@ class Savepoint(t.Protocol):
 class Participant(t.Protocol):
     """Something that commits with the transaction, such as a database session."""
 
+    is_in_progress: bool
+    """``True`` if the application had begun to write before, and commits that itself.
+    The transaction is a savepoint then.
+    """
+
     def savepoint(self) -> Savepoint:
         """Return a point to roll back to."""
+
+    def await_commit(self, conclusion: Conclusion) -> None:
+        """Let a conclusion follow the commit of what is in progress."""
 
     def prepare(self) -> None:
         """Raise if the writes can't be committed. Called before any commit."""
@@ -75,9 +91,20 @@ class Transaction:
         with Transaction():
             room = rooms.create({"name": "Lobby"})
             messages.create({"text": "Welcome", "roomId": room["id"]})
+
+    What is written with the application's session inside of it is a part of it. If the
+    session has something in progress when it begins, such as an instance that is added
+    and not committed, then it is a savepoint in that, and the application commits.
+
+    :param writes: ``False`` for reads, which need no savepoint.
+    :param is_final: Commit what the application has in progress, too, as a transport
+        does, after which nobody would.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes: bool = True, is_final: bool = False) -> None:
+        self.is_final = is_final
+        """``True`` if it commits what the application has in progress, too."""
+        self._writes = writes
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
         self._participants: dict[Hashable, Participant] = {}
@@ -90,17 +117,23 @@ class Transaction:
     def __enter__(self) -> t.Self:
         self._parent = _current.get()
         self._token = _current.set(self)
+
+        try:
+            self._begin()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+
         return self
 
     def __exit__(self, *error: t.Any) -> None:
         _current.reset(self._token)
         committing = error[0] is None
-        work = self._participants or self._before_commit or self._after_commit
 
-        if self._parent is not None:
-            self._end_part(self._parent, committing)
-        elif work or self._held:
+        if self._parent is None:
             self._end_outermost(committing)
+        else:
+            self._end_part(self._parent, committing)
 
     @classmethod
     def current(cls) -> Transaction:
@@ -159,18 +192,24 @@ class Transaction:
         """Return the participant of a key, or ``None`` if none has joined."""
         return self._outermost._participants.get(key)
 
+    @property
+    def participants(self) -> Collection[Participant]:
+        """All participants."""
+        return self._outermost._participants.values()
+
     def protect(self, key: Hashable) -> None:
         """Let later writes of a participant be rolled back alone, with this part.
 
         :param key: The key of the participant.
         """
-        if self._parent is None:
+        participant = self._outermost._participants[key]
+
+        if self._parent is not None:
+            self._parent.protect(key)
+        elif not participant.is_in_progress:
             return
 
-        self._parent.protect(key)
-
         if key not in self._savepoints:
-            participant = self._outermost._participants[key]
             self._savepoints[key] = participant.savepoint()
 
     @property
@@ -181,6 +220,15 @@ class Transaction:
     @property
     def _outermost(self) -> Transaction:
         return self if self._parent is None else self._parent._outermost
+
+    def _begin(self) -> None:
+        if self._parent is None:
+            for join in _joining:
+                join(self)
+
+        if self._writes:
+            for key in list(self._outermost._participants):
+                self.protect(key)
 
     def _end_part(self, parent: Transaction, committing: bool) -> None:
         if not committing:
@@ -202,6 +250,9 @@ class Transaction:
         for key in self._savepoints:
             participants[key].prepare()
 
+        self._release()
+
+    def _release(self) -> None:
         while self._savepoints:
             key, savepoint = self._savepoints.popitem()
 
@@ -223,17 +274,23 @@ class Transaction:
                 self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
-        with ExitStack() as locks:
+        conclusion = Conclusion(self._held, self._after_commit)
+        awaited: list[Participant] = []
+
+        try:
             try:
                 if committing:
-                    self._commit(locks)
+                    awaited = self._commit(conclusion)
                 else:
                     self._rollback()
             finally:
                 _close(list(self._participants.values()))
+        except BaseException:
+            conclusion.drop()
+            raise
 
-            if committing and self._after_commit:
-                Ending().run(self._after_commit)
+        if committing:
+            conclusion.run_after(awaited)
 
     def _prepare(self) -> None:
         # Writes of these functions belong to the transaction, too.
@@ -245,28 +302,51 @@ class Transaction:
         finally:
             _current.reset(token)
 
-    def _commit(self, locks: ExitStack) -> None:
+    def _commit(self, conclusion: Conclusion) -> list[Participant]:
+        """Commit, and return the participants whose commit is left to others."""
+        participants, savepoints = self._participants, self._savepoints
+
         try:
             self._prepare()
-
-            for key in sorted(self._held):
-                locks.enter_context(self._held[key])
 
             if self._is_broken:
                 raise Unavailable(UNDONE)
 
-            for participant in self._participants.values():
-                participant.prepare()
+            ours = [
+                each
+                for each in participants.values()
+                if self.is_final or not each.is_in_progress
+            ]
 
-            for participant in self._participants.values():
+            for key, participant in participants.items():
+                if participant in ours or key in savepoints:
+                    participant.prepare()
+
+            awaited = [
+                participants[key]
+                for key, savepoint in savepoints.items()
+                if not self.is_final and savepoint.has_writes()
+            ]
+
+            if not awaited:
+                conclusion.prepare()
+
+            self._release()
+
+            for participant in ours:
                 participant.commit()
         except BaseException:
             self._rollback()
             raise
 
+        return awaited
+
     def _rollback(self) -> None:
+        self._undo_part()
+
         for participant in self._participants.values():
-            participant.rollback()
+            if not participant.is_in_progress:
+                participant.rollback()
 
 
 def _close(participants: list[Participant]) -> None:
@@ -279,6 +359,60 @@ def _close(participants: list[Participant]) -> None:
         except BaseException:
             _close(participants)
             raise
+
+
+class Conclusion:
+    """The end of a transaction: takes locks before the commit, and runs functions after
+    it, also where the application commits.
+
+    :param held: The locks by their keys.
+    :param functions: The functions, which must not raise.
+    """
+
+    def __init__(
+        self,
+        held: Mapping[str, AbstractContextManager[t.Any]],
+        functions: Sequence[Callable[[], None]],
+    ) -> None:
+        self._held = held
+        self._functions = functions
+        self._locks = ExitStack()
+        self._number_awaited = 0
+
+    def prepare(self) -> None:
+        """Take the locks."""
+        held, self._held = self._held, {}
+
+        for key in sorted(held):
+            self._locks.enter_context(held[key])
+
+    def run_after(self, participants: Collection[Participant]) -> None:
+        """Run the functions after the commits of participants, or now without any."""
+        self._number_awaited = len(participants)
+
+        for participant in participants:
+            participant.await_commit(self)
+
+        if not participants:
+            self.run()
+
+    def run(self) -> None:
+        """Run the functions, once the last of the participants has committed."""
+        self._number_awaited -= 1
+
+        if self._number_awaited > 0:
+            return
+
+        try:
+            if self._functions:
+                Ending().run(self._functions)
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Forget the functions, as the transaction is rolled back."""
+        self._functions = ()
+        self._locks.close()
 
 
 class Ending:
@@ -323,6 +457,13 @@ class Ending:
 
         for function, items in gathered.items():
             function(items)
+
+
+def on_begin(function: Callable[[Transaction], None]) -> None:
+    """Call a function with each outermost transaction as it begins, so that it can let
+    participants join.
+    """
+    _joining.append(function)
 
 
 def before_commit(function: Callable[[], t.Any]) -> None:

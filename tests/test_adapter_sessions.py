@@ -383,7 +383,7 @@ def test_a_read_leaves_the_transaction_of_the_application_alone(source, url):
 
 
 @pytest.mark.parametrize("source", SHARED)
-def test_a_write_commits_what_the_application_has_written_too(source, url):
+def test_a_write_leaves_the_commit_to_an_application_that_has_written(source, url):
     app, records = Flask("tests"), FlaskRecords()
     options, engine = source(app, url)
     Base.metadata.create_all(engine)
@@ -391,10 +391,13 @@ def test_a_write_commits_what_the_application_has_written_too(source, url):
     records.init_app(app)
 
     with app.app_context():
-        session_of(app, options).add(Note(text="a"))
+        session = session_of(app, options)
+        session.add(Note(text="a"))
         notes.create({"text": "b"})
+        before = stored(engine)
+        session.commit()
 
-    assert sorted(stored(engine)) == [("a", 0), ("b", 0)]
+    assert (before, sorted(stored(engine))) == ([], [("a", 0), ("b", 0)])
     engine.dispose()
 
 

@@ -283,12 +283,24 @@ def test_current_without_a_transaction_tells_the_cure():
         Transaction.current()
 
 
+class Savepoint:
+    """A savepoint of nothing."""
+
+    def commit(self):
+        pass
+
+
 class Participant:
     """Something that notes what the transaction does with it."""
+
+    is_in_progress = False
 
     def __init__(self, calls, fails=False):
         self.calls = calls
         self.fails = fails
+
+    def savepoint(self):
+        return Savepoint()
 
     def prepare(self):
         self.calls.append("prepare")
@@ -316,7 +328,7 @@ def test_participant_is_made_once_and_closed_after_the_commit():
             second = inner.join("disk", lambda: Participant(calls))
 
     assert first is second
-    assert calls == ["prepare", "commit", "close"]
+    assert calls == ["prepare", "prepare", "commit", "close"]
 
 
 def test_nothing_is_committed_before_all_of_it_can_be():
@@ -444,12 +456,16 @@ def test_read_that_fails_does_not_undo_the_transaction_of_the_application(
     assert stored(db) == ["Draft"]
 
 
-def test_write_commits_the_transaction_of_the_application(on_disk, db, messages):
+def test_write_leaves_the_commit_of_work_in_progress_to_the_application(
+    on_disk, db, messages
+):
     db.session.add(Room(name="Draft"))
-
     messages.create({"text": "hi"})
+    before = stored(db)
 
-    assert stored(db) == ["Draft", "hi"]
+    db.session.commit()
+
+    assert (before, stored(db)) == ([], ["Draft", "hi"])
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from sqlalchemy import orm
 
 from ..transaction import Transaction
 from .drivers import listens
+from .joined_session import join
 from .joined_session import JoinedSession
-from .joined_session import UnbegunSession
 from .reading import EngineReading
 from .reading import Reading
 from .reading import SessionReading
@@ -62,13 +62,10 @@ class Database:
         """Join the transaction in progress, so that it ends what hooks begin in the
         session. No session is made for this.
         """
-        source = self._shared_source()
+        source = self._source
 
-        if isinstance(source, orm.scoped_session) and not source.registry.has():
-            Transaction.current().join(
-                source, lambda: UnbegunSession(source, self._mapper)
-            )
-        elif not isinstance(source, orm.sessionmaker):
+        # That of the application has joined when the transaction began.
+        if source is not session_of_app and not isinstance(source, orm.sessionmaker):
             self._joined()
 
     def reading(self) -> Reading:
@@ -98,15 +95,14 @@ class Database:
         A session that a ``sessionmaker`` makes is closed at the end of the transaction.
         Any other session belongs to the application, as one of a web request does.
         """
-        transaction, source = Transaction.current(), self._source
+        source = self._shared_source()
 
         if isinstance(source, orm.sessionmaker):
-            return transaction.join(
-                source, lambda: JoinedSession(source, source(), is_own=True)
+            return Transaction.current().join(
+                source, lambda: JoinedSession(source(), key=source, is_own=True)
             )
 
-        session = source()
-        return transaction.join(session, lambda: JoinedSession(session, session))
+        return join(source)
 
     def _session(self) -> orm.Session:
         """Return the session to read with, or the spare one of its factory if nobody

@@ -31,6 +31,9 @@ PREPARED: t.Final = "records_prepared"
 IS_UNDONE: t.Final = "records_undone"
 """The key in the ``info`` of a connection whose transaction an error has ended."""
 
+PACKAGE: t.Final = __name__.partition(".")[0]
+"""The package whose listeners are not those of the application."""
+
 DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
@@ -40,7 +43,19 @@ def listens(dispatch: t.Any, names: Collection[str]) -> bool:
 
     :param dispatch: The ``dispatch`` of the object that has the events.
     """
-    return any([getattr(dispatch, name) for name in names])
+    return any(
+        [
+            any(map(_is_foreign, listeners))
+            for name in names
+            if (listeners := getattr(dispatch, name))
+        ]
+    )
+
+
+def _is_foreign(listener: t.Any) -> bool:
+    """Return ``False`` for a listener of this package."""
+    module = getattr(listener, "__module__", None) or ""
+    return module.partition(".")[0] != PACKAGE
 
 
 def without_transaction(connection: sa.Connection) -> t.Any:
@@ -61,6 +76,14 @@ def without_transaction(connection: sa.Connection) -> t.Any:
     # SQLAlchemy's own way sets the isolation level, too, and takes five times as long.
     driver.autocommit = True
     return driver
+
+
+def begin(connection: sa.Connection) -> None:
+    """Begin a transaction of SQLite, which its driver would do at the first write: a
+    savepoint outside of it would be committed when it is released.
+    """
+    if connection.dialect.name == "sqlite" and not _is_in_transaction(connection):
+        connection.exec_driver_sql("BEGIN")
 
 
 def begin_writing(connection: sa.Connection) -> None:

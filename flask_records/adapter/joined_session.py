@@ -14,18 +14,31 @@ from ..transaction import UNDONE
 from .availability import AWAY
 from .database_errors import FAILED
 from .database_errors import translated
+from .drivers import begin
 from .drivers import begin_writing
 from .drivers import has_failed
 from .drivers import IS_UNDONE
+from .host_commits import HostCommits
 from .turns import take_turn
+from .work import connections_of
+from .work import NO_WORK
+from .work import open_transactions
+from .work import work_of
+from .work import written_by
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
 
+    from ..transaction import Conclusion
     from ..transaction import Savepoint
+    from .work import Work
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
+
+    SharedSource: t.TypeAlias = (
+        orm.Session | orm.scoped_session[t.Any] | Callable[[], orm.Session]
+    )
 
 ENDED: t.Final = """\
 A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
@@ -33,26 +46,86 @@ A hook or a method has ended the transaction of the session by 'commit', 'rollba
 """
 
 
+def join(source: SharedSource) -> JoinedSession:
+    """Return the participant of a session that belongs to the application. It joins the
+    transaction in progress now, if it has not.
+
+    :param source: The session, a ``scoped_session``, which makes it when somebody uses
+        it, or a function that returns it.
+    """
+    transaction = Transaction.current()
+
+    if isinstance(source, orm.scoped_session):
+        return transaction.join(source, lambda: JoinedSession(source))
+
+    session = source if isinstance(source, orm.Session) else source()
+
+    # It may have joined as that of a scoped_session.
+    for participant in transaction.participants:
+        if isinstance(participant, JoinedSession) and participant.is_of(session):
+            return participant
+
+    return transaction.join(session, lambda: JoinedSession(session))
+
+
 class JoinedSession:
     """A database session that commits with a transaction.
 
     A transaction that the session was in before, begun by the application, is left to
-    the application unless a service writes.
+    the application if it has written there, or if nobody writes.
+
+    :param source: The session, or the ``scoped_session`` that makes it when somebody
+        uses it.
+    :param is_own: ``True`` for a session that was made for the transaction.
     """
 
     def __init__(
-        self, key: t.Any, session: orm.Session, *, is_own: bool = False
+        self,
+        source: orm.Session | orm.scoped_session[t.Any],
+        *,
+        key: t.Any = None,
+        is_own: bool = False,
     ) -> None:
-        self.session = session
-        """The session."""
-        self._key = key
+        self._source = source
+        self._key = source if key is None else key
         self._is_own = is_own
+        self._session = source if isinstance(source, orm.Session) else None
+        session = self.session_in_use()
         self._waits_for_use = False
-        self._ends_transaction = not session.in_transaction()
+        self._ends_transaction = session is None
+        self._work_before = NO_WORK if session is None else _work_before(session)
+        self.is_in_progress = bool(self._work_before)
+        """``True`` if the application had begun to write in the session before."""
         self._written: orm.SessionTransaction | None = None
         self._written_connections: set[sa.Connection] = set()
         self._give_back_turn: Callable[[], None] | None = None
         self._connections: dict[Mapper, tuple[t.Any, sa.Connection]] = {}
+
+    @property
+    def session(self) -> orm.Session:
+        """The session. It is made now if there is none."""
+        if self._session is None:
+            self._session = t.cast("orm.scoped_session[t.Any]", self._source)()
+
+        return self._session
+
+    def session_in_use(self) -> orm.Session | None:
+        """Return the session if it is in a transaction."""
+        session = self._session
+
+        if session is None:
+            source = t.cast("orm.scoped_session[t.Any]", self._source)
+
+            if not source.registry.has():
+                return None
+
+            session = source()
+
+        return session if session.in_transaction() else None
+
+    def is_of(self, session: orm.Session) -> bool:
+        """Return ``True`` if a session is this one."""
+        return session in (self._session, self.session_in_use())
 
     def begin_writing(self, mapper: Mapper) -> None:
         """Make the session ready to write."""
@@ -77,7 +150,7 @@ class JoinedSession:
         """
         session = self.session
         transaction = session.get_transaction()
-        self._check_written(transaction)
+        self._check_written()
         entry = self._connections.get(mapper)
 
         if (
@@ -104,9 +177,24 @@ class JoinedSession:
         entry = self._connections.get(mapper)
         return None if entry is None else entry[1]
 
-    def savepoint(self) -> orm.SessionTransaction:
+    def savepoint(self) -> Savepoint:
         """Return a savepoint of the database."""
-        return self.session.begin_nested()
+        session = self.session_in_use()
+        self._check_written()
+
+        if session is None:
+            return Beginning(self)
+
+        # A savepoint of SQLite is a transaction of its own if there is none around it.
+        for connection in connections_of(session):
+            begin(connection)
+
+        with translated():
+            return SessionSavepoint(session)
+
+    def await_commit(self, conclusion: Conclusion) -> None:
+        """Let a conclusion follow the commit of the application."""
+        HostCommits.of(self.session).add(self.session, conclusion)
 
     def prepare(self) -> None:
         """Write what is left, and check that it can be committed.
@@ -115,29 +203,44 @@ class JoinedSession:
             error for which the database will undo it.
         :raises Unavailable: The database has undone it already.
         """
-        session = self.session
-        self._check_written(session.get_transaction())
+        session = self.session_in_use()
 
-        if self._ends_transaction and session.in_transaction():
-            with translated():
-                session.flush()
+        self._check_written()
 
-            connections = [connection for _, connection in self._connections.values()]
-            _check_commit(session, connections)
+        if session is None or not self._has_worked(session):
+            return
 
-            if any(IS_UNDONE in each.info for each in self._written_connections):
-                raise Unavailable(UNDONE)
+        with translated():
+            session.flush()
+
+        _check_commit(session)
+
+        if any(IS_UNDONE in each.info for each in self._written_connections):
+            raise Unavailable(UNDONE)
 
     def commit(self) -> None:
         """Commit, if the transaction is ours to end."""
-        if self._ends_transaction and self.session.in_transaction():
+        session = self.session_in_use()
+
+        if session is not None and self._has_worked(session):
             with translated():
-                self.session.commit()
+                session.commit()
 
     def rollback(self) -> None:
         """Roll back, if the transaction is ours to end."""
-        if self._ends_transaction and self.session.in_transaction():
-            self.session.rollback()
+        session = self.session_in_use()
+
+        if session is not None and self._has_worked(session):
+            session.rollback()
+
+    def begin_again(self) -> None:
+        """Roll back all that was done in a session that had not begun."""
+        self._written = None
+        self._written_connections.clear()
+        session = self.session_in_use()
+
+        if session is not None:
+            session.rollback()
 
     def close(self) -> None:
         """Close the session, if it was made for the transaction."""
@@ -150,6 +253,10 @@ class JoinedSession:
         finally:
             if self._give_back_turn is not None:
                 self._give_back_turn()
+
+    def _has_worked(self, session: orm.Session) -> bool:
+        """Return ``True`` if there is something to end with the transaction."""
+        return self._ends_transaction or work_of(session) != self._work_before
 
     def _after_begin(
         self,
@@ -167,8 +274,10 @@ class JoinedSession:
             self._written_connections.add(connection)
             self._written = self.session.get_transaction()
 
-    def _check_written(self, transaction: orm.SessionTransaction | None) -> None:
-        if self._written is not None and transaction is not self._written:
+    def _check_written(self) -> None:
+        written = self._written
+
+        if written is not None and self.session.get_transaction() is not written:
             raise RuntimeError(ENDED)
 
     def _take_turn(self, mapper: Mapper) -> None:
@@ -178,51 +287,80 @@ class JoinedSession:
             self._give_back_turn = take_turn(bind)
 
 
-class UnbegunSession:
-    """The session of an application that had not begun when a call that reads did.
-    It is ended with the call, if a hook has begun it.
-    """
+class Beginning:
+    """The point before the beginning of a session's transaction."""
 
-    def __init__(self, source: orm.scoped_session[t.Any], mapper: Mapper) -> None:
-        self._source = source
-        self._mapper = mapper
+    def __init__(self, joined: JoinedSession) -> None:
+        self._joined = joined
 
-    def savepoint(self) -> Savepoint:
-        """Return a savepoint of the database."""
-        return t.cast("Savepoint", self._source().begin_nested())
-
-    def prepare(self) -> None:
-        """Check that what a hook has written can be committed."""
-        if self._is_begun:
-            session = self._source()
-            connection = session.connection(bind_arguments={"mapper": self._mapper})
-            _check_commit(session, [connection])
+    def has_writes(self) -> bool:
+        """Return ``False``: the application has nothing in progress."""
+        return False
 
     def commit(self) -> None:
-        """Commit, if a hook has begun the session."""
-        if self._is_begun:
-            with translated():
-                self._source().commit()
+        """Go on with the transaction."""
 
     def rollback(self) -> None:
-        """Roll back, if a hook has begun the session."""
-        if self._is_begun:
-            self._source().rollback()
+        """Roll back the transaction."""
+        self._joined.begin_again()
 
-    def close(self) -> None:
-        """Leave the session to the application."""
+
+class SessionSavepoint:
+    """A savepoint of a session that the application may have ended."""
+
+    def __init__(self, session: orm.Session) -> None:
+        self._session = session
+        self._transaction = session.begin_nested()
+
+    def has_writes(self) -> bool:
+        """Return ``True`` if a statement has written since."""
+        return written_by(self._transaction) > 0
+
+    def commit(self) -> None:
+        """Keep the writes since."""
+        if self._is_open:
+            self._transaction.commit()
+
+    def rollback(self) -> None:
+        """Undo the writes since. If the database has undone more, the commit of the
+        application fails.
+        """
+        if not self._is_open:
+            return
+
+        try:
+            self._transaction.rollback()
+        except BaseException:
+            HostCommits.of(self._session).refuse(self._session)
+            raise
 
     @property
-    def _is_begun(self) -> bool:
-        return self._source.registry.has() and self._source().in_transaction()
+    def _is_open(self) -> bool:
+        return self._transaction in open_transactions(self._session)
 
 
-def _check_commit(session: orm.Session, connections: Collection[sa.Connection]) -> None:
+def _work_before(session: orm.Session) -> Work:
+    """Return the work that a session has in progress when it joins."""
+    work = work_of(session)
+
+    # A read would do so, too. It is not to commit what it has not written itself.
+    if work and session.autoflush and Transaction.current().is_final:
+        with translated():
+            session.flush()
+
+        return work_of(session)
+
+    return work
+
+
+def _check_commit(session: orm.Session) -> None:
     """Refuse to commit where the database would roll back, and report no error.
 
     :raises RuntimeError: The application has caught the error of a statement.
     :raises Unavailable: A connection is lost.
     """
+    connections: Collection[sa.Connection] = connections_of(session)
+
     if any(connection.invalidated for connection in connections):
         raise Unavailable(AWAY)
 

@@ -22,6 +22,7 @@ from ..query.operators import syntax_of
 from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
+from .app_sessions import add_session
 from .database import Database
 from .eligibility import Eligibility
 from .multi import Multi
@@ -204,6 +205,7 @@ class SQLAlchemyService:
             database changes the values of a column.
         """
         self._populate.check()
+        add_session(app, self._source)
 
         with app.app_context():
             dialect = known_dialect(self._source, self._application.fields.mapper)
@@ -227,7 +229,7 @@ class SQLAlchemyService:
 
         :param records: The records, typed or as they are in JSON.
         """
-        with Transaction():
+        with Transaction(writes=False):
             dialect = self._database.reading().dialect
 
         fields = self._application.on(dialect).fields

@@ -30,6 +30,7 @@ from ..http.formatter import empty
 from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
 from ..http.routes import routes_of
+from ..transaction import Transaction
 from .limits import count_view
 from .oauth_client import client_options
 from .oauth_client import Conversations
@@ -280,7 +281,10 @@ class OAuthBlueprint:
 
         def call() -> Record:
             params = Params(query=dict(query), extra={LOGIN: login})
-            return t.cast("Record", service.create({"strategy": name}, params))
+
+            # Nobody would commit after this view what the session holds.
+            with Transaction(is_final=True):
+                return t.cast("Record", service.create({"strategy": name}, params))
 
         try:
             return call()

@@ -78,7 +78,7 @@ class TableRevocations:
             self._records._remove(None, Params(query={"id": {"$in": ids}}))
 
     def _rows(self, statement: sa.Select[t.Any], parameters: Record) -> Rows:
-        with Transaction(), self._database.reading() as reading:
+        with Transaction(writes=False), self._database.reading() as reading:
             return reading.rows(Plan(statement, parameters))
 
 

@@ -14,6 +14,7 @@ from ..signals import EVENTS
 from ..signals import refuse_function
 from ..transaction import after_commit
 from ..transaction import gather
+from ..transaction import Transaction
 from .hidden_names import without_hidden
 
 if t.TYPE_CHECKING:
@@ -215,7 +216,8 @@ class EventSender:
 
     def _run(self, receiver: Callable[..., t.Any], event: Event) -> None:
         try:
-            call(receiver, event.name, event.record, event.context)
+            with Transaction():
+                call(receiver, event.name, event.record, event.context)
         except Exception as error:
             # The call is committed: a receiver can't undo it any more.
             without_parameters(error)

@@ -23,6 +23,7 @@ from ..signals import call
 from ..signals import CallSignals
 from ..signals import EVENTS
 from ..signals import METHODS
+from ..signals import READS
 from ..transaction import Transaction
 from .caller import Caller
 from .events import EventSender
@@ -341,39 +342,45 @@ class Service:
         """Run a call: hooks, the method, hooks, the commit, events. Return its context,
         which has the result.
 
+        A call with a provider commits what the application has in progress, too, since
+        nobody would after the transport.
+
         :param context: The call.
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
+        return self._call(context, is_final=context.params.provider is not None)
+
+    def _call(self, context: HookContext, *, is_final: bool = False) -> HookContext:
         token = call_stack.set(context)
 
         try:
             if self._all.around.receivers or self.around.receivers:
-                self._run_surrounded(context)
+                self._run_surrounded(context, is_final=is_final)
                 # A context manager may have changed the result.
                 self._hide(context, is_own=False)
             else:
-                self._run_or_fail(context)
+                self._run_or_fail(context, is_final=is_final)
         finally:
             call_stack.reset(token)
 
         return context
 
-    def _run_surrounded(self, context: HookContext) -> None:
+    def _run_surrounded(self, context: HookContext, *, is_final: bool) -> None:
         with ExitStack() as stack:
             self._all.around.enter(stack, context.method, context)
             self.around.enter(stack, context.method, context)
-            self._run_or_fail(context)
+            self._run_or_fail(context, is_final=is_final)
             return
 
         raise RuntimeError(SUPPRESSED) from context.error
 
-    def _run_or_fail(self, context: HookContext) -> None:
+    def _run_or_fail(self, context: HookContext, *, is_final: bool) -> None:
         try:
-            with Transaction():
+            with Transaction(writes=context.method not in READS, is_final=is_final):
                 self._run(context)
         except Exception as error:
-            self._fail(context, error)
+            self._fail(context, error, is_final=is_final)
 
     def _run(self, context: HookContext) -> None:
         self._check(context)
@@ -421,15 +428,18 @@ class Service:
         if condition:
             restrict(context.params, condition)
 
-    def _fail(self, context: HookContext, error: Exception) -> None:
+    def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
         if is_answer(error):
             raise error
 
         # The result has been rolled back.
         context.result = context.dispatch = NO_RESULT
         context.error = error
-        self.error.run(context.method, context)
-        self._all.error.run(context.method, context)
+
+        if self.error.receivers or self._all.error.receivers:
+            with Transaction(is_final=is_final):
+                self.error.run(context.method, context)
+                self._all.error.run(context.method, context)
 
         if context.error is not None:
             raise context.error
@@ -469,7 +479,7 @@ class Service:
             # The rules of this service are not those of the call that it is made in.
             params = replace(params)
 
-        context = self.call(HookContext(self, method, params, id, data))
+        context = self._call(HookContext(self, method, params, id, data))
         return context.result if params.provider is None else context.sent
 
     def _bare(
@@ -478,7 +488,7 @@ class Service:
         context = HookContext(self, method, params or Params(), id, data)
         self._check(context)
 
-        with Transaction():
+        with Transaction(writes=method not in READS):
             self.capabilities.begin(method)
             context.result = self._call_method(context)
 

@@ -1,0 +1,166 @@
+"""The work that a session has in progress."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from sqlalchemy import orm
+    from sqlalchemy.engine import Transaction
+
+WRITES: t.Final = re.compile(
+    r"\W*(insert|update|delete|replace|merge|call|copy|create|alter|drop|truncate"
+    r"|with\b.*\b(insert|update|delete|merge))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The beginnings of statements in text that write."""
+
+RELEASE: t.Final = "RELEASE SAVEPOINT"
+"""The beginning of the statement that ends a savepoint and keeps its writes."""
+
+_statements: WeakKeyDictionary[Transaction, int] = WeakKeyDictionary()
+"""The number of statements that a transaction of a connection has written with."""
+
+
+class Work(t.NamedTuple):
+    """The work that a session has in progress. It is false if there is none."""
+
+    is_begun: bool
+    """``True`` inside of ``with session.begin():``, or of a savepoint."""
+
+    instances: frozenset[int]
+    """The instances to write."""
+
+    statements: int
+    """The number of statements that have written."""
+
+    def __bool__(self) -> bool:
+        return self.is_begun or bool(self.instances) or self.statements > 0
+
+
+NO_WORK: t.Final = Work(False, frozenset(), 0)
+
+
+def count_writes() -> None:
+    """Count the statements that write, on all engines, from now on."""
+    for name, listener in LISTENERS.items():
+        if not sa.event.contains(sa.Engine, name, listener):
+            sa.event.listen(sa.Engine, name, listener)
+
+
+def work_of(session: orm.Session) -> Work:
+    """Return the work that a session has in progress."""
+    transactions = list(open_transactions(session))
+
+    if not transactions:
+        return NO_WORK
+
+    # SQLAlchemy has no public name for it.
+    block = t.cast("t.Any", session)._trans_context_manager
+    is_begun = len(transactions) > 1 or block is not None
+    changed = (each for each in session.dirty if session.is_modified(each))
+    instances = frozenset(map(id, [*session.new, *session.deleted, *changed]))
+    return Work(is_begun, instances, sum(map(written_by, transactions)))
+
+
+def written_by(transaction: orm.SessionTransaction) -> int:
+    """Return the number of statements that a transaction of a session has written
+    with, except for those of savepoints in it that are open.
+    """
+    begun = _connections(transaction).values()
+    return sum([_statements.get(each, 0) for each in begun])
+
+
+def connections_of(session: orm.Session) -> set[sa.Connection]:
+    """Return the connections that the transaction of a session has."""
+    root = session.get_transaction()
+    return set() if root is None else set(_connections(root))
+
+
+def open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
+    """Yield the savepoints of a session, innermost first, then its transaction."""
+    transaction = session.get_nested_transaction() or session.get_transaction()
+
+    while transaction is not None:
+        yield transaction
+        transaction = transaction.parent
+
+
+def _connections(
+    transaction: orm.SessionTransaction,
+) -> dict[sa.Connection, Transaction]:
+    """Return the connections of a transaction with those of their own transactions
+    that it ends.
+    """
+    # SQLAlchemy has no public name for them.
+    entries = t.cast("t.Any", transaction)._connections.values()
+    return {
+        connection: begun
+        for connection, begun, is_to_commit, _ in entries
+        if is_to_commit
+    }
+
+
+def _count(cursor: t.Any, statement: str, parameters: t.Any, context: t.Any) -> None:
+    if _is_write(statement, context):
+        _add(_innermost(context.root_connection), 1)
+    elif statement.startswith(RELEASE):
+        _count_released(context.root_connection)
+
+
+def _count_without_parameters(cursor: t.Any, statement: str, context: t.Any) -> None:
+    _count(cursor, statement, None, context)
+
+
+def _forget_failed(error: sa.ExceptionContext) -> None:
+    connection, context = error.connection, error.execution_context
+
+    if connection is None or connection.closed or context is None:
+        return
+
+    if error.statement is not None and _is_write(error.statement, context):
+        _add(_innermost(connection), -1)
+
+
+def _is_write(statement: str, context: t.Any) -> bool:
+    return (
+        context.isinsert
+        or context.isupdate
+        or context.isdelete
+        or (context.is_text and WRITES.match(statement) is not None)
+    )
+
+
+def _innermost(connection: sa.Connection) -> Transaction | None:
+    return connection.get_nested_transaction() or connection.get_transaction()
+
+
+def _add(transaction: Transaction | None, number: int) -> None:
+    if transaction is not None:
+        _statements[transaction] = _statements.get(transaction, 0) + number
+
+
+def _count_released(connection: sa.Connection) -> None:
+    nested = connection.get_nested_transaction()
+
+    if nested is not None and nested in _statements:
+        # SQLAlchemy has no public name for it.
+        outer = t.cast("t.Any", nested)._previous_nested
+        _add(outer or connection.get_transaction(), _statements[nested])
+
+
+LISTENERS: t.Final[Mapping[str, Callable[..., t.Any]]] = {
+    "do_execute": _count,
+    "do_executemany": _count,
+    "do_execute_no_params": _count_without_parameters,
+    "handle_error": _forget_failed,
+}
+"""The listeners of dialects. Those of engines would slow all statements down."""

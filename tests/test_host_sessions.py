@@ -1,0 +1,658 @@
+"""What is written with the application's session inside of a call is committed with it,
+and what the application has in progress stays its own.
+"""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy_lite import SQLAlchemy as SQLAlchemyLite
+from sqlalchemy import orm
+
+from flask_records import BadRequest
+from flask_records import Conflict
+from flask_records import FlaskRecords
+from flask_records import RecordsError
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+from flask_records import Unavailable
+
+from .conftest import served
+from .conftest import url_of
+from .models import Message
+from .models import Room
+from .models import User
+from .stored import stored
+
+
+class Rooms:
+    """A service of the application that uses the application's session."""
+
+    def __init__(self, db):
+        self.db = db
+
+    def find(self, params):
+        self.db.session.add(Room(name="found"))
+        return []
+
+    def create(self, data, params):
+        room = Room(name=data["name"])
+        self.db.session.add(room)
+
+        if data["name"] == "bad":
+            raise BadRequest("No")
+
+        self.db.session.flush()
+        return {"id": room.id, "name": room.name}
+
+    def open(self, data, params):
+        self.db.session.execute(sa.insert(Room).values(name=data["name"]))
+        return {}
+
+
+@pytest.fixture
+def own_rooms(db, records):
+    """The service of the application."""
+    methods = ["find", "create", "open"]
+    return records.add("own_rooms", Rooms(db), methods=methods, public=True)
+
+
+@pytest.fixture
+def app(db, records, own_rooms, users, rooms, messages, database_url):
+    with served(db, records, database_url) as app, app.app_context():
+        yield app
+
+
+@pytest.fixture
+def sent(records):
+    """The events that were sent, with the number of records that were stored then."""
+    sent = []
+    records.events()(lambda event, record, context: sent.append(event))
+    return sent
+
+
+# Number 2: writes outside of SQLAlchemyService.
+
+
+def test_create_of_an_object_is_committed_before_its_event(app, db, own_rooms):
+    seen = []
+    own_rooms.events("created")(lambda *args: seen.append(stored(db)))
+
+    response = app.test_client().post("/own_rooms", json={"name": "Lobby"})
+
+    assert response.json == {"id": 1, "name": "Lobby"}
+    assert (stored(db), seen) == (["Lobby"], [["Lobby"]])
+
+
+def test_custom_method_and_find_of_an_object_are_committed(app, db):
+    client = app.test_client()
+
+    client.post("/own_rooms", json={"name": "a"}, headers={"X-Service-Method": "open"})
+    client.get("/own_rooms")
+
+    assert stored(db) == ["a", "found"]
+
+
+def test_create_of_an_object_that_fails_is_undone(app, db, own_rooms):
+    assert app.test_client().post("/own_rooms", json={"name": "bad"}).status_code == 400
+
+    with pytest.raises(BadRequest):
+        own_rooms.create({"name": "bad"})
+
+    db.session.commit()
+    assert stored(db) == []
+    assert db.engine.pool.checkedout() == 0
+
+
+def test_object_that_commits_by_itself_is_left_alone(app, db, own_rooms):
+    own_rooms.after("create")(lambda method, context: db.session.commit())
+
+    response = app.test_client().post("/own_rooms", json={"name": "Lobby"})
+
+    assert (response.status_code, stored(db)) == (201, ["Lobby"])
+
+
+def test_transaction_commits_the_session_and_gives_its_connection_back(app, db):
+    with Transaction():
+        db.session.add(Room(name="Lobby"))
+
+    assert stored(db) == ["Lobby"]
+    assert db.engine.pool.checkedout() == 0
+
+
+def test_transaction_that_fails_undoes_the_session(app, db):
+    with pytest.raises(ZeroDivisionError), Transaction():
+        db.session.add(Room(name="Lobby"))
+        db.session.flush()
+        raise ZeroDivisionError
+
+    db.session.commit()
+    assert stored(db) == []
+
+
+def test_transaction_in_a_command_of_the_application(app, db):
+    @app.cli.command("open-room")
+    def open_room():
+        with Transaction():
+            db.session.add(Room(name="Lobby"))
+
+    assert app.test_cli_runner().invoke(args=["open-room"]).exit_code == 0
+    assert stored(db) == ["Lobby"]
+
+
+def test_part_that_fails_is_undone_alone(app, db, own_rooms):
+    with Transaction():
+        db.session.add(Room(name="first"))
+
+        with pytest.raises(ZeroDivisionError), Transaction():
+            db.session.add(Room(name="second"))
+            raise ZeroDivisionError
+
+        with pytest.raises(BadRequest):
+            own_rooms.create({"name": "bad"})
+
+        db.session.add(Room(name="third"))
+
+    assert stored(db) == ["first", "third"]
+
+
+def test_part_that_begins_the_session_and_fails_is_undone_alone(app, db, rooms):
+    with Transaction():
+        with pytest.raises(ZeroDivisionError), Transaction():
+            rooms.create({"name": "first"})
+            db.session.add(Room(name="second"))
+            raise ZeroDivisionError
+
+        rooms.create({"name": "third"})
+
+    assert stored(db) == ["third"]
+
+
+def test_before_hook_of_a_find_that_fails_is_undone(app, db, rooms):
+    @rooms.before("find")
+    def note(method, context):
+        db.session.add(Room(name="noted"))
+        db.session.flush()
+        raise BadRequest("No")
+
+    assert app.test_client().get("/rooms").status_code == 400
+
+    with pytest.raises(BadRequest):
+        rooms.find()
+
+    db.session.commit()
+    assert stored(db) == []
+
+
+def test_error_hook_has_a_transaction_of_its_own(app, db, rooms):
+    @rooms.error()
+    def note(method, context):
+        db.session.add(Room(name=f"{method} failed"))
+
+    app.test_client().post("/rooms", json={"name": "x" * 51})
+    app.test_client().get("/rooms/9")
+
+    assert stored(db) == ["create failed", "get failed"]
+
+
+def test_error_hook_that_fails_is_undone(app, db, rooms):
+    @rooms.error()
+    def note(method, context):
+        db.session.add(Room(name="noted"))
+        db.session.flush()
+        raise BadRequest("Again")
+
+    assert app.test_client().get("/rooms/9").json["message"] == "Again"
+    assert stored(db) == []
+
+
+def test_receivers_have_a_transaction_each(app, db, rooms, caplog):
+    def fail(event, record, context):
+        db.session.add(Room(name="bad"))
+        db.session.flush()
+        raise ZeroDivisionError
+
+    def note(event, record, context):
+        db.session.add(Message(text=record["name"]))
+
+    def note_again(event, record, context):
+        db.session.execute(sa.insert(Message).values(text="again"))
+
+    for receiver in (note, fail, note_again):
+        rooms.events("created")(receiver)
+
+    response = app.test_client().post("/rooms", json={"name": "Lobby"})
+
+    assert response.status_code == 201
+    assert stored(db) == ["Lobby", "Lobby", "again"]
+    assert "A receiver of 'rooms created' failed" in caplog.text
+
+
+def test_calls_of_a_receiver_that_fails_send_no_event(app, db, rooms, messages, sent):
+    @rooms.events("created")
+    def fail(event, record, context):
+        messages.create({"text": "hi"})
+        raise ZeroDivisionError
+
+    rooms.create({"name": "Lobby"})
+
+    assert (stored(db), sent) == (["Lobby"], ["created"])
+
+
+async def note_later(method, context):
+    note_later.db.session.add(Room(name="noted"))
+
+
+def test_async_hook_is_committed_with_its_call(app, db, users):
+    note_later.db = db
+    users.after("create")(note_later)
+
+    app.test_client().post("/users", json={"email": "ann@example.com"})
+
+    assert stored(db) == ["noted"]
+
+
+def test_session_that_was_read_with_is_committed(app, db, own_rooms, rooms):
+    """As Flask-Login does, which loads the user in each request."""
+    db.session.scalars(sa.select(User)).all()
+    rooms.create({"name": "first"})
+    db.session.scalars(sa.select(User)).all()
+    own_rooms.create({"name": "second"})
+    db.session.scalars(sa.select(User)).all()
+
+    with Transaction():
+        db.session.execute(sa.insert(Room).values(name="third"))
+
+    assert stored(db) == ["first", "second", "third"]
+
+
+def test_setting_of_the_session_is_no_work(app, db, rooms):
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(sa.text("SET LOCAL work_mem = '1MB'"))
+    else:
+        db.session.execute(sa.text("SELECT 1 -- update"))
+
+    rooms.create({"name": "Lobby"})
+
+    assert stored(db) == ["Lobby"]
+
+
+def test_transaction_without_an_application_joins_nothing():
+    with Transaction() as transaction:
+        assert list(transaction.participants) == []
+
+
+def test_session_of_flask_sqlalchemy_lite(tmp_path):
+    app, records = Flask("tests"), FlaskRecords()
+    path = f"sqlite:///{tmp_path / 'test.db'}"
+    app.config["SQLALCHEMY_ENGINES"] = {"default": path}
+    db = SQLAlchemyLite(app)
+    own_rooms = records.add("own_rooms", Rooms(db), public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        Room.metadata.create_all(db.engine)
+        own_rooms.create({"name": "Lobby"})
+
+        assert stored(db) == ["Lobby"]
+        db.engine.dispose()
+
+
+def test_scoped_session_that_a_service_is_given(tmp_path):
+    app, records = Flask("tests"), FlaskRecords()
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
+    Room.metadata.create_all(engine)
+    session = orm.scoped_session(orm.sessionmaker(engine))
+    records.add("rooms", SQLAlchemyService(Room, session=session), public=True)
+    records.init_app(app)
+
+    with app.app_context(), Transaction():
+        session.add(Room(name="Lobby"))
+
+    with orm.Session(engine) as other:
+        assert other.scalars(sa.select(Room.name)).all() == ["Lobby"]
+
+    session.remove()
+    engine.dispose()
+
+
+# Number 3: work in progress of the application.
+
+
+def begin(connection):
+    """Begin a transaction on SQLite too, whose driver leaves that to the first write.
+    Savepoints before that are transactions of their own.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")
+
+
+def add_pending(db):
+    db.session.add(Room(name="order"))
+
+
+def add_and_flush(db):
+    db.session.add(Room(name="order"))
+    db.session.flush()
+
+
+def insert(db):
+    db.session.execute(sa.insert(Room).values(name="order"))
+
+
+def insert_text(db):
+    db.session.execute(sa.text("INSERT INTO room (name) VALUES ('order')"))
+
+
+def insert_on_the_connection(db):
+    db.session.connection().execute(sa.insert(Room).values(name="order"))
+
+
+def add_in_a_savepoint(db):
+    begin(db.session.connection())
+
+    with db.session.begin_nested():
+        db.session.add(Room(name="order"))
+
+
+def change(db):
+    db.session.scalars(sa.select(Room)).one().name = "order"
+
+
+STARTS = [
+    add_pending,
+    add_and_flush,
+    insert,
+    insert_text,
+    insert_on_the_connection,
+    add_in_a_savepoint,
+]
+
+
+@pytest.fixture(params=STARTS)
+def start(request):
+    """Begin to write in the session of the application."""
+    return request.param
+
+
+def fail_in_the_database(rooms, messages, own_rooms):
+    rooms.create({"name": "bad", "id": 1000})
+    messages.create({"text": "bad", "room_id": 999})
+
+
+def fail_in_a_hook(rooms, messages, own_rooms):
+    messages.create({"text": "refused"})
+
+
+def fail_in_the_object(rooms, messages, own_rooms):
+    own_rooms.create({"name": "bad"})
+
+
+@pytest.mark.parametrize(
+    "fail", [fail_in_the_database, fail_in_a_hook, fail_in_the_object]
+)
+def test_call_that_fails_leaves_work_in_progress(
+    app, db, rooms, messages, own_rooms, sent, start, fail
+):
+    @messages.after("create")
+    def refuse(method, context):
+        db.session.add(Room(name="bad"))
+
+        if context.data["text"] == "refused":
+            raise BadRequest("No")
+
+    start(db)
+
+    with pytest.raises(RecordsError), Transaction():
+        fail(rooms, messages, own_rooms)
+
+    with pytest.raises(RecordsError):
+        fail_in_a_hook(rooms, messages, own_rooms)
+
+    db.session.commit()
+    assert (stored(db), sent) == (["order"], [])
+
+
+def test_change_in_progress_survives_a_call_that_fails(app, db, rooms, users):
+    rooms.create({"name": "Lobby"})
+    users.create({"email": "ann@example.com"})
+    change(db)
+
+    with pytest.raises(Conflict):
+        users.create({"email": "ann@example.com"})
+
+    db.session.commit()
+    assert stored(db) == ["order"]
+
+
+def test_calls_are_committed_with_work_in_progress(
+    app, db, rooms, own_rooms, sent, start
+):
+    start(db)
+    rooms.create({"name": "first"})
+    own_rooms.create({"name": "second"})
+
+    with Transaction():
+        db.session.add(Room(name="third"))
+
+    before = stored(db), list(sent)
+    db.session.commit()
+
+    assert before == ([], [])
+    assert stored(db) == ["order", "first", "second", "third"]
+    assert sent == ["created", "created"]
+
+
+def test_calls_are_undone_with_work_in_progress(app, db, rooms, own_rooms, sent, start):
+    start(db)
+    rooms.create({"name": "first"})
+    own_rooms.create({"name": "second"})
+
+    db.session.rollback()
+    db.session.commit()
+
+    assert (stored(db), sent) == ([], [])
+    rooms.create({"name": "third"})
+    assert (stored(db), sent) == (["third"], ["created"])
+
+
+def test_reads_leave_work_in_progress_alone(app, db, rooms, start):
+    start(db)
+
+    assert [room["name"] for room in rooms.find()] == ["order"]
+    assert stored(db) == []
+    db.session.rollback()
+    assert rooms.find() == []
+
+
+def test_read_without_autoflush_writes_no_work_in_progress(app, db, rooms):
+    db.session.add(Room(name=None))
+
+    with db.session.no_autoflush:
+        assert rooms.find() == []
+
+    db.session.rollback()
+
+
+def test_calls_in_a_savepoint_of_the_application_follow_it(app, db, rooms, sent):
+    with db.session.begin_nested():
+        rooms.create({"name": "first"})
+
+    with pytest.raises(ZeroDivisionError), db.session.begin_nested():
+        rooms.create({"name": "second"})
+        raise ZeroDivisionError
+
+    before = list(sent)
+    db.session.commit()
+
+    assert (stored(db), before, sent) == (["first"], [], ["created"])
+
+
+def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
+    app, db, rooms, messages, sent
+):
+    @rooms.events("created")
+    def greet(event, record, context):
+        messages.create({"text": record["name"]})
+        db.session.add(Message(text="hi"))
+
+    with db.session.begin():
+        rooms.create({"name": "Lobby"})
+        assert sent == []
+
+    assert stored(db) == ["Lobby", "Lobby", "hi"]
+    assert sent == ["created", "created"]
+
+
+def test_receivers_after_the_commit_of_the_application(app, db, rooms, messages, sent):
+    seen = []
+
+    @rooms.events("created")
+    def greet(event, record, context):
+        seen.append(stored(db))
+        messages.create({"text": "hi"})
+
+    db.session.add(Room(name="order"))
+    rooms.create({"name": "Lobby"})
+    db.session.commit()
+
+    assert seen == [["order", "Lobby"]]
+    assert stored(db) == ["order", "Lobby", "hi"]
+    assert sent == ["created", "created"]
+
+
+def test_locks_are_held_from_the_commit_of_the_application_on(app, db, rooms):
+    calls = []
+
+    class Lock:
+        def __enter__(self):
+            calls.append(f"lock {stored(db)}")
+
+        def __exit__(self, *error):
+            calls.append("unlock")
+
+    @rooms.after("create")
+    def hold(method, context):
+        Transaction.current().hold("room", Lock())
+        Transaction.current().after_commit(lambda: calls.append(f"sent {stored(db)}"))
+
+    db.session.add(Room(name="order"))
+    rooms.create({"name": "Lobby"})
+    before = list(calls)
+    db.session.commit()
+
+    assert before == []
+    assert calls == ["lock []", "sent ['order', 'Lobby']", "unlock"]
+
+
+def test_call_of_a_client_commits_work_in_progress(app, db, rooms, sent):
+    """A view of the application would commit what was begun before the request.
+    Requests of the client share the session of the test.
+    """
+
+    @app.before_request
+    def note():
+        db.session.add(Message(text="seen"))
+
+    client = app.test_client()
+
+    assert client.post("/rooms", json={"name": "x" * 51}).status_code == 400
+    assert stored(db) == []
+    assert client.get("/rooms").json == []
+    assert stored(db) == []
+    assert client.post("/rooms", json={"name": "Lobby"}).status_code == 201
+    assert (stored(db), sent) == (["Lobby", *["seen"] * 3], ["created"])
+
+
+def test_call_of_a_client_that_fails_leaves_work_in_progress(app, db, rooms):
+    @app.before_request
+    def note():
+        db.session.add(Message(text="seen"))
+
+    @app.after_request
+    def commit(response):
+        db.session.commit()
+        return response
+
+    assert app.test_client().get("/rooms/9").status_code == 404
+    assert app.test_client().post("/rooms", json={"nome": "x"}).status_code == 400
+    assert stored(db) == ["seen", "seen"]
+
+
+def test_read_of_a_client_commits_what_its_hooks_write(app, db, rooms):
+    @app.before_request
+    def note():
+        db.session.add(Message(text="seen"))
+
+    @rooms.after("find")
+    def write(method, context):
+        db.session.add(Room(name="noted"))
+
+    app.test_client().get("/rooms")
+
+    assert stored(db) == ["noted", "seen"]
+
+
+def test_work_that_is_wrong_is_an_error_of_the_call(app, db, rooms):
+    db.session.add(Room(name=None))
+
+    with pytest.raises(RecordsError):
+        rooms.create({"name": "Lobby"})
+
+    db.session.rollback()
+    rooms.create({"name": "Lobby"})
+    assert stored(db) == ["Lobby"]
+
+
+def test_deadlock_in_a_call_fails_the_commit_of_the_application(
+    db, records, rooms, server_urls
+):
+    url = url_of("mariadb", server_urls)
+
+    @rooms.after("create")
+    def lose(method, context):
+        # The server ends the transaction in a deadlock, savepoints and all.
+        db.session.connection().connection.dbapi_connection.rollback()
+        raise BadRequest("No")
+
+    with served(db, records, url) as app, app.app_context():
+        db.session.add(Room(name="order"))
+
+        with pytest.raises(BadRequest):
+            rooms.create({"name": "Lobby"})
+
+        with pytest.raises(Unavailable):
+            db.session.commit()
+
+        db.session.rollback()
+        db.session.add(Room(name="again"))
+        db.session.commit()
+        assert stored(db) == ["again"]
+
+
+# The pattern of tests whose connection has a transaction around all sessions.
+
+
+@pytest.mark.parametrize("mode", ["create_savepoint", "conditional_savepoint"])
+def test_session_in_an_outer_transaction_of_tests(app, db, rooms, sent, mode):
+    connection = db.engine.connect()
+    outer = connection.begin()
+    begin(connection)
+    factory = orm.sessionmaker(connection, join_transaction_mode=mode)
+    session = orm.scoped_session(factory)
+    service = SQLAlchemyService(Room, session=session)
+    test_rooms = app.extensions["records"].add("test_rooms", service, public=True)
+
+    session.add(Room(name="fixture"))
+    session.commit()
+    test_rooms.create({"name": "Lobby"})
+    app.test_client().post("/test_rooms", json={"name": "Hall"})
+    names = [room["name"] for room in test_rooms.find()]
+
+    session.remove()
+    outer.rollback()
+    connection.close()
+    assert names == ["fixture", "Lobby", "Hall"]
+    assert sent == ["created", "created"]
+    assert stored(db) == []
