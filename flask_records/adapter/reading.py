@@ -80,13 +80,20 @@ class EngineReading:
 
 
 class SessionReading:
-    """A session that reads in its transaction."""
+    """A session that reads in its transaction.
 
-    def __init__(self, joined: JoinedSession, mapper: Mapper) -> None:
+    :param is_filtered: ``False`` to read also what conditions leave out that the
+        application adds to all reads of the session.
+    """
+
+    def __init__(
+        self, joined: JoinedSession, mapper: Mapper, *, is_filtered: bool = True
+    ) -> None:
         self.dialect = joined.session.get_bind(mapper).dialect
         """The dialect of the database."""
         self._joined = joined
         self._mapper = mapper
+        self._is_filtered = is_filtered
         self._query: ResolvedQuery | None = None
 
     def __enter__(self) -> t.Self:
@@ -106,7 +113,8 @@ class SessionReading:
 
         connection = self._joined.connection(self._mapper)
         # The application may add conditions to the reads of the session.
-        executor = session if session.dispatch.do_orm_execute else connection
+        is_filtered = self._is_filtered and session.dispatch.do_orm_execute
+        executor = session if is_filtered else connection
 
         if not (plan.may_fail and fails_as_a_whole(connection)):
             return read_rows(executor, connection, plan)

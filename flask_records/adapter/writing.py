@@ -57,8 +57,10 @@ class Writing:
         return self._joined.connection(self._mapper).dialect
 
     def reading(self) -> SessionReading:
-        """Return a context manager that reads in the same transaction."""
-        return SessionReading(self._joined, self._mapper)
+        """Return a context manager that reads in the same transaction, also records
+        that the application hides from reads now, such as deleted ones.
+        """
+        return SessionReading(self._joined, self._mapper, is_filtered=False)
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
