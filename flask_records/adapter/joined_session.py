@@ -18,6 +18,8 @@ from .drivers import begin
 from .drivers import begin_writing
 from .drivers import has_failed
 from .drivers import IS_UNDONE
+from .flushed import show_flushed
+from .flushed import silent
 from .host_commits import HostCommits
 from .turns import take_turn
 from .work import connections_of
@@ -160,6 +162,8 @@ class JoinedSession:
         ):
             return entry[1]
 
+        show_flushed(session)
+
         if transaction is None:
             self._take_turn(mapper)
 
@@ -185,6 +189,8 @@ class JoinedSession:
         if session is None:
             return Beginning(self)
 
+        show_flushed(session)
+
         # A savepoint of SQLite is a transaction of its own if there is none around it.
         for connection in connections_of(session):
             begin(connection)
@@ -209,6 +215,8 @@ class JoinedSession:
 
         if session is None or not self._has_worked(session):
             return
+
+        show_flushed(session)
 
         with translated():
             session.flush()
@@ -319,7 +327,10 @@ class SessionSavepoint:
     def commit(self) -> None:
         """Keep the writes since."""
         if self._is_open:
-            self._transaction.commit()
+            self._session.flush()
+
+            with silent(self._session):
+                self._transaction.commit()
 
     def rollback(self) -> None:
         """Undo the writes since. If the database has undone more, the commit of the
@@ -345,6 +356,8 @@ def _work_before(session: orm.Session) -> Work:
 
     # A read would do so, too. It is not to commit what it has not written itself.
     if work and session.autoflush and Transaction.current().is_final:
+        show_flushed(session)
+
         with translated():
             session.flush()
 

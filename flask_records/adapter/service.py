@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
@@ -51,6 +52,9 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .sources import SessionSource
     from .writing import Writing
+
+
+logger = logging.getLogger(__package__)
 
 
 class SQLAlchemyService:
@@ -397,6 +401,10 @@ class SQLAlchemyService:
                 SingleStatement(call.view, self._eligibility),
                 UnitOfWork(call.view, self.multi),
             )
+
+        if logger.isEnabledFor(logging.DEBUG):
+            way = "one statement" if reason is None else f"unit of work: {reason.value}"
+            logger.debug("%s: %s by %s.", self.model.__name__, verb, way)
 
         single_statement, unit_of_work = writers
         return single_statement if reason is None else unit_of_work
