@@ -4,6 +4,8 @@ and what the application has in progress stays its own.
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -503,6 +505,66 @@ def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
 
     assert stored(db) == ["Lobby", "Lobby", "hi"]
     assert sent == ["created", "created"]
+
+
+def test_calls_in_a_block_of_the_session_are_undone_with_it(app, db, rooms, sent):
+    with pytest.raises(ZeroDivisionError), db.session.begin():
+        rooms.create({"name": "Lobby"})
+        raise ZeroDivisionError
+
+    assert (stored(db), sent) == ([], [])
+
+
+def test_savepoint_of_an_object_is_undone_with_its_call(app, db, own_rooms):
+    @own_rooms.after("create")
+    def refuse(method, context):
+        with db.session.begin_nested():
+            db.session.add(Room(name="noted"))
+
+        raise BadRequest("No")
+
+    assert app.test_client().post("/own_rooms", json={"name": "a"}).status_code == 400
+    assert stored(db) == []
+
+
+def test_find_with_a_savepoint_first_is_undone(app, db, rooms):
+    @rooms.before("find")
+    def note(method, context):
+        with db.session.begin_nested():
+            db.session.add(Room(name="noted"))
+
+        raise BadRequest("No")
+
+    assert app.test_client().get("/rooms").status_code == 400
+    assert stored(db) == []
+
+
+def test_part_that_writes_after_a_read_takes_the_lock_of_sqlite(db, records, tmp_path):
+    rooms = records.add("rooms", SQLAlchemyService(Room), public=True)
+    locked = []
+
+    @rooms.before("find")
+    def open_room(method, context):
+        db.session.scalars(sa.select(Room)).all()
+        rooms.create({"name": "Lobby"})
+
+    @rooms.before("create")
+    def look(method, context):
+        other = sqlite3.connect(db.engine.url.database, timeout=0)
+
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            locked.append(method)
+
+        other.close()
+
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+
+    with served(db, records, url) as app, app.app_context():
+        app.test_client().get("/rooms")
+
+        assert (locked, stored(db)) == (["create"], ["Lobby"])
 
 
 def test_receivers_after_the_commit_of_the_application(app, db, rooms, messages, sent):

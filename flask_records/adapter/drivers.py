@@ -32,30 +32,35 @@ IS_UNDONE: t.Final = "records_undone"
 """The key in the ``info`` of a connection whose transaction an error has ended."""
 
 PACKAGE: t.Final = __name__.partition(".")[0]
-"""The package whose listeners are not those of the application."""
+"""The name of this package."""
 
 DEADLOCK: t.Final = 1213
 """The code of the error with which MySQL and MariaDB end a transaction."""
 
 
 def listens(dispatch: t.Any, names: Collection[str]) -> bool:
-    """Return ``True`` if the application listens to one of some events.
+    """Return ``True`` if somebody listens to one of some events.
 
     :param dispatch: The ``dispatch`` of the object that has the events.
     """
-    return any(
-        [
-            any(map(_is_foreign, listeners))
-            for name in names
-            if (listeners := getattr(dispatch, name))
-        ]
+    return any([getattr(dispatch, name) for name in names])
+
+
+def application_listens(dispatch: t.Any, names: Collection[str]) -> bool:
+    """Return ``True`` if the application listens to one of some events, which this
+    package may listen to, too.
+
+    :param dispatch: The ``dispatch`` of the object that has the events.
+    """
+    return listens(dispatch, names) and any(
+        _module_of(listener).partition(".")[0] != PACKAGE
+        for name in names
+        for listener in getattr(dispatch, name)
     )
 
 
-def _is_foreign(listener: t.Any) -> bool:
-    """Return ``False`` for a listener of this package."""
-    module = getattr(listener, "__module__", None) or ""
-    return module.partition(".")[0] != PACKAGE
+def _module_of(listener: t.Any) -> str:
+    return getattr(listener, "__module__", None) or ""
 
 
 def without_transaction(connection: sa.Connection) -> t.Any:
@@ -76,14 +81,6 @@ def without_transaction(connection: sa.Connection) -> t.Any:
     # SQLAlchemy's own way sets the isolation level, too, and takes five times as long.
     driver.autocommit = True
     return driver
-
-
-def begin(connection: sa.Connection) -> None:
-    """Begin a transaction of SQLite, which its driver would do at the first write: a
-    savepoint outside of it would be committed when it is released.
-    """
-    if connection.dialect.name == "sqlite" and not _is_in_transaction(connection):
-        connection.exec_driver_sql("BEGIN")
 
 
 def begin_writing(connection: sa.Connection) -> None:

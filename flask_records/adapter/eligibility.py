@@ -21,6 +21,7 @@ from sqlalchemy import orm
 
 from ..query.values import is_json
 from .bodies import has_constructor
+from .drivers import application_listens
 from .drivers import listens
 
 if t.TYPE_CHECKING:
@@ -210,7 +211,9 @@ class Eligibility:
         if verb != "insert" and (session.identity_map or session.new):
             return Reason.INSTANCES
 
-        if not _is_usual(type(session)) or listens(session.dispatch, SESSION_EVENTS):
+        if not _is_usual(type(session)) or application_listens(
+            session.dispatch, SESSION_EVENTS
+        ):
             return Reason.SESSION
 
         dispatch = t.cast("t.Any", self._mapper).dispatch

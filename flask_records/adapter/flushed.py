@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .drivers import listens
+from .drivers import application_listens
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +147,7 @@ def show_flushed(session: orm.Session) -> None:
     """Let those that listen to the commit of a session find what it flushes from now
     on, up to the end of its transaction.
     """
-    if isinstance(session, ShowingSession) or not listens(
+    if isinstance(session, ShowingSession) or not application_listens(
         session.dispatch, ("before_commit",)
     ):
         return

@@ -14,7 +14,6 @@ from ..transaction import UNDONE
 from .availability import AWAY
 from .database_errors import FAILED
 from .database_errors import translated
-from .drivers import begin
 from .drivers import begin_writing
 from .drivers import has_failed
 from .drivers import IS_UNDONE
@@ -190,10 +189,6 @@ class JoinedSession:
             return Beginning(self)
 
         show_flushed(session)
-
-        # A savepoint of SQLite is a transaction of its own if there is none around it.
-        for connection in connections_of(session):
-            begin(connection)
 
         with translated():
             return SessionSavepoint(session)

@@ -8,13 +8,16 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
+from ..transaction import Transaction
+from .drivers import begin_writing
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
     from collections.abc import Mapping
 
     from sqlalchemy import orm
-    from sqlalchemy.engine import Transaction
+    from sqlalchemy.engine import Transaction as Begun
 
 WRITES: t.Final = re.compile(
     r"\W*(insert|update|delete|replace|merge|call|copy|create|alter|drop|truncate"
@@ -23,10 +26,12 @@ WRITES: t.Final = re.compile(
 )
 """The beginnings of statements in text that write."""
 
-RELEASE: t.Final = "RELEASE SAVEPOINT"
-"""The beginning of the statement that ends a savepoint and keeps its writes."""
+BEGINS: t.Final = "SAVEPOINT"
+RELEASES: t.Final = "RELEASE SAVEPOINT"
+"""The beginnings of statements that begin a savepoint, or end it and keep its writes.
+"""
 
-_statements: WeakKeyDictionary[Transaction, int] = WeakKeyDictionary()
+_statements: WeakKeyDictionary[Begun, int] = WeakKeyDictionary()
 """The number of statements that a transaction of a connection has written with."""
 
 
@@ -50,7 +55,9 @@ NO_WORK: t.Final = Work(False, frozenset(), 0)
 
 
 def count_writes() -> None:
-    """Count the statements that write, on all engines, from now on."""
+    """Count the statements that write, on all engines, from now on. On SQLite, let
+    savepoints inside of calls be parts of a transaction.
+    """
     for name, listener in LISTENERS.items():
         if not sa.event.contains(sa.Engine, name, listener):
             sa.event.listen(sa.Engine, name, listener)
@@ -96,7 +103,7 @@ def open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
 
 def _connections(
     transaction: orm.SessionTransaction,
-) -> dict[sa.Connection, Transaction]:
+) -> dict[sa.Connection, Begun]:
     """Return the connections of a transaction with those of their own transactions
     that it ends.
     """
@@ -110,10 +117,15 @@ def _connections(
 
 
 def _count(cursor: t.Any, statement: str, parameters: t.Any, context: t.Any) -> None:
+    connection = context.root_connection
+
     if _is_write(statement, context):
-        _add(_innermost(context.root_connection), 1)
-    elif statement.startswith(RELEASE):
-        _count_released(context.root_connection)
+        _add(_innermost(connection), 1)
+    elif statement.startswith(RELEASES):
+        _count_released(connection)
+    elif statement.startswith(BEGINS) and Transaction.current_or_none():
+        # Outside of a transaction, SQLite commits a savepoint when it is released.
+        begin_writing(connection)
 
 
 def _count_without_parameters(cursor: t.Any, statement: str, context: t.Any) -> None:
@@ -139,11 +151,11 @@ def _is_write(statement: str, context: t.Any) -> bool:
     )
 
 
-def _innermost(connection: sa.Connection) -> Transaction | None:
+def _innermost(connection: sa.Connection) -> Begun | None:
     return connection.get_nested_transaction() or connection.get_transaction()
 
 
-def _add(transaction: Transaction | None, number: int) -> None:
+def _add(transaction: Begun | None, number: int) -> None:
     if transaction is not None:
         _statements[transaction] = _statements.get(transaction, 0) + number
 
