@@ -171,6 +171,10 @@ def test_field_that_no_client_can_write_needs_no_hook():
     assert start(make_records(options, hashed=()))
 
 
+def test_field_that_no_client_knows_of_needs_no_hook():
+    assert start(make_records({"fields": ["email", "age"]}, hashed=()))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

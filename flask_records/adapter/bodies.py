@@ -65,7 +65,7 @@ class Bodies:
 
             records.append(values)
 
-        _refuse(problems)
+        refuse(problems)
         return records
 
     def replaced(self, body: t.Any, client_fields: Collection[str]) -> Record:
@@ -92,7 +92,7 @@ class Bodies:
             elif value is not KEEP:
                 values[field.name] = value
 
-        _refuse(errors)
+        refuse(errors)
         return values
 
     def merged(self, body: t.Any, client_fields: Collection[str]) -> Record:
@@ -106,7 +106,7 @@ class Bodies:
             skip=self._fields.fixed,
             new=False,
         )
-        _refuse(errors)
+        refuse(errors)
         return values
 
     def _missing(self, names: Collection[str]) -> list[str]:
@@ -130,7 +130,11 @@ def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
     return body
 
 
-def _refuse(problems: Mapping[str, str]) -> None:
+def refuse(problems: Mapping[str, str]) -> None:
+    """Raise an error that tells all problems of a body, if there are any.
+
+    :param problems: The problems by field.
+    """
     if not problems:
         return
 

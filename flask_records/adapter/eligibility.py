@@ -68,6 +68,7 @@ class Reason(enum.Enum):
     DEFAULTS = "columns change with each update"
     RELATIONSHIPS = "related records change, too"
     POPULATE = "relationships are loaded"
+    GUARDS = "a client may write a field to some records only"
     FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
     MANY = "many records are written by a query"
     VALUES = "values are expressions, a null of JSON, or not given for the same fields"

@@ -6,7 +6,6 @@ import logging
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -26,6 +25,9 @@ from ..transaction import Transaction
 from .app_sessions import add_session
 from .database import Database
 from .eligibility import Eligibility
+from .eligibility import Reason
+from .guards import Guards
+from .guards import UNGUARDED
 from .multi import Multi
 from .places import add_place_of_conflict
 from .populate import Populate
@@ -81,6 +83,10 @@ class SQLAlchemyService:
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         Clients can write them.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
+    :param write_once: Fields that a client can write in create, and never change.
+    :param fields: The only fields that clients can see, write, filter, sort or select
+        by, besides the identifier. All but the hidden ones by default.
+    :param exclude: Columns and hybrid properties that are no fields, for nobody.
     :param client_ids: Let clients choose primary keys that the database counts up. Off
         by default: one large number would use up the numbers of the table.
     :param operators: Operators of the application, by their names.
@@ -107,6 +113,9 @@ class SQLAlchemyService:
         multi_needs_query: bool = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
+        write_once: Collection[str] = (),
+        fields: Collection[str] | None = None,
+        exclude: Collection[str] = (),
         client_ids: bool = False,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
@@ -116,8 +125,6 @@ class SQLAlchemyService:
         """The mapped class."""
         self.events = tuple(events)
         """The names of the custom events."""
-        self.hidden = frozenset(hidden)
-        """The fields that no client sees."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
         self.multi = Multi(multi, needs_query=multi_needs_query)
@@ -126,7 +133,13 @@ class SQLAlchemyService:
         self._operators = operators_of(whitelist, operators or {})
         self._syntax = syntax_of(whitelist, self._operators)
         self._options = FieldOptions(
-            id=id, hidden=hidden, readonly=readonly, client_ids=client_ids
+            id=id,
+            hidden=hidden,
+            readonly=readonly,
+            write_once=write_once,
+            listed=fields,
+            exclude=exclude,
+            client_ids=client_ids,
         )
         self._source = session
         self._populate_paths = populate or {}
@@ -140,6 +153,11 @@ class SQLAlchemyService:
         """The name of the identifier field."""
         return self._application.fields.id.name
 
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The fields that no client sees."""
+        return self._clients.fields.hidden
+
     @property
     def own_methods(self) -> Collection[Callable[..., t.Any]]:
         """The functions of the class that return records of the model and no others."""
@@ -152,7 +170,7 @@ class SQLAlchemyService:
 
     @cached_property
     def _application(self) -> Views:
-        options = replace(self._options, hidden=())
+        options = self._options.for_application()
         return Views(Fields(self.model, options), self._operators)
 
     @cached_property
@@ -373,12 +391,18 @@ class SQLAlchemyService:
         selection = view.selection(query, links)
         return ResolvedCall(view, params, query, links, selection, self._database)
 
+    def _guarded(self, call: ResolvedCall) -> ResolvedCall:
+        """Return a call that changes records, with its guards."""
+        write_once = call.view.fields.write_once.intersection(call.params.client_fields)
+        return call._replace(guards=Guards(write_once)) if write_once else call
+
     def _writing(self, params: Params) -> Writing:
         return self._database.writing(self.fields_for(params), params.client_fields)
 
     def _write(
         self, writing: Writing, call: ResolvedCall, id: Id, values: Record
     ) -> list[Record]:
+        call = self._guarded(call)
         writer = self._writer("update", writing, call, [values], is_many=id is None)
         return writer.patch(writing, call, id, values)
 
@@ -391,8 +415,10 @@ class SQLAlchemyService:
         *,
         is_many: bool = False,
     ) -> SingleStatement | UnitOfWork:
-        reason = self._eligibility.reason(
-            verb, writing, call.query, bodies, is_many=is_many
+        reason = (
+            self._eligibility.reason(verb, writing, call.query, bodies, is_many=is_many)
+            if call.guards is UNGUARDED
+            else Reason.GUARDS
         )
         writers = self._writers.get(call.view)
 

@@ -75,10 +75,13 @@ class UnitOfWork:
 
         :param id: Its identifier, or ``None`` for all records that meet the query.
         :raises NotFound: There is no such record, or it does not meet the query.
-        :raises BadRequest: A validator of the model refuses a value, or there are more
-            records than a client may write in one call.
+        :raises BadRequest: A validator of the model refuses a value, the client may
+            not write it to a record, or there are more records than a client may write
+            in one call.
         """
         instances = self._instances("patch", writing, call, id)
+
+        call.guards.check_changes(instances, values)
 
         for instance in instances:
             self._assign(instance, values)

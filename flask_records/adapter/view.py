@@ -14,6 +14,8 @@ from ..query.resolution import ResolvedQuery
 from ..query.syntax import EVERYTHING
 from ..query.syntax import Query
 from .bodies import Bodies
+from .guards import Guards
+from .guards import UNGUARDED
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +113,9 @@ class ResolvedCall(t.NamedTuple):
 
     database: Database
     """The database of the model."""
+
+    guards: Guards = UNGUARDED
+    """The fields of the body that have to be looked at by record."""
 
     def records(self, rows: Rows) -> list[Record]:
         """Return the records of rows, which begin with the selected columns."""

@@ -143,15 +143,17 @@ def _problems(
 
     path, model = service.path, fields.model.__name__
     name = path if path.isidentifier() else f'records["{path}"]'
-    visible = service.target.fields_for(Params(provider=REST)).names
+    clients = service.target.fields_for(Params(provider=REST))
     after = (records.after, service.after)
 
-    if field in visible and not _have_hooks(after, Protect, field, service.methods):
+    if field in clients.names and not _have_hooks(
+        after, Protect, field, service.methods
+    ):
         yield VISIBLE.format(path=path, model=model, field=field)
 
     writes = {"create", "update", "patch"}.intersection(service.methods)
     before = (records.before, service.before)
-    is_written = not authentication.custom_hashing and not fields[field].is_readonly
+    is_written = not authentication.custom_hashing and clients.is_sent(field)
 
     if is_written and not _have_hooks(before, HashPassword, field, writes):
         yield NOT_HASHED.format(path=path, service=name, field=field)

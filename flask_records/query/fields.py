@@ -63,7 +63,7 @@ class Fields:
         """The dialect of the database, if it is known."""
         self.mapper = _mapper(model)
 
-        id, hidden = options.id, options.hidden
+        id = options.id
 
         if not id:
             id, *others = self._key_names()
@@ -78,9 +78,19 @@ class Fields:
         mapped = fields_of(self.mapper, self._options, dialect)
         fields = {field.name: field for field in mapped}
 
-        for name in (id, *hidden, *options.readonly):
+        options = self._options
+        names = (id, *options.hidden, *options.readonly, *options.write_once)
+
+        for name in (*names, *(options.listed or ())):
             if name not in fields:
                 raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")
+
+        for name in options.exclude:
+            if name not in self.mapper.all_orm_descriptors:
+                raise ValueError(
+                    f"'exclude' names '{name}', which is not a column or a hybrid"
+                    f" property of '{model.__name__}'."
+                )
 
         self.id = fields[id]
         """The identifier field."""
@@ -108,11 +118,17 @@ class Fields:
         )
         self._casts: dict[tuple[str, ...], tuple[Cast, ...]] = {}
         self._readable = {
-            name: field for name, field in fields.items() if name not in hidden
+            name: field
+            for name, field in fields.items()
+            if name not in options.hidden and options.is_listed(name)
         }
         self._all = tuple(self._readable.values())
         self.names = frozenset(self._readable)
         """The names of the fields that can be read."""
+        self.hidden = frozenset(fields) - self.names
+        """The names of the fields that can't be read."""
+        self.write_once = frozenset(options.write_once)
+        """The names of the fields that clients write in create only."""
 
     def on(self, dialect: sa.Dialect) -> Fields:
         """Return the fields on a database.
@@ -168,7 +184,12 @@ class Fields:
 
     def is_written(self, name: str) -> bool:
         """Return ``True`` if a body may name a field."""
-        return name in self._writable
+        is_known = name in self.names and name in self._writable
+        return is_known or self.is_sent(name)
+
+    def is_sent(self, name: str) -> bool:
+        """Return ``True`` if a body of a client may name a field."""
+        return name in self._client_writable
 
     def values(
         self,
@@ -267,11 +288,11 @@ class Fields:
 
     def replaceable(self) -> Iterable[Field]:
         """Yield the fields that an update resets unless the body names them."""
-        # A caller can't repeat fields that are hidden or read-only: these stay.
+        # A caller can't repeat or change some fields: these stay.
         for field in self._all:
-            is_fixed = field.is_readonly or field.name in self.fixed
+            is_fixed = field.name in self.fixed or field.name in self.write_once
 
-            if field.is_writable and not is_fixed:
+            if field.is_writable and not (field.is_readonly or is_fixed):
                 yield field
 
     def _key_names(self) -> list[str]:

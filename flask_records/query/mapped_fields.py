@@ -30,7 +30,8 @@ def fields_of(
     dialect: sa.Dialect | None = None,
 ) -> Iterable[Field]:
     """Yield the fields of a mapped class: its columns, column properties and hybrid
-    properties, without those whose name begins with an underscore.
+    properties, without those that the options exclude or whose name begins with an
+    underscore.
 
     :param options: The options of the service. The name of the identifier field is
         known, and may begin with an underscore.
@@ -39,9 +40,9 @@ def fields_of(
         changes the values of a column.
     """
     for prop in mapper.column_attrs:
-        if prop.key == options.id or not prop.key.startswith("_"):
+        if _is_field(prop.key, options):
             is_counted = any(map(_is_counted, prop.columns))
-            is_readonly = prop.key in options.readonly or (
+            is_readonly = options.is_readonly(prop.key) or (
                 is_counted and not options.client_ids
             )
             field = _field_of_column(mapper, prop, dialect)
@@ -50,8 +51,13 @@ def fields_of(
     for name, descriptor in mapper.all_orm_descriptors.items():
         is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
 
-        if is_hybrid and not str(name).startswith("_"):
+        if is_hybrid and _is_field(str(name), options):
             yield _field_of_hybrid(mapper, str(name), dialect)
+
+
+def _is_field(name: str, options: FieldOptions) -> bool:
+    is_private = name.startswith("_") and name != options.id
+    return not is_private and name not in options.exclude
 
 
 def _field_of_column(
@@ -100,7 +106,8 @@ def _field_of_hybrid(
     except Exception as error:
         raise ValueError(
             f"The hybrid property '{name}' of '{mapper.class_.__name__}' has no SQL"
-            " expression. Give it one, or make it a plain property."
+            " expression. Give it one, make it a plain property, or leave it out:"
+            f" exclude=['{name}']."
         ) from error
 
     if not hasattr(expression, "type"):
@@ -129,8 +136,8 @@ def _conversion(
     if conversion is None:
         raise ValueError(
             f"'{mapper.class_.__name__}.{name}' is of type {expression.type!r}, which"
-            " has no form on the wire. Rename it to begin with an underscore to leave"
-            " it out."
+            f" has no form on the wire. Leave it out: exclude=['{name}'], or a name"
+            " that begins with an underscore."
         )
 
     return conversion
