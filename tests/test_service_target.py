@@ -34,7 +34,6 @@ def test_optional_parts_of_an_adapter():
         id="id",
         hidden=frozenset({"password"}),
         relationships=target.relationships,
-        own_methods=frozenset(target.own_methods),
         sends_events=True,
         model=User,
         begin=target.begin,
