@@ -327,7 +327,7 @@ def test_client_does_not_write_what_the_server_says_of_a_message(
     path = (
         "/messages" if verb == "POST" else f"/messages/{write(api, ann, room)[1]['id']}"
     )
-    value = {"private": False, "createdAt": "9999-12-31T00:00:00Z", "id": 2**31 - 1}
+    value = {"private": True, "createdAt": "9999-12-31T00:00:00Z", "id": 2**31 - 1}
     data = {"text": "x", "roomId": room["id"], field: value[field]}
 
     status, body = api(verb, path, data, ann.token)

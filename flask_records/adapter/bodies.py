@@ -6,6 +6,7 @@ import inspect
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Set
 from itertools import islice
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from ..query.bounds import MORE_ERRORS
 if t.TYPE_CHECKING:
     from ..query import Field
     from ..query import Fields
+    from ..query.fields import Body
     from ..typing import Record
 
 MAX_SHOWN: t.Final = 5
@@ -28,10 +30,15 @@ KEEP: t.Final = object()
 
 
 class Bodies:
-    """Checks the bodies of one kind of caller, and casts their values."""
+    """Checks the bodies of one kind of caller, and casts their values.
 
-    def __init__(self, fields: Fields) -> None:
+    :param relations: The names of the relationships that records can be shown with.
+    """
+
+    def __init__(self, fields: Fields, relations: Set[str] = frozenset()) -> None:
         self._fields = fields
+        # Front ends send a whole record back, with what '$populate' has put into it.
+        self._ignored = fields.fixed | relations
         self._parameters = _required_parameters(fields.model)
         # The model may itself fill in fields that a body leaves out.
         self._fills_in = has_constructor(fields) or bool(
@@ -49,7 +56,7 @@ class Bodies:
         problems: dict[str, str] = {}
 
         for index, body in enumerate(data if isinstance(data, list) else [data]):
-            values, errors = self._fields.values(
+            values, errors, _ = self._fields.values(
                 _mapping("create", body), sent=client_fields, new=True
             )
 
@@ -68,18 +75,20 @@ class Bodies:
         refuse(problems)
         return records
 
-    def replaced(self, body: t.Any, client_fields: Collection[str]) -> Record:
-        """Return the values of an update: those of the body, and null or the default
-        for the fields that it leaves out.
+    def replaced(self, body: t.Any, client_fields: Collection[str]) -> Body:
+        """Return the body of an update, with null or the default for the fields that it
+        leaves out.
 
-        :raises BadRequest: The body is wrong. All problems are told together.
+        :raises BadRequest: The body is not an object.
         """
-        values, errors = self._fields.values(
+        replaced = self._fields.values(
             _mapping("update", body),
             sent=client_fields,
-            skip=self._fields.fixed,
+            skip=self._ignored,
             new=True,
+            is_compared=True,
         )
+        values, errors, _ = replaced
 
         for field in self._fields.replaceable():
             if field.name in values or field.name in errors:
@@ -92,22 +101,23 @@ class Bodies:
             elif value is not KEEP:
                 values[field.name] = value
 
-        refuse(errors)
-        return values
+        return replaced
 
-    def merged(self, body: t.Any, client_fields: Collection[str]) -> Record:
-        """Return the values of a patch.
+    def merged(
+        self, body: t.Any, client_fields: Collection[str], *, is_many: bool = False
+    ) -> Body:
+        """Return the body of a patch.
 
-        :raises BadRequest: The body is wrong. All problems are told together.
+        :param is_many: ``True`` for a patch of all records that meet a query.
+        :raises BadRequest: The body is not an object.
         """
-        values, errors = self._fields.values(
+        return self._fields.values(
             _mapping("patch", body),
             sent=client_fields,
-            skip=self._fields.fixed,
+            skip=self._fields.fixed if is_many else self._ignored,
             new=False,
+            is_compared=not is_many,
         )
-        refuse(errors)
-        return values
 
     def _missing(self, names: Collection[str]) -> list[str]:
         """Return the names of the fields that a new record needs and is not given."""
@@ -131,9 +141,10 @@ def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
 
 
 def refuse(problems: Mapping[str, str]) -> None:
-    """Raise an error that tells all problems of a body, if there are any.
+    """Refuse a body.
 
-    :param problems: The problems by field.
+    :param problems: All problems by name. Nothing happens if there are none.
+    :raises BadRequest: There is a problem.
     """
     if not problems:
         return

@@ -41,13 +41,7 @@ class Populate:
     def __init__(self, fields: Fields, paths: Mapping[str, str]) -> None:
         self._fields = fields
         self._paths = paths
-        self._relationships = {
-            relationship.key: relationship
-            for relationship in fields.mapper.relationships
-            if is_plain(relationship)
-            and field_name(relationship.parent, local_column(relationship))
-            in fields.names
-        }
+        self._relationships = populated(fields)
 
     def check(self) -> None:
         """Check the names that the application gave.
@@ -97,6 +91,16 @@ class Populate:
         model = relationship.mapper.class_
         shown = (each for each in services.values() if each.capabilities.model is model)
         return next(shown, None)
+
+
+def populated(fields: Fields) -> dict[str, orm.RelationshipProperty[t.Any]]:
+    """Return the relationships that a caller can load, by name."""
+    return {
+        relationship.key: relationship
+        for relationship in fields.mapper.relationships
+        if is_plain(relationship)
+        and field_name(relationship.parent, local_column(relationship)) in fields.names
+    }
 
 
 class Link:

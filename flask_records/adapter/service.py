@@ -23,6 +23,7 @@ from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
 from .app_sessions import add_session
+from .bodies import refuse
 from .database import Database
 from .eligibility import Eligibility
 from .eligibility import Reason
@@ -31,12 +32,14 @@ from .guards import UNGUARDED
 from .multi import Multi
 from .places import add_place_of_conflict
 from .populate import Populate
+from .populate import populated
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
 from .single_statement import SingleStatement
 from .sources import known_dialect
 from .sources import session_of_app
+from .unchanged import changed
 from .unit_of_work import UnitOfWork
 from .view import ResolvedCall
 from .view import View
@@ -50,6 +53,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..query import Operator
+    from ..query.fields import Body
     from ..typing import Id
     from ..typing import Record
     from .sources import SessionSource
@@ -170,12 +174,11 @@ class SQLAlchemyService:
 
     @cached_property
     def _application(self) -> Views:
-        options = self._options.for_application()
-        return Views(Fields(self.model, options), self._operators)
+        return self._views_of(self._options.for_application())
 
     @cached_property
     def _clients(self) -> Views:
-        return Views(Fields(self.model, self._options), self._operators)
+        return self._views_of(self._options)
 
     @cached_property
     def _database(self) -> Database:
@@ -337,8 +340,8 @@ class SQLAlchemyService:
         """
         writing = self._writing(params)
         call = self._resolved(params, writing.dialect)
-        values = call.view.bodies.replaced(data, params.client_fields)
-        return _one(self._write(writing, call, id, values), id)
+        body = call.view.bodies.replaced(data, params.client_fields)
+        return _one(self._write(writing, call, id, body), id)
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
         """Return the record with the data merged into it, or all that match.
@@ -352,9 +355,10 @@ class SQLAlchemyService:
 
         writing = self._writing(params)
         call = self._resolved(params, writing.dialect)
-        values = call.view.bodies.merged(data, params.client_fields)
-        records = self._write(writing, call, id, values)
-        return records if id is None else _one(records, id)
+        is_many = id is None
+        body = call.view.bodies.merged(data, params.client_fields, is_many=is_many)
+        records = self._write(writing, call, id, body)
+        return records if is_many else _one(records, id)
 
     def remove(self, id: Id, params: Params) -> Record | list[Record]:
         """Return the record that is removed, or all that match.
@@ -381,6 +385,11 @@ class SQLAlchemyService:
         """
         self.multi.check(method, params, number)
 
+    def _views_of(self, options: FieldOptions) -> Views:
+        fields = Fields(self.model, options)
+        relations = populated(fields) if self._syntax.populates else {}
+        return Views(fields, self._operators, relations.keys())
+
     def _views(self, params: Params) -> Views:
         return self._application if params.provider is None else self._clients
 
@@ -400,9 +409,15 @@ class SQLAlchemyService:
         return self._database.writing(self.fields_for(params), params.client_fields)
 
     def _write(
-        self, writing: Writing, call: ResolvedCall, id: Id, values: Record
+        self, writing: Writing, call: ResolvedCall, id: Id, body: Body
     ) -> list[Record]:
         call = self._guarded(call)
+        values, errors, unwritten = body
+
+        if unwritten:
+            errors = errors | changed(writing, call, id, unwritten)
+
+        refuse(errors)
         writer = self._writer("update", writing, call, [values], is_many=id is None)
         return writer.patch(writing, call, id, values)
 

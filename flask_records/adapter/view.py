@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
+from collections.abc import Set
 
 from ..query import Fields
 from ..query import Operator
@@ -34,12 +35,19 @@ class Views:
     applications with different databases may share a service.
 
     :param operators: The operators that may stand below a field, by name.
+    :param relations: The names of the relationships that records can be shown with.
     """
 
-    def __init__(self, fields: Fields, operators: Mapping[str, Operator]) -> None:
+    def __init__(
+        self,
+        fields: Fields,
+        operators: Mapping[str, Operator],
+        relations: Set[str] = frozenset(),
+    ) -> None:
         self.fields = fields
         """The fields, as far as they are the same on every database."""
         self._operators = operators
+        self._relations = relations
         self._views: dict[str, View] = {}
 
     def on(self, dialect: sa.Dialect) -> View:
@@ -50,7 +58,7 @@ class Views:
         view = self._views.get(dialect.name)
 
         if view is None:
-            new = View(self.fields.on(dialect), self._operators)
+            new = View(self.fields.on(dialect), self._operators, self._relations)
             view = self._views.setdefault(dialect.name, new)
 
         return view
@@ -61,14 +69,20 @@ class View:
     kind of database.
 
     :param operators: The operators that may stand below a field, by name.
+    :param relations: The names of the relationships that records can be shown with.
     """
 
-    def __init__(self, fields: Fields, operators: Mapping[str, Operator]) -> None:
+    def __init__(
+        self,
+        fields: Fields,
+        operators: Mapping[str, Operator],
+        relations: Set[str] = frozenset(),
+    ) -> None:
         self.fields = fields
         """The fields."""
         self.plans = Plans(fields)
         """The plans of reads."""
-        self.bodies = Bodies(fields)
+        self.bodies = Bodies(fields, relations)
         """The checks of bodies."""
         self._operators = operators
         self._everything = ResolvedQuery(fields.selected(None))

@@ -28,10 +28,28 @@ MAX_CASTS: t.Final = 256
 """The number of sets of names whose casts are remembered."""
 
 
+READ_ONLY: t.Final = "is read-only"
+"""The problem of a field that the caller may not write."""
+
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
 reflected, do that before 'init_app'.\
 """
+
+
+class Body(t.NamedTuple):
+    """A body, read by the fields of a caller."""
+
+    values: dict[str, t.Any]
+    """The values to write, by field."""
+
+    errors: dict[str, str]
+    """The problems, by name."""
+
+    unwritten: dict[str, t.Any]
+    """Values of fields that the caller may not write. They are no problem if the record
+    has them already.
+    """
 
 
 class TrustedName(str):
@@ -198,22 +216,27 @@ class Fields:
         sent: Collection[str] = (),
         skip: Set[str] = frozenset(),
         new: bool,
-    ) -> tuple[dict[str, t.Any], dict[str, str]]:
+        is_compared: bool = False,
+    ) -> Body:
         """Return the values of a body by field, and the problems of the others by
         field. After :data:`.MAX_ERRORS` problems, the rest is not looked at.
 
         :param sent: The names in it that came from a client. None by default.
+        :param skip: Names that are ignored.
         :param new: ``True`` for the body of a new record, where null asks for the
             default.
+        :param is_compared: ``True`` if there is a record to compare the values with
+            that the caller may not write. They are problems by default.
         """
-        values = self._cast(data) if not skip or skip.isdisjoint(data) else None
+        cast_values = self._cast(data) if not skip or skip.isdisjoint(data) else None
 
-        if values is not None:
-            return values, {}
+        if cast_values is not None:
+            return Body(cast_values, {}, {})
 
         writable = self._writable
-        values = {}
+        values: dict[str, t.Any] = {}
         errors: dict[str, str] = {}
+        unwritten: dict[str, t.Any] = {}
 
         for name, value in data.items():
             if errors and len(errors) > MAX_ERRORS:
@@ -225,8 +248,13 @@ class Fields:
             field = writable.get(name)
 
             if field is None or (name in sent and field.is_refused(value)):
-                why = "is read-only" if name in self._readable else "is not a field"
-                errors[shortened(name)] = why
+                if name not in self._readable:
+                    errors[shortened(name)] = "is not a field"
+                elif is_compared:
+                    unwritten[name] = value
+                else:
+                    errors[name] = READ_ONLY
+
                 continue
 
             try:
@@ -240,7 +268,7 @@ class Fields:
             elif not (new and field.has_default):
                 errors[name] = "is required"
 
-        return values, errors
+        return Body(values, errors, unwritten)
 
     def _cast(self, data: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         """Return the values of a body, or ``None`` if each has to be looked at."""

@@ -179,13 +179,25 @@ class Plans:
         self.has_composite_key = len(fields.primary_key) > 1
         """``True`` if the primary key has several columns."""
 
-    def one(self, query: ResolvedQuery, selection: Selection, id: t.Any) -> Plan:
-        """Return the plan that reads the record of an identifier within a query."""
+    def one(
+        self,
+        query: ResolvedQuery,
+        selection: Selection,
+        id: t.Any,
+        *,
+        locking: bool = False,
+    ) -> Plan:
+        """Return the plan that reads the record of an identifier within a query.
+
+        :param locking: Let nobody else write the record until the commit.
+        """
 
         def build() -> Select:
-            return _select(query, selection).where(self._is_id()).limit(1)
+            statement = _select(query, selection).where(self._is_id()).limit(1)
+            model = self._fields.model
+            return statement.with_for_update(of=model) if locking else statement
 
-        key = ("one", selection.key)
+        key = ("one", selection.key, locking)
         return self._cache.plan(key, build, {ID: id}, selection.size, query)
 
     def page(

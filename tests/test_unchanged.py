@@ -1,0 +1,333 @@
+"""Whole records that clients send back as they got them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import column_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import validates
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records.adapter.unchanged import is_unchanged
+from flask_records.query import Fields
+
+from .conftest import served
+from .sql import statements_of
+
+MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
+LARGE = 2**53 + 1
+
+
+class Color(enum.Enum):
+    red = "r"
+    green = "g"
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Author(Base):
+    __tablename__ = "author"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    books: Mapped[list[Book]] = relationship(back_populates="author")
+
+
+class Book(Base):
+    __tablename__ = "book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(20))
+    authorId: Mapped[int | None] = mapped_column(sa.ForeignKey("author.id"))
+    secret: Mapped[str | None] = mapped_column(sa.String(20), default="s")
+    made: Mapped[dt.datetime] = mapped_column(
+        sa.DateTime().with_variant(sa.dialects.mysql.DATETIME(fsp=6), "mariadb"),
+        default=MOMENT,
+    )
+    price: Mapped[Decimal] = mapped_column(sa.Numeric(8, 2), default=Decimal("1.50"))
+    seen: Mapped[int] = mapped_column(sa.BigInteger, default=LARGE)
+    ratio: Mapped[float] = mapped_column(sa.Double, default=0.1)
+    color: Mapped[Color] = mapped_column(default=Color.green)
+    isNew: Mapped[bool] = mapped_column(default=True)
+    takes: Mapped[dt.timedelta] = mapped_column(default=dt.timedelta(seconds=90))
+    image: Mapped[bytes] = mapped_column(sa.LargeBinary, default=b"\0\1")
+    notes: Mapped[Any] = mapped_column(
+        sa.JSON, default={"n": [1.0, LARGE, None], "o": {"t": True}}
+    )
+    none: Mapped[int | None]
+    twice: Mapped[int] = column_property(sa.literal_column("2 * 21", sa.Integer))
+    author: Mapped[Author | None] = relationship(back_populates="books")
+
+    @hybrid_property
+    def label(self):
+        return self.title + "!"
+
+
+class Draft(Base):
+    """The same by the unit of work."""
+
+    __tablename__ = "draft"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(20))
+    role: Mapped[str] = mapped_column(sa.String(20), default="user")
+
+    @validates("title")
+    def check(self, name, value):
+        return value
+
+
+READ_ONLY = [
+    *("made", "price", "seen", "ratio", "color", "isNew"),
+    *("takes", "image", "notes", "none"),
+]
+
+
+@pytest.fixture(scope="module")
+def app(module_url):
+    records = FlaskRecords()
+    books = SQLAlchemyService(
+        Book,
+        readonly=READ_ONLY,
+        hidden=["secret"],
+        whitelist=["$populate"],
+        multi=True,
+    )
+    records.add("books", books, public=True)
+    records.add("plain", SQLAlchemyService(Book, readonly=READ_ONLY), public=True)
+    authors = SQLAlchemyService(Author, whitelist=["$populate"])
+    records.add("authors", authors, public=True)
+    records.add("drafts", SQLAlchemyService(Draft, readonly=["role"]), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
+        yield app
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def book(client):
+    """A book as a client gets it."""
+    author = client.post("/authors", json={"name": "Ann"}).json
+    body = {"title": "A", "authorId": author["id"]}
+    return client.post("/books", json=body).json
+
+
+def of_javascript(record):
+    """A record as ``JSON.parse`` and ``JSON.stringify`` pass it on."""
+    notes = {"n": [1, 2**53, None], "o": {"t": True}}
+    made = "2026-01-02T03:04:05.678Z"
+    return record | {"seen": 2**53, "notes": notes, "made": made, "price": 1.5}
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+@pytest.mark.parametrize("passed_on", [dict, of_javascript])
+def test_whole_record_is_taken_back(client, book, verb, passed_on):
+    path = f"/books/{book['id']}"
+    body = passed_on(book) | {"title": "B"}
+
+    response = getattr(client, verb)(path, json=body)
+
+    assert response.status_code == 200, response.json
+    assert response.json == book | {"title": "B", "label": "B!"}
+    assert client.get(path).json == response.json
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+def test_hidden_field_keeps_its_value(app, client, book, verb):
+    getattr(client, verb)(f"/books/{book['id']}", json=book)
+
+    with app.app_context():
+        record = app.extensions["records"]["books"].get(book["id"])
+
+    assert record["secret"] == "s"
+
+
+DIFFERENT = {
+    "made": "2026-01-02T03:04:05.679Z",
+    "price": "1.51",
+    "seen": 1,
+    "ratio": 0.2,
+    "color": "red",
+    "isNew": False,
+    "takes": 91,
+    "image": "AAE=AAE=",
+    "notes": {"n": [1.0, LARGE, None], "o": {"t": False}},
+    "none": 0,
+    "twice": 43,
+    "label": "B",
+}
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_value_that_differs_is_refused(client, book, verb, name):
+    body = book | {name: DIFFERENT[name], "title": "B"}
+
+    response = getattr(client, verb)(f"/books/{book['id']}", json=body)
+
+    assert response.status_code == 400
+    assert response.json["errors"] == {name: "is read-only"}
+    assert client.get(f"/books/{book['id']}").json == book
+
+
+@pytest.mark.parametrize("value", ["red?", [], {}, 10**400, "nan"])
+def test_value_of_another_kind_differs(client, book, value):
+    for name in DIFFERENT:
+        response = client.patch(f"/books/{book['id']}", json={name: value})
+
+        assert response.json["errors"] == {name: "is read-only"}
+
+
+def test_all_problems_are_told_together(client, book):
+    body = book | {"title": "long" * 20, "price": 2, "nope": 1, "secret": None}
+
+    response = client.patch(f"/books/{book['id']}", json=body)
+
+    assert response.json["errors"] == {
+        "title": "has more than 20 characters",
+        "nope": "is not a field",
+        "price": "is read-only",
+    }
+
+
+def test_record_has_to_be_there_and_meet_the_query(client, book):
+    path = f"/books/{book['id']}"
+
+    assert client.patch("/books/0", json=book).status_code == 404
+    assert client.patch("/books/x", json=book).status_code == 404
+    assert client.patch(f"{path}?title=no", json=book).status_code == 404
+    assert client.patch(f"{path}?title=A", json=book).status_code == 200
+
+
+def test_many_records_have_no_unchanged_values(client, book):
+    response = client.patch("/books?title=A", json={"isNew": True})
+
+    assert response.json["errors"] == {"isNew": "is read-only"}
+
+
+def test_new_record_has_no_unchanged_values(client, book):
+    response = client.post("/books", json={"title": "B", "isNew": True})
+
+    assert response.json["errors"] == {"isNew": "is read-only"}
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+def test_populated_relationship_is_left_out(client, book, verb):
+    path = f"/books/{book['id']}"
+    populated = client.get(f"{path}?$populate=author").json
+    changed = populated | {"title": "B", "author": {"id": 0, "name": "Eve"}}
+
+    response = getattr(client, verb)(path, json=changed)
+
+    assert response.status_code == 200, response.json
+    assert client.get(f"{path}?$populate=author").json == populated | {
+        "title": "B",
+        "label": "B!",
+    }
+
+
+def test_populated_list_is_left_out(client, book):
+    path = f"/authors/{book['authorId']}"
+    populated = client.get(f"{path}?$populate=books").json
+
+    response = client.put(path, json=populated | {"name": "Bob", "books": []})
+
+    assert response.json == {"id": populated["id"], "name": "Bob"}
+    assert client.get(f"{path}?$populate=books").json == populated | {"name": "Bob"}
+
+
+def test_relationship_that_is_never_shown_is_not_a_field(client, book):
+    created = client.post("/books", json={"title": "B", "author": None})
+    patched = client.patch(f"/plain/{book['id']}", json={"author": None})
+
+    for response in (created, patched):
+        assert response.json["errors"] == {"author": "is not a field"}
+
+
+def test_unit_of_work_takes_a_whole_record(client):
+    draft = client.post("/drafts", json={"title": "A"}).json
+    path = f"/drafts/{draft['id']}"
+
+    assert client.put(path, json=draft | {"title": "B"}).json["title"] == "B"
+    assert client.put(path, json=draft | {"role": "admin"}).json["errors"] == {
+        "role": "is read-only"
+    }
+
+
+def test_call_in_python_takes_a_whole_record(app, book):
+    service = app.extensions["records"]["books"]
+
+    with app.app_context():
+        record = service.get(book["id"], Params({"$populate": ["author"]}))
+        again = service.update(book["id"], record | {"title": "B"})
+
+    assert again["title"] == "B"
+
+
+def test_record_is_read_for_values_that_can_not_be_written_only(app, client, book):
+    path = f"/books/{book['id']}"
+
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+    with statements_of(engine) as plain:
+        client.patch(path, json={"title": "B"})
+
+    with statements_of(engine) as compared:
+        client.patch(path, json={"title": "C", "isNew": True})
+
+    plain, compared = [
+        sum(statement.startswith("SELECT") for statement in statements)
+        for statements in (plain, compared)
+    ]
+    assert compared == plain + 1
+
+
+class Reading(Base):
+    __tablename__ = "reading"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[float | None]
+    text: Mapped[str | None] = mapped_column(sa.String(20))
+    document: Mapped[Any | None] = mapped_column(sa.JSON)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "stored", "is_same"),
+    [
+        ("value", None, math.nan, True),
+        ("value", 0, -0.0, True),
+        ("value", None, 0.0, False),
+        ("text", "", None, False),
+        ("text", "", "", True),
+        ("document", [1, {"a": 2**53}], [1.0, {"a": LARGE}], True),
+        ("document", [1], [1, 2], False),
+        ("document", {"a": 1}, {"b": 1}, False),
+        ("document", 1, True, False),
+        ("document", {"a": 1}, [1], False),
+        ("document", {"a": 1.5}, {"a": 10**400}, False),
+        ("document", None, None, True),
+    ],
+)
+def test_value_of_a_body_is_what_the_record_shows(name, sent, stored, is_same):
+    assert is_unchanged(Fields(Reading)[name], sent, stored) == is_same
