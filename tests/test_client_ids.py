@@ -143,7 +143,7 @@ def test_key_with_a_sequence_is_counted():
             id: Mapped[int] = mapped_column(*arguments, primary_key=True, **options)
             part: Mapped[int] = mapped_column(primary_key=True)
 
-        return SQLAlchemyService(Thing, id="id").fields_for(Params())
+        return SQLAlchemyService(Thing, id="_id").fields_for(Params())
 
     counter = sa.Sequence("thing_id")
     expressions = [

@@ -76,7 +76,7 @@ class Seat(Base):
 
     row: Mapped[int] = mapped_column(primary_key=True)
     place: Mapped[int] = mapped_column(primary_key=True)
-    code: Mapped[str | None]
+    code: Mapped[str | None] = mapped_column(unique=True)
 
 
 class Profile(Base):
@@ -222,6 +222,8 @@ def test_select_of_a_field_that_is_not_there(fields, name):
         (Country, None, "code", {"code"}),
         (Country, "_id", "_id", {"_id", "code"}),
         (Seat, "code", "code", {"row", "place", "code"}),
+        (Seat, None, "id", {"row", "place", "id"}),
+        (Seat, "_id", "_id", {"row", "place", "_id"}),
         (Dog, None, "id", {"id"}),
     ],
 )
@@ -245,9 +247,61 @@ def test_option_that_names_no_field_is_an_error(options, name):
         Fields(User, FieldOptions(**options))
 
 
-def test_primary_key_of_several_columns_needs_an_identifier():
-    with pytest.raises(ValueError, match="^'Seat' has a primary key of several col"):
-        Fields(Seat)
+def test_identifier_of_several_columns_has_a_name_of_its_own():
+    class Room(Base):
+        __tablename__ = "keyed_room"
+
+        tenant: Mapped[int] = mapped_column(primary_key=True)
+        id: Mapped[int] = mapped_column(primary_key=True)
+
+    assert Fields(Room, FieldOptions(id="_id")).id.name == "_id"
+
+    with pytest.raises(ValueError, match=r"several columns.*Room, id='_id'\)"):
+        Fields(Room)
+
+
+def test_part_of_an_identifier_is_shown():
+    with pytest.raises(ValueError, match="'Seat.row' is a part of the identifier"):
+        Fields(Seat, FieldOptions(hidden=["row"]))
+
+
+def test_fields_of_an_identifier_of_several_columns():
+    fields = Fields(Seat)
+
+    assert fields.names == {"id", "row", "place", "code"}
+    assert [field.name for field in fields.selected(None)] == ["row", "place", "code"]
+    assert [field.name for field in fields.selected(["id"])] == ["row", "place"]
+    assert [field.name for field in fields.sorted_by("id")] == ["row", "place"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_unique"),
+    [
+        ([], False),
+        ([sa.UniqueConstraint("code")], True),
+        ([sa.Index("one", "code", unique=True)], True),
+        ([sa.Index("one", "code")], False),
+        ([sa.UniqueConstraint("code", "tenant")], False),
+        ([sa.Index("one", "code", unique=True, sqlite_where=sa.text("id"))], False),
+    ],
+)
+def test_identifier_is_unique(arguments, is_unique):
+    class OwnBase(DeclarativeBase):
+        pass
+
+    class Room(OwnBase):
+        __tablename__ = "unique_room"
+        __table_args__ = tuple(arguments)
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        tenant: Mapped[int]
+        code: Mapped[int]
+
+    if is_unique:
+        assert Fields(Room, FieldOptions(id="code")).id.name == "code"
+    else:
+        with pytest.raises(ValueError, match=r"'Room.code' identifies.*unique=True"):
+            Fields(Room, FieldOptions(id="code"))
 
 
 def test_column_without_a_form_on_the_wire_is_an_error():

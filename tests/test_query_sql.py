@@ -49,7 +49,7 @@ class Seat(Base):
 
     row: Mapped[int] = mapped_column(primary_key=True)
     place: Mapped[int] = mapped_column("number", primary_key=True)
-    code: Mapped[str]
+    code: Mapped[str] = mapped_column(unique=True)
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,9 @@ class Bodies:
     def __init__(self, fields: Fields, relations: Set[str] = frozenset()) -> None:
         self._fields = fields
         # Front ends send a whole record back, with what '$populate' has put into it.
-        self._ignored = fields.fixed | relations
+        self._ignored = relations | (frozenset() if fields.composite else fields.fixed)
+        # The parts of an identifier are fields that a client writes in create.
+        self._kept = fields.fixed if fields.composite else frozenset()
         self._parameters = _required_parameters(fields.model)
         # The model may itself fill in fields that a body leaves out.
         self._fills_in = has_constructor(fields) or bool(
@@ -85,6 +87,7 @@ class Bodies:
             _mapping("update", body),
             sent=client_fields,
             skip=self._ignored,
+            keep=self._kept,
             new=True,
             is_compared=True,
         )
@@ -114,7 +117,8 @@ class Bodies:
         return self._fields.values(
             _mapping("patch", body),
             sent=client_fields,
-            skip=self._fields.fixed if is_many else self._ignored,
+            skip=self._fields.fixed - self._kept if is_many else self._ignored,
+            keep=self._kept,
             new=False,
             is_compared=not is_many,
         )

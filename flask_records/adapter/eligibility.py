@@ -64,7 +64,6 @@ class Reason(enum.Enum):
     SESSION = "the session has listeners, or its own way to write"
     INSTANCES = "the session holds instances, which would not know of the change"
     DATABASE = "the database does not return the rows that it writes"
-    IDENTIFIER = "several records may have the same identifier"
     DEFAULTS = "columns change with each update"
     RELATIONSHIPS = "related records change, too"
     POPULATE = "relationships are loaded"
@@ -145,11 +144,10 @@ class Eligibility:
         if reason is None and self._has_listeners:
             reason = Reason.LISTENERS
 
-        id = None if self._fields.is_unique(self._fields.id.name) else Reason.IDENTIFIER
         return {
             "insert": reason,
-            "update": reason or id or self._reason_of_update,
-            "delete": reason or id or self._reason_of_delete,
+            "update": reason or self._reason_of_update,
+            "delete": reason or self._reason_of_delete,
         }
 
     @property

@@ -171,7 +171,9 @@ class Link:
         """Return the records of the other end whose key is one of some keys."""
         by_key: dict[t.Any, list[Record]] = defaultdict(list)
 
-        for key, other in self._ordered(database, keys, self._others(keys, params)):
+        for key, other in self._ordered(
+            database, keys, self._others(keys, params), params
+        ):
             by_key[key].append(other)
 
         column = remote_column(self._relationship)
@@ -188,15 +190,16 @@ class Link:
         database: Database,
         keys: Sequence[t.Any],
         others: list[tuple[t.Any, Record]],
+        params: Params,
     ) -> list[tuple[t.Any, Record]]:
         """Return records with their keys, in the order of the relationship."""
         # That of a table between the two comes with its pairs.
         if not self._order_by or self._relationship.secondary is not None or not others:
             return others
 
-        id = self._service.capabilities.id
-        model = self._relationship.mapper
-        ordered = sa.select(getattr(model.class_, id)).order_by(*self._order_by)
+        fields = self._service.target.fields_for(params).identifying
+        columns = [field.column for field in fields]
+        ordered = sa.select(*columns).order_by(*self._order_by)
         remote = remote_column(self._relationship)
         places: dict[t.Any, int] = {}
 
@@ -205,10 +208,14 @@ class Link:
                 statement = ordered.where(remote.in_(keys[start : start + CHUNK]))
 
                 for row in reading.rows(Plan(statement, {})):
-                    places.setdefault(row[0], len(places))
+                    places.setdefault(tuple(row), len(places))
 
-        # A hook may have removed the identifier.
-        return sorted(others, key=lambda pair: places.get(pair[1].get(id), len(places)))
+        def place(pair: tuple[t.Any, Record]) -> int:
+            # A hook may have removed the identifier.
+            id = tuple([pair[1].get(field.name) for field in fields])
+            return places.get(id, len(places))
+
+        return sorted(others, key=place)
 
     def _pairs(
         self, database: Database, left: t.Any, keys: Sequence[t.Any]

@@ -88,8 +88,8 @@ def has_great_nulls(dialect: sa.Dialect) -> bool:
     return dialect.name == "postgresql"
 
 
-def identifier(fields: Fields, id: Id) -> t.Any:
-    """Return an identifier as a value of its field.
+def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
+    """Return the values of an identifier: one, or those of its parts.
 
     :raises NotFound: The field can't have this value, so that there is no such record.
     """
@@ -101,7 +101,7 @@ def identifier(fields: Fields, id: Id) -> t.Any:
     if value is None:
         raise not_found(id)
 
-    return value
+    return (value,) if fields.composite is None else value
 
 
 def not_found(id: Id) -> NotFound:

@@ -33,23 +33,32 @@ def changed(
     :param sent: The values of the body, which are not cast.
     :raises NotFound: There is no such record, or it does not meet the query.
     """
-    fields = [call.view.fields[name] for name in sent]
-    value = identifier(call.view.fields, id)
-    plan = call.view.plans.one(
-        call.query, Selection(tuple(fields)), value, locking=True
-    )
+    view = call.view
+    fields = [view.fields[name] for name in sent]
+    values = identifier(view.fields, id)
+    stored = dict(zip(view.fields.identifying, values, strict=True))
 
-    with writing.reading() as reading:
-        rows = reading.rows(plan)
+    if view.fields.composite is not None:
+        stored[view.fields.composite] = values
 
-    if not rows:
-        raise not_found(id)
+    others = tuple([field for field in fields if field not in stored])
 
-    stored = dict(zip(sent, rows[0], strict=True))
+    # The address tells the identifier.
+    if others:
+        plan = view.plans.one(call.query, Selection(others), values, locking=True)
+
+        with writing.reading() as reading:
+            rows = reading.rows(plan)
+
+        if not rows:
+            raise not_found(id)
+
+        stored.update(zip(others, rows[0], strict=True))
+
     return {
         field.name: READ_ONLY
         for field in fields
-        if not is_unchanged(field, sent[field.name], stored[field.name])
+        if not is_unchanged(field, sent[field.name], stored[field])
     }
 
 

@@ -136,6 +136,11 @@ class ResolvedCall(t.NamedTuple):
         names = self.selection.names
         # Rows may have more. To say so to zip() takes a third longer.
         records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
+        composite = self.view.fields.composite
+
+        if composite is not None:
+            id = composite.name
+            records = [{id: composite.text(each), **each} for each in records]
 
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]

@@ -15,11 +15,16 @@ from sqlalchemy import orm
 from ..errors import BadRequest
 from .bounds import MAX_ERRORS
 from .bounds import shortened
+from .composite_keys import composite_field
 from .field import Field
 from .field_options import DEFAULTS
 from .mapped_fields import fields_of
+from .uniqueness import is_unique
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .composite_keys import CompositeField
     from .field_options import FieldOptions
     from .values import Cast
 
@@ -30,6 +35,9 @@ MAX_CASTS: t.Final = 256
 
 READ_ONLY: t.Final = "is read-only"
 """The problem of a field that the caller may not write."""
+
+COMPOSITE: t.Final = "id"
+"""The name of an identifier that is made of several fields, unless it has another."""
 
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
@@ -66,8 +74,8 @@ class Fields:
     :param options: The options of the service.
     :param dialect: The dialect of the database. What is the same on all by default.
     :raises TypeError: The model is not mapped to a table.
-    :raises ValueError: A name is not a field of the model, or the model has a primary
-        key of several columns and no ``id`` is given.
+    :raises ValueError: A name is not a field of the model, or the identifier is not
+        unique.
     """
 
     def __init__(
@@ -81,25 +89,17 @@ class Fields:
         """The dialect of the database, if it is known."""
         self.mapper = _mapper(model)
 
-        id = options.id
-
-        if not id:
-            id, *others = self._key_names()
-
-            if others:
-                raise ValueError(
-                    f"'{model.__name__}' has a primary key of several columns. Name the"
-                    " identifier field in 'id'."
-                )
-
+        keys = self._key_names()
+        id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
         self._options = replace(options, id=id)
         mapped = fields_of(self.mapper, self._options, dialect)
         fields = {field.name: field for field in mapped}
+        is_composite = len(keys) > 1 and not (options.id and id in fields)
 
         options = self._options
-        names = (id, *options.hidden, *options.readonly, *options.write_once)
+        names = (*options.hidden, *options.readonly, *options.write_once)
 
-        for name in (*names, *(options.listed or ())):
+        for name in (*([] if is_composite else [id]), *names, *(options.listed or ())):
             if name not in fields:
                 raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")
 
@@ -110,11 +110,15 @@ class Fields:
                     f" property of '{model.__name__}'."
                 )
 
-        self.id = fields[id]
+        self.composite = self._composite(id, fields) if is_composite else None
+        """The identifier field if it is made of several fields."""
+        self.id = self.composite or fields[id]
         """The identifier field."""
-        self.fixed = frozenset({id, *self._key_names()})
+        self.identifying = self.composite.parts if self.composite else (self.id,)
+        """The fields of the identifier: itself, or its parts."""
+        self.fixed = frozenset({id, *keys})
         """The names of the fields that a written record keeps."""
-        self.primary_key = [getattr(model, name) for name in self._key_names()]
+        self.primary_key = [getattr(model, name) for name in keys]
         """The columns that identify a record."""
         self._fields = fields
         self.columns: dict[str, sa.Column[t.Any]] = {
@@ -141,6 +145,14 @@ class Fields:
             if name not in options.hidden and options.is_listed(name)
         }
         self._all = tuple(self._readable.values())
+
+        if self.composite is not None:
+            self._fields = {**fields, id: self.composite}
+            self._readable = {**self._readable, id: self.composite}
+
+        elif options.id:
+            self._check_id()
+
         self.names = frozenset(self._readable)
         """The names of the fields that can be read."""
         self.hidden = frozenset(fields) - self.names
@@ -188,8 +200,18 @@ class Fields:
 
         return field
 
+    def sorted_by(self, name: str) -> Sequence[Field]:
+        """Return the fields that a name sorts by.
+
+        :raises BadRequest: There is no such field, or it has no order.
+        """
+        if self.composite is None or name != self.id.name:
+            return (self.ordered(name),)
+
+        return [self.ordered(part.name) for part in self.identifying]
+
     def selected(self, names: Iterable[str] | None) -> tuple[Field, ...]:
-        """Return the fields to select: those listed and the identifier.
+        """Return the fields to select: those listed and the identifier, or its parts.
 
         :param names: The names listed, or ``None`` for all.
         :raises BadRequest: A name is not a field.
@@ -198,7 +220,8 @@ class Fields:
             return self._all
 
         chosen = {name: self[name] for name in names}
-        return tuple({self.id.name: self.id, **chosen}.values())
+        chosen = {field.name: field for field in self.identifying} | chosen
+        return tuple([each for each in chosen.values() if each is not self.composite])
 
     def is_written(self, name: str) -> bool:
         """Return ``True`` if a body may name a field."""
@@ -215,6 +238,7 @@ class Fields:
         *,
         sent: Collection[str] = (),
         skip: Set[str] = frozenset(),
+        keep: Set[str] = frozenset(),
         new: bool,
         is_compared: bool = False,
     ) -> Body:
@@ -223,12 +247,14 @@ class Fields:
 
         :param sent: The names in it that came from a client. None by default.
         :param skip: Names that are ignored.
+        :param keep: The names of fields that keep their values.
         :param new: ``True`` for the body of a new record, where null asks for the
             default.
         :param is_compared: ``True`` if there is a record to compare the values with
             that the caller may not write. They are problems by default.
         """
-        cast_values = self._cast(data) if not skip or skip.isdisjoint(data) else None
+        is_simple = skip.isdisjoint(data) and keep.isdisjoint(data)
+        cast_values = self._cast(data) if is_simple else None
 
         if cast_values is not None:
             return Body(cast_values, {}, {})
@@ -245,7 +271,11 @@ class Fields:
             if name in skip:
                 continue
 
-            field = writable.get(name)
+            field = None if name in keep else writable.get(name)
+
+            if value is None and self.composite and name == self.composite.name:
+                # Front ends send a new record with a null for its identifier.
+                continue
 
             if field is None or (name in sent and field.is_refused(value)):
                 if name not in self._readable:
@@ -300,15 +330,7 @@ class Fields:
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         prop = self.mapper.attrs.get(name)
-        column = prop.columns[0] if isinstance(prop, orm.ColumnProperty) else None
-
-        if not isinstance(column, sa.Column) or not isinstance(column.table, sa.Table):
-            return False
-
-        kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
-        constraints = [c for c in column.table.constraints if isinstance(c, kinds)]
-        indexes = [index for index in column.table.indexes if index.unique]
-        return any(list(each.columns) == [column] for each in (*constraints, *indexes))
+        return isinstance(prop, orm.ColumnProperty) and is_unique(prop.columns[0])
 
     def missing(self, values: Collection[str]) -> list[str]:
         """Return the names of the fields that a new record needs and is not given."""
@@ -322,6 +344,45 @@ class Fields:
 
             if field.is_writable and not (field.is_readonly or is_fixed):
                 yield field
+
+    def _composite(self, name: str, fields: Mapping[str, Field]) -> CompositeField:
+        """Return the identifier that is made of the fields of the primary key.
+
+        :raises ValueError: Its name is taken, or a client may not see a part.
+        """
+        model = self.model.__name__
+
+        if name in fields:
+            raise ValueError(
+                f"'{model}' has a primary key of several columns, and '{name}' is one"
+                " of its fields. Name the identifier otherwise:"
+                f" SQLAlchemyService({model}, id='_id')."
+            )
+
+        for part in self._key_names():
+            is_shown = part in fields and self._options.is_listed(part)
+
+            if not is_shown or part in self._options.hidden:
+                raise ValueError(
+                    f"'{model}.{part}' is a part of the identifier, which shows it. Do"
+                    " not hide it, or name a field that is unique in 'id'."
+                )
+
+        return composite_field(name, [fields[part] for part in self._key_names()])
+
+    def _check_id(self) -> None:
+        """Refuse an identifier that several records may have.
+
+        :raises ValueError: There is no primary key or unique index of its column alone.
+        """
+        name, model = self.id.name, self.model.__name__
+
+        if self._key_names() != [name] and not self.is_unique(name):
+            raise ValueError(
+                f"'{model}.{name}' identifies no record, as it is not unique. Give its"
+                f" column a unique index, 'mapped_column(unique=True)', or leave 'id'"
+                " out for the primary key."
+            )
 
     def _key_names(self) -> list[str]:
         """Return the names of the fields of the primary key."""

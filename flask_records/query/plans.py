@@ -183,22 +183,23 @@ class Plans:
         self,
         query: ResolvedQuery,
         selection: Selection,
-        id: t.Any,
+        id: Sequence[t.Any],
         *,
         locking: bool = False,
     ) -> Plan:
         """Return the plan that reads the record of an identifier within a query.
 
+        :param id: The values of the identifier, cast.
         :param locking: Let nobody else write the record until the commit.
         """
 
         def build() -> Select:
-            statement = _select(query, selection).where(self._is_id()).limit(1)
+            statement = _select(query, selection).where(*self._is_id()).limit(1)
             model = self._fields.model
             return statement.with_for_update(of=model) if locking else statement
 
         key = ("one", selection.key, locking)
-        return self._cache.plan(key, build, {ID: id}, selection.size, query)
+        return self._cache.plan(key, build, id_parameters(id), selection.size, query)
 
     def page(
         self,
@@ -289,7 +290,7 @@ class Plans:
         query: ResolvedQuery,
         limit: int | None,
         *,
-        id: t.Any = None,
+        id: Sequence[t.Any] = (),
         nulls: bool = False,
     ) -> Plan:
         """Return the plan that loads the instances of a query, which nobody else writes
@@ -297,10 +298,10 @@ class Plans:
 
         :param query: The query. Its limit does not count.
         :param limit: The largest number of instances, or ``None`` for all.
-        :param id: The identifier of the only one, cast. Any by default.
+        :param id: The values of the identifier of the only one, cast. Any by default.
         :param nulls: As for :func:`.expressions.order`.
         """
-        has_id = id is not None
+        has_id = bool(id)
         cut = (limit is not None, query.skip > 0 and not has_id, nulls)
 
         def build() -> Select:
@@ -308,7 +309,7 @@ class Plans:
             statement = sa.select(model).where(*conditions(query))
 
             if has_id:
-                statement = statement.where(self._is_id())
+                statement = statement.where(*self._is_id())
 
             return (
                 self._cut(query, statement, *cut)
@@ -318,12 +319,11 @@ class Plans:
             )
 
         key = ("instances", query.sort, has_id, *cut)
-        parameters = {ID: id, LIMIT: limit, SKIP: query.skip}
+        parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
         return self._cache.plan(key, build, parameters, query=query)
 
-    def _is_id(self) -> t.Any:
-        id = self._fields.id.column
-        return id == sa.bindparam(ID, type_=id.type)
+    def _is_id(self) -> list[t.Any]:
+        return have_id([field.column for field in self._fields.identifying])
 
     def _cut(
         self,
@@ -341,6 +341,23 @@ class Plans:
             statement = statement.limit(_number(LIMIT))
 
         return statement.offset(_number(SKIP)) if has_skip else statement
+
+
+def have_id(columns: Sequence[t.Any]) -> list[t.Any]:
+    """Return the conditions that columns have the values of an identifier."""
+    return [
+        column == sa.bindparam(name, type_=column.type)
+        for name, column in zip(_id_names(len(columns)), columns, strict=True)
+    ]
+
+
+def id_parameters(id: Sequence[t.Any]) -> dict[str, t.Any]:
+    """Return the parameters of these conditions."""
+    return dict(zip(_id_names(len(id)), id, strict=True))
+
+
+def _id_names(number: int) -> list[str]:
+    return [f"{ID}_{index}" for index in range(number)]
 
 
 def _select(query: ResolvedQuery, selection: Selection) -> Select:

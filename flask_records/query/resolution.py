@@ -144,7 +144,11 @@ def resolve(
         [_term(term, fields, operators, values, kinds) for term in query.where]
     )
     sort = tuple(
-        [(fields.ordered(name), descending) for name, descending in query.sort]
+        [
+            (field, descending)
+            for name, descending in query.sort
+            for field in fields.sorted_by(name)
+        ]
     )
     has_literal = Kind.LITERAL in kinds
     size = _size(terms) + len(sort)

@@ -7,7 +7,8 @@ import typing as t
 import sqlalchemy as sa
 
 from .expressions import conditions
-from .plans import ID
+from .plans import have_id
+from .plans import id_parameters
 from .plans import Plan
 from .plans import PlanCache
 
@@ -48,7 +49,7 @@ class WritePlans:
         return self._cache.plan(key, build, rows, len(selected))
 
     def update(
-        self, query: ResolvedQuery, id: t.Any, values: Mapping[str, t.Any]
+        self, query: ResolvedQuery, id: Sequence[t.Any], values: Mapping[str, t.Any]
     ) -> Plan:
         """Return the plan that updates the record of an identifier within a query."""
         names = tuple(values)
@@ -64,26 +65,28 @@ class WritePlans:
         key = ("update", names, query.selected)
         parameters = {_new(index): value for index, value in enumerate(values.values())}
         size = len(names) + len(query.selected)
-        return self._cache.plan(key, build, {ID: id, **parameters}, size, query)
+        return self._cache.plan(
+            key, build, {**id_parameters(id), **parameters}, size, query
+        )
 
-    def delete(self, query: ResolvedQuery, id: t.Any) -> Plan:
+    def delete(self, query: ResolvedQuery, id: Sequence[t.Any]) -> Plan:
         """Return the plan that deletes the record of an identifier within a query."""
 
         def build() -> sa.Update | sa.Delete:
             return self._matching(query, sa.delete(self._table))
 
         key, size = ("delete", query.selected), len(query.selected)
-        return self._cache.plan(key, build, {ID: id}, size, query)
+        return self._cache.plan(key, build, id_parameters(id), size, query)
 
     def _matching(
         self, query: ResolvedQuery, statement: sa.Update | sa.Delete
     ) -> sa.Update | sa.Delete:
         """Return a statement for the record of an identifier that meets the query."""
         columns = self._fields.columns
-        id = columns[self._fields.id.name]
-        return statement.where(
-            id == sa.bindparam(ID, type_=id.type), *conditions(query, columns)
-        ).returning(*self._returned(query.selected))
+        id = [columns[field.name] for field in self._fields.identifying]
+        return statement.where(*have_id(id), *conditions(query, columns)).returning(
+            *self._returned(query.selected)
+        )
 
     def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
         columns = self._fields.columns

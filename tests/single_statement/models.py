@@ -259,7 +259,6 @@ MODELS = {
     "owners": (Owner, {}),
     "things": (Thing, {}),
     "named": (Thing, {"id": "code"}),
-    "labelled": (Thing, {"id": "label"}),
     "loose": (Loose, {}),
     "seats": (Seat, {"id": "code"}),
     "filled": (Filled, {}),

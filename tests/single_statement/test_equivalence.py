@@ -327,12 +327,3 @@ def test_a_record_that_others_refer_to_is_not_removed(twins):
 
     assert outcomes[0][:2] == outcomes[1][:2]
     assert [each[2] for each in outcomes] == ["DELETE", "SELECT SELECT DELETE"]
-
-
-@pytest.mark.parametrize(
-    "call", [("patch", "l", {"rank": 8}), ("remove", "l")], ids=["patch", "remove"]
-)
-def test_one_record_is_written_even_if_the_identifier_is_that_of_several(twins, call):
-    single, unit = twins.both("labelled", call)
-
-    assert single[:2] == unit[:2]
