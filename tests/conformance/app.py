@@ -23,6 +23,7 @@ from . import provider
 from . import services
 from .models import gravatar
 from .models import Message
+from .models import NamedTag
 from .models import Person
 from .models import Picky
 from .models import reset
@@ -144,7 +145,7 @@ def _add_tables(records, service):
     records.add("secrets", service(Secret))
     records.add("vault", service(Secret), strategies=["jwt", "api-key"])
     records.add("noparser", service(Tag, multi=True), public=True, body_parsers={})
-    records.add("tags-by-name", service(Tag, id="name"), public=True)
+    records.add("tags-by-name", service(NamedTag), public=True)
 
     for path, options in PEOPLE.items():
         for prefix in ("", "typed-"):

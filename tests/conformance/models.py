@@ -56,6 +56,19 @@ class Tag(Base):
     rank: Mapped[int | None]
 
 
+class NamedBase(DeclarativeBase):
+    metadata = Base.metadata
+
+
+class NamedTag(NamedBase):
+    """A tag that is identified by its name, which only the servers of the recordings
+    take for unique.
+    """
+
+    __table__ = Tag.__table__
+    __mapper_args__ = {"primary_key": [Tag.__table__.c.name]}
+
+
 class Picky(Base):
     __tablename__ = "picky"
 
