@@ -457,7 +457,7 @@ class FlaskRecords:
         """
         for service in self.services.values():
             self._check_issuer(service)
-            service.capabilities.check(app)
+            service.capabilities.check(app, service.methods)
 
         for authentication in self.authentications.values():
             authentication.init_app(app, self.services)
@@ -475,7 +475,7 @@ class FlaskRecords:
         """
         service, issuer = registration.service, registration.authentication
         issuers = dict(self.authentications)
-        service.capabilities.check(app)
+        service.capabilities.check(app, service.methods)
 
         if issuer is not None:
             issuer.init_app(app, self.services)

@@ -138,9 +138,16 @@ def dangling(name):
 
 REQUIRED = BadRequest("'needed' is required.", errors={"needed": "is required"})
 REFERRED_TO = Conflict(
+    "Records of 'things' still refer to this one.",
+    errors={"id": "is still referred to by records of 'things'"},
+)
+UNNAMED_REFERENCE = Conflict(
     "Other records refer to this one, or it to one that is not there."
 )
-BROKEN_RULE = BadRequest("The data breaks a rule of the database.")
+BROKEN_RULE = BadRequest(
+    "'amount' breaks a rule of the database.",
+    errors={"amount": "breaks a rule of the database"},
+)
 
 ERRORS = [
     ("POST", "/things", {"id": 1}, taken("id")),
@@ -242,19 +249,18 @@ def late(database_url, records):
         yield app.test_client()
 
 
-def test_an_index_over_an_expression_names_no_field(late):
+def test_an_index_over_an_expression_names_its_field(late):
     late.post("/late", json={"name": "ann"})
 
     response = late.post("/late", json={"name": "ANN"})
 
-    error = Conflict("There is a record with these values already.")
-    assert (response.status_code, response.json) == (409, error.to_dict())
+    assert (response.status_code, response.json) == (409, taken("name").to_dict())
 
 
 def test_a_rule_that_is_looked_at_in_the_end_is_a_conflict(late):
     response = late.post("/late", json={"other_id": 9})
 
-    assert (response.status_code, response.json) == (409, REFERRED_TO.to_dict())
+    assert (response.status_code, response.json) == (409, UNNAMED_REFERENCE.to_dict())
     assert late.get("/late").json == []
 
 

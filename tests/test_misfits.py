@@ -162,6 +162,25 @@ def test_characters_that_a_column_lacks_are_refused(stamps):
     assert answer(stamps.patch("/things/1", json=body)) == (400, {"note": MISFIT})
 
 
+class Points(sa.TypeDecorator):
+    """A type of the application that expects its own values only."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.number
+
+
+class Point(sa.types.UserDefinedType):
+    """A type that PostgreSQL neither sorts nor compares."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **options):
+        return "point"
+
+
 class OnPostgreSQL(DeclarativeBase):
     pass
 
@@ -175,6 +194,13 @@ class Host(OnPostgreSQL):
     network = mapped_column(postgresql.CIDR)
     matrix = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
     numbers = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
+    hardware = mapped_column(postgresql.MACADDR)
+    span = mapped_column(postgresql.INT4RANGE)
+    spans = mapped_column(postgresql.INT4MULTIRANGE)
+    words = mapped_column(postgresql.TSVECTOR)
+    path = mapped_column(postgresql.JSONPATH)
+    place = mapped_column(Point)
+    points: Mapped[int | None] = mapped_column(Points)
 
 
 @pytest.fixture
@@ -190,6 +216,12 @@ HOSTS = [
         {"matrix": [[1], [2, 3]], "numbers": [[1]]},
         {"matrix": SUSPICION, "numbers": SUSPICION},
     ),
+    ({"note": "b", "hardware": "x"}, {"hardware": MISFIT}),
+    ({"note": "b", "span": "[3,1)"}, {"span": MISFIT}),
+    ({"note": "b", "spans": "{"}, {"spans": MISFIT}),
+    ({"note": "b", "words": "'"}, {"words": MISFIT}),
+    ({"note": "b", "path": "$$$"}, {"path": MISFIT}),
+    ({"note": "b", "points": 5}, {"points": MISFIT}),
 ]
 
 
@@ -213,6 +245,10 @@ def test_a_text_that_an_index_of_postgresql_refuses(hosts):
         ("address=10.0.0.999", {"address": MISFIT}),
         (f"note={quote(chr(0))}", {"note": "has a NUL character"}),
         ("note[$regex]=(?P<x>b)", {"note": BAD_PATTERN}),
+        ("words='", {"words": MISFIT}),
+        ("place=(1,2)", {"place": "can't be sorted or compared"}),
+        ("$sort[place]=1", {"place": "can't be sorted or compared"}),
+        ("points=5", {"points": MISFIT}),
     ],
 )
 def test_a_query_that_postgresql_refuses_names_its_field(hosts, query, errors):

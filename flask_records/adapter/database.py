@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -17,6 +18,8 @@ from .reading import SessionReading
 from .sources import session_of_app
 from .sources import source_of_app
 from .sources import spare_session
+from .unwritable import is_read_only
+from .unwritable import read_only
 from .writing import Writing
 
 if t.TYPE_CHECKING:
@@ -39,6 +42,7 @@ class Database:
     def __init__(self, source: SessionSource, mapper: Mapper) -> None:
         self._source = source
         self._mapper = mapper
+        self._read_only: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
 
     def begin_writing(self) -> None:
         """Make the session of the transaction in progress ready to write. SQLite's
@@ -84,10 +88,25 @@ class Database:
         """Return an object that writes in the transaction in progress.
 
         :param fields: The fields that an error may name.
+        :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined = self._joined()
-        joined.connection(self._mapper)
+        connection = joined.connection(self._mapper)
+
+        # With RETURNING, SQLite takes a write to a view, and does nothing.
+        if connection.dialect.name == "sqlite" and self._is_read_only(connection):
+            raise read_only()
+
         return Writing(joined, self._mapper, fields, client_fields)
+
+    def _is_read_only(self, connection: sa.Connection) -> bool:
+        answer = self._read_only.get(connection.engine)
+
+        if answer is None:
+            answer = is_read_only(connection, self._mapper.local_table)
+            self._read_only[connection.engine] = answer
+
+        return answer
 
     def _joined(self) -> JoinedSession:
         """Return the session of the transaction in progress.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 import sqlalchemy as sa
@@ -11,51 +10,28 @@ from sqlalchemy import orm
 from ..errors import BadRequest
 from ..errors import Conflict
 from ..errors import RecordsError
+from .attempt import Attempt
 from .availability import code_of
 from .availability import unavailable
+from .constraints import described
+from .constraints import fields_of
+from .constraints import named_columns
+from .misfits import incomparable
 from .misfits import is_misfit
 from .misfits import misfit
+from .referrers import referred_to
 from .unreadable import is_unreadable
+from .unwritable import unwritable
+from .violations import Kind
+from .violations import Violation
+from .violations import violation_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
 
     from ..query import Fields
-    from ..query.resolution import ResolvedQuery
-    from ..typing import Record
-
-UNIQUE, REQUIRED, REFERENCE, RULE = "unique", "required", "reference", "rule"
-
-POSTGRESQL = {
-    "23505": UNIQUE,
-    "23502": REQUIRED,
-    "23503": REFERENCE,
-    "23514": RULE,
-    "23P01": RULE,
-}
-MYSQL = {
-    1062: UNIQUE,
-    1586: UNIQUE,
-    1048: REQUIRED,
-    1364: REQUIRED,
-    1451: REFERENCE,
-    1452: REFERENCE,
-    4025: RULE,
-    3819: RULE,
-}
-SQLITE = {
-    "UNIQUE": UNIQUE,
-    "PRIMARY KEY": UNIQUE,
-    "NOT NULL": REQUIRED,
-    "FOREIGN KEY": REFERENCE,
-    "CHECK": RULE,
-}
-SQLITE_MESSAGE = re.compile(r"(UNIQUE|NOT NULL|FOREIGN KEY|CHECK|PRIMARY KEY)[\w ]+")
-SQLITE_COLUMN = re.compile(r"[^,.: ]+\.([^,]+)")
-POSTGRESQL_KEY = re.compile(r"^[^(]*\((.+?)\)=")
-MYSQL_FOREIGN_KEY = re.compile(r"FOREIGN KEY \(([^)]*)\)")
-MYSQL_QUOTED = re.compile(r"'([^']*)'$|^\w+ '([^']*)'")
+    from ..query.field_options import Constraint
 
 NOT_UNIQUE: t.Final = "has to be unique"
 """The problem of a value that a record has already."""
@@ -68,79 +44,69 @@ A hook or a method has caught the error of a statement, for which the database u
 the whole transaction. Run what may fail in 'with session.begin_nested():'.\
 """
 
+BLANKED_KEY: t.Final = "Dependency rule"
+"""The beginning of SQLAlchemy's error of a primary key that would be null."""
+
+UNKNOWN: t.Final = Attempt()
+"""A statement of which nothing is known."""
+
 
 # A generator would make each call of a service some microseconds slower.
 class translated:
     """Raises errors that a client can see instead of those of the database, as a
     context manager. Errors that no client can fix are raised as they are.
 
-    :param fields: The fields that an error may name.
+    :param attempt: The statement. One that an error can't name a field of by default.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
+    :raises MethodNotAllowed: The database does not write what the statement writes.
     :raises Unavailable: The database can't serve the call at the moment.
     :raises RuntimeError: The application has caught the error of a statement before.
     """
 
-    def __init__(
-        self,
-        fields: Fields | None = None,
-        bodies: Sequence[Record] = (),
-        client_fields: Collection[str] = (),
-        query: ResolvedQuery | None = None,
-        dialect: sa.Dialect | None = None,
-    ) -> None:
-        self._arguments = fields, bodies, client_fields, query, dialect
+    def __init__(self, attempt: Attempt = UNKNOWN) -> None:
+        self._attempt = attempt
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
 
     def __exit__(self, *error: t.Any) -> None:
         if error[1] is not None:
-            raise_translated(error[1], *self._arguments)
+            raise_translated(error[1], self._attempt)
 
 
-def raise_translated(
-    error: BaseException,
-    fields: Fields | None = None,
-    bodies: Sequence[Record] = (),
-    client_fields: Collection[str] = (),
-    query: ResolvedQuery | None = None,
-    dialect: sa.Dialect | None = None,
-) -> None:
+def raise_translated(error: BaseException, attempt: Attempt = UNKNOWN) -> None:
     """Raise the error that a client can see for an error of the database, if any."""
-    translation = unavailable(error) or _translation(
-        error, fields, bodies, client_fields, query, dialect
-    )
+    translation = unavailable(error) or _translation(error, attempt)
 
     if translation is not None:
         raise translation from error
 
 
-def _translation(
-    error: BaseException,
-    fields: Fields | None,
-    bodies: Sequence[Record],
-    client_fields: Collection[str],
-    query: ResolvedQuery | None,
-    dialect: sa.Dialect | None,
-) -> Exception | None:
+def _translation(error: BaseException, attempt: Attempt) -> Exception | None:
     if isinstance(error, orm.exc.StaleDataError):
         return Conflict("The record was changed by another call. Try again.")
 
     if isinstance(error, sa.exc.IntegrityError):
-        return _of_integrity(error, fields, bodies, client_fields)
+        return _broken(violation_of(error) or Violation(Kind.RULE), attempt)
 
     if isinstance(error, sa.exc.StatementError) and is_misfit(error):
-        return misfit(error, fields, bodies, client_fields, query, dialect)
+        return misfit(error, attempt)
 
     if isinstance(error, sa.exc.DBAPIError):
-        return _of_driver(error)
+        return _of_driver(error, attempt)
+
+    fields = attempt.fields
 
     # SQLAlchemy tells many new records apart by their keys.
     if type(error) is sa.exc.InvalidRequestError and fields is not None:
         names = fields.fixed
-        is_given = any(not names.isdisjoint(body) for body in bodies)
+        is_given = any(not names.isdisjoint(body) for body in attempt.bodies)
         return not_kept(fields) if is_given else None
+
+    # SQLAlchemy can't set a primary key to null that refers to a removed record.
+    if type(error) is AssertionError and str(error).startswith(BLANKED_KEY):
+        return referred_to(Violation(Kind.REFERRED_TO), attempt)
 
     return None
 
@@ -153,41 +119,56 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def _of_driver(error: sa.exc.DBAPIError) -> Exception | None:
-    code = code_of(error)
-
-    if code == IN_FAILED_TRANSACTION:
+def _of_driver(error: sa.exc.DBAPIError, attempt: Attempt) -> Exception | None:
+    if code_of(error) == IN_FAILED_TRANSACTION:
         return RuntimeError(FAILED)
 
     if is_unreadable(error):
         return Conflict("The record has a stored value that can't be read.")
 
-    # MariaDB's driver does not raise an IntegrityError for a broken rule.
-    return _broken_rule([]) if MYSQL.get(t.cast(int, code)) == RULE else None
+    # Some drivers have no class for some broken rules.
+    if violation := violation_of(error):
+        return _broken(violation, attempt)
+
+    if problem := incomparable(error, attempt.query):
+        return problem
+
+    return None if attempt.fields is None else unwritable(error)
 
 
-def _of_integrity(
-    error: sa.exc.IntegrityError,
-    fields: Fields | None,
-    bodies: Sequence[Record],
-    client_fields: Collection[str],
-) -> RecordsError:
-    kind, columns = _violation(error, fields)
-    names = [] if fields is None else _names(fields, columns)
+def _broken(violation: Violation, attempt: Attempt) -> RecordsError:
+    """Return the error of a broken rule."""
+    fields, kind = attempt.fields, violation.kind
+    named = None if fields is None else described(violation, fields)
 
-    if kind == REFERENCE and fields is not None and not names:
-        names = _references(fields, _written(bodies, client_fields))
+    if named is not None:
+        return _of_constraint(named, kind)
 
-    make = {
-        UNIQUE: _not_unique,
-        REQUIRED: _required,
-        REFERENCE: _bad_reference,
-        RULE: _broken_rule,
-    }
-    return make[kind](names)
+    # The unit of work sets the keys of records to null that refer to a removed one.
+    is_removal = fields is not None and not attempt.bodies
+    is_reference = kind in (Kind.REFERENCE, Kind.REQUIRED)
+
+    if kind is Kind.REFERRED_TO or (is_removal and is_reference):
+        return referred_to(violation, attempt)
+
+    names = fields_of(violation, attempt)
+
+    if kind is Kind.REFERENCE and fields is not None and not names:
+        names = _references(fields, _written(attempt))
+
+    return MAKERS[kind](names)
 
 
-def _not_unique(names: list[str]) -> RecordsError:
+def _of_constraint(constraint: Constraint, kind: Kind) -> RecordsError:
+    """Return the error of a rule that the application has described."""
+    names, problem = constraint
+    is_conflict = kind in (Kind.UNIQUE, Kind.EXCLUSION, Kind.REFERENCE)
+    return (Conflict if is_conflict else BadRequest)(
+        f"{_quoted(names)} {problem}.", errors=dict.fromkeys(names, problem)
+    )
+
+
+def _not_unique(names: Sequence[str]) -> RecordsError:
     values = f"this {_quoted(names)}" if names else "these values"
     return Conflict(
         f"There is a record with {values} already.",
@@ -195,14 +176,14 @@ def _not_unique(names: list[str]) -> RecordsError:
     )
 
 
-def _required(names: list[str]) -> RecordsError:
+def _required(names: Sequence[str]) -> RecordsError:
     return BadRequest(
         f"{_quoted(names) or 'A field'} is required.",
         errors=dict.fromkeys(names, "is required"),
     )
 
 
-def _bad_reference(names: list[str]) -> RecordsError:
+def _bad_reference(names: Sequence[str]) -> RecordsError:
     if not names:
         return Conflict(
             "Other records refer to this one, or it to one that is not there."
@@ -214,115 +195,48 @@ def _bad_reference(names: list[str]) -> RecordsError:
     )
 
 
-def _broken_rule(names: list[str]) -> RecordsError:
-    return BadRequest("The data breaks a rule of the database.")
+def _broken_rule(names: Sequence[str]) -> RecordsError:
+    verb = "break" if len(names) > 1 else "breaks"
+    return BadRequest(
+        f"{_quoted(names) or 'The data'} {verb} a rule of the database.",
+        errors=dict.fromkeys(names, "breaks a rule of the database"),
+    )
 
 
-def _violation(
-    error: sa.exc.IntegrityError, fields: Fields | None
-) -> tuple[str, list[str]]:
-    """Return the kind of a violation and the columns that the driver names."""
-    driver, code = t.cast("t.Any", error.orig), code_of(error)
-
-    if isinstance(code, int):
-        return MYSQL.get(code, RULE), _mysql_columns(fields, *driver.args[:2])
-
-    if code is not None:
-        return POSTGRESQL.get(code, RULE), _postgresql_columns(driver)
-
-    message = str(driver)
-    match = SQLITE_MESSAGE.match(message)
-    kind = SQLITE[match[1]] if match else RULE
-    return kind, [] if kind == RULE else SQLITE_COLUMN.findall(message)
+def _excluded(names: Sequence[str]) -> RecordsError:
+    verb = "conflict" if len(names) > 1 else "conflicts"
+    return Conflict(
+        f"{_quoted(names) or 'The data'} {verb} with another record.",
+        errors=dict.fromkeys(names, "conflicts with another record"),
+    )
 
 
-def _postgresql_columns(driver: t.Any) -> list[str]:
-    details = getattr(driver, "diag", None)
-
-    if details is None:
-        return []
-
-    if details.column_name:
-        return [details.column_name]
-
-    detail = details.message_detail or ""
-
-    # "Key (id)=(1) is still referenced" is about the records that refer to this one.
-    if "still referenced" in detail:
-        return []
-
-    match = POSTGRESQL_KEY.match(detail)
-    return [] if match is None else [part.strip(' "') for part in match[1].split(",")]
+MAKERS: t.Final = {
+    Kind.UNIQUE: _not_unique,
+    Kind.REQUIRED: _required,
+    Kind.REFERENCE: _bad_reference,
+    Kind.RULE: _broken_rule,
+    Kind.EXCLUSION: _excluded,
+}
+"""The makers of errors that name fields, by the kind of the rule."""
 
 
-def _mysql_columns(fields: Fields | None, code: int, message: str) -> list[str]:
-    if code == 1452 and (match := MYSQL_FOREIGN_KEY.search(message)):
-        return [part.strip(" `") for part in match[1].split(",")]
-
-    if MYSQL.get(code) not in (UNIQUE, REQUIRED):
-        return []
-
-    match = MYSQL_QUOTED.search(message)
-    # MySQL writes the name of the table before that of the index, MariaDB doesn't.
-    name = (match[1] or match[2]).rpartition(".")[2] if match else ""
-
-    if fields is None or MYSQL[code] == REQUIRED:
-        return [name]
-
-    return _indexes(fields).get(name, [name])
-
-
-def _names(fields: Fields, columns: list[str]) -> list[str]:
-    """Return the names of the fields of columns that the caller may name."""
-    return [
-        name
-        for wanted in columns
-        for name, column in _named_columns(fields)
-        if column.name == wanted and (name in fields.names or fields.is_written(name))
-    ]
-
-
-def _indexes(fields: Fields) -> dict[str, list[str]]:
-    """Return the columns of each unique index by its name on MariaDB."""
-    indexes = {}
-
-    for table in fields.mapper.tables:
-        if not isinstance(table, sa.Table):
-            continue
-
-        indexes["PRIMARY"] = [column.name for column in table.primary_key.columns]
-
-        for index in (*table.constraints, *table.indexes):
-            if isinstance(index, (sa.Index, sa.UniqueConstraint)):
-                # Without a name, an index gets that of its first column.
-                names = [column.name for column in index.columns]
-                indexes[str(index.name or names[0])] = names
-
-    return indexes
-
-
-def _written(
-    bodies: Sequence[Record], client_fields: Collection[str]
-) -> Collection[str]:
+def _written(attempt: Attempt) -> Collection[str]:
     """Return the names of the fields with a value: the client's, if there are any."""
+    bodies = attempt.bodies
     names = {name for body in bodies for name in body if body[name] is not None}
-    return names.intersection(client_fields) or names
+    return names.intersection(attempt.client_fields) or names
 
 
 def _references(fields: Fields, written: Collection[str]) -> list[str]:
     """Return the only field among those written that refers to another record."""
     names = [
         name
-        for name, column in _named_columns(fields)
+        for name, column in named_columns(fields)
         if column.foreign_keys and name in written and fields.is_written(name)
     ]
     return names if len(names) == 1 else []
 
 
-def _named_columns(fields: Fields) -> list[tuple[str, t.Any]]:
-    name_of = fields.mapper.get_property_by_column
-    return [(name_of(column).key, column) for column in fields.mapper.columns]
-
-
-def _quoted(names: list[str]) -> str:
+def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)

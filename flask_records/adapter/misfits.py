@@ -22,6 +22,7 @@ if t.TYPE_CHECKING:
     from ..query import Fields
     from ..query.resolution import ResolvedQuery
     from ..typing import Record
+    from .attempt import Attempt
 
 MISFIT: t.Final = "does not fit its column", "may not fit its column"
 BAD_PATTERN: t.Final = (
@@ -38,6 +39,14 @@ COLUMN_OF_MYSQL = re.compile(r"column (?:`[^`]*`\.`[^`]*`\.)?[`']([^`']+)[`'] at
 MYSQL_PATTERN, POSTGRESQL_PATTERN = 1139, "2201B"
 MYSQL_COLLATIONS = {1253, 1267, 1270, 1271}
 POSTGRESQL_INDEX = "54000"
+POSTGRESQL_SYNTAX, POSTGRESQL_INTERNAL = "42601", "XX000"
+POSTGRESQL_NO_OPERATOR = "42883"
+
+BIND_ERRORS: t.Final = (
+    *(ValueError, TypeError, AttributeError),
+    *(ArithmeticError, LookupError),
+)
+"""The errors of a type that gets a value which it is not made for."""
 
 CODES: t.Final = frozenset(
     {167, 1264, 1292, 1411, 1467, MYSQL_PATTERN, *MYSQL_COLLATIONS, POSTGRESQL_INDEX}
@@ -66,28 +75,18 @@ def is_misfit(error: sa.exc.StatementError) -> bool:
     if is_unreadable(error):
         return False
 
-    if isinstance(error, sa.exc.DBAPIError):
-        return isinstance(error, sa.exc.DataError) or code_of(error) in CODES
+    if not isinstance(error, sa.exc.DBAPIError):
+        return isinstance(error.orig, BIND_ERRORS)
 
-    return isinstance(error.orig, (ValueError, TypeError, OverflowError))
+    is_data = isinstance(error, sa.exc.DataError) or code_of(error) in CODES
+    return is_data or _is_syntax_of_value(error)
 
 
-def misfit(
-    error: sa.exc.StatementError,
-    fields: Fields | None,
-    bodies: Sequence[Record],
-    client_fields: Collection[str],
-    query: ResolvedQuery | None,
-    dialect: sa.Dialect | None,
-) -> BadRequest:
+def misfit(error: sa.exc.StatementError, attempt: Attempt) -> BadRequest:
     """Return the error for values that a database refuses. It names their fields: those
     that may be meant if the database does not say which.
-
-    :param fields: The fields of the bodies, if there are any.
-    :param bodies: The values that were written.
-    :param client_fields: The names of the fields that came from a client.
-    :param query: The query of the statement.
     """
+    fields, bodies, client_fields, query, dialect = attempt
     candidates = [*_of_bodies(fields, bodies, client_fields), *_of_query(query)]
     is_pattern = code_of(error) in (MYSQL_PATTERN, POSTGRESQL_PATTERN)
     why, suspicion = BAD_PATTERN if is_pattern else MISFIT
@@ -106,6 +105,40 @@ def misfit(
 
     text = f"{shown or 'A value'} {why}."
     return BadRequest(text, errors=dict.fromkeys(names, why))
+
+
+def incomparable(
+    error: sa.exc.DBAPIError, query: ResolvedQuery | None
+) -> BadRequest | None:
+    """Return the error for a field of a type that PostgreSQL does not compare, if one
+    is compared or sorted by. ``None`` for another error.
+    """
+    if query is None or code_of(error) != POSTGRESQL_NO_OPERATOR:
+        return None
+
+    fields = [*query.fields, *(field for field, _ in query.sort)]
+    names = [field.name for field in fields if field.conversion.is_foreign]
+
+    if not names:
+        return None
+
+    shown = ", ".join(f"'{name}'" for name in names)
+    why = "can't be sorted or compared"
+    return BadRequest(f"{shown} {why}.", errors=dict.fromkeys(names, why))
+
+
+def _is_syntax_of_value(error: sa.exc.DBAPIError) -> bool:
+    """Return ``True`` if PostgreSQL can't parse a value, such as a ``tsvector``, and
+    not a statement, whose place it would name.
+    """
+    details = t.cast("t.Any", getattr(error.orig, "diag", None))
+
+    if details is None or details.statement_position is not None:
+        return False
+
+    code = code_of(error)
+    is_hstore = details.source_file == "hstore_io.c"
+    return code == POSTGRESQL_SYNTAX or (code == POSTGRESQL_INTERNAL and is_hstore)
 
 
 def _of_bodies(
@@ -167,7 +200,7 @@ def _is_refused(candidate: Candidate, dialect: sa.Dialect) -> bool:
     try:
         if bind is not None:
             bind(candidate.value)
-    except (ValueError, TypeError, OverflowError):
+    except BIND_ERRORS:
         return True
 
     return False

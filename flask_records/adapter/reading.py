@@ -10,6 +10,7 @@ from sqlalchemy import orm
 from ..query.dialects import add_functions
 from ..query.dialects import HAS_FUNCTIONS
 from ..query.plans import Plan
+from .attempt import Attempt
 from .database_errors import raise_translated
 from .database_errors import translated
 from .drivers import fails_as_a_whole
@@ -60,7 +61,7 @@ class EngineReading:
             self._give_back_turn()
 
         if error is not None:
-            raise_translated(error, query=self._query, dialect=self.dialect)
+            raise_translated(error, Attempt(query=self._query, dialect=self.dialect))
 
     def _give_back_connection(self) -> None:
         try:
@@ -101,7 +102,7 @@ class SessionReading:
 
     def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
         if error is not None:
-            raise_translated(error, query=self._query, dialect=self.dialect)
+            raise_translated(error, Attempt(query=self._query, dialect=self.dialect))
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""

@@ -17,6 +17,7 @@ from ..query import FieldOptions
 from ..query import Fields
 from ..query import Matching
 from ..query import Query
+from ..query.field_options import constraints_of
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
 from ..signals import METHODS
@@ -37,10 +38,11 @@ from .reads import identifier
 from .reads import not_found
 from .reads import read_many
 from .single_statement import SingleStatement
-from .sources import known_dialect
+from .sources import known_bind
 from .sources import session_of_app
 from .unchanged import changed
 from .unit_of_work import UnitOfWork
+from .unwritable import is_known_as_read_only
 from .view import ResolvedCall
 from .view import View
 from .view import Views
@@ -61,6 +63,11 @@ if t.TYPE_CHECKING:
 
 
 logger = logging.getLogger(__package__)
+
+READ_ONLY: t.Final = (
+    "'%s' is mapped to a view that the database does not write, so that %s are answered"
+    " with 405. Add the service with methods=['find', 'get']."
+)
 
 
 class SQLAlchemyService:
@@ -93,6 +100,9 @@ class SQLAlchemyService:
     :param exclude: Columns and hybrid properties that are no fields, for nobody.
     :param client_ids: Let clients choose primary keys that the database counts up. Off
         by default: one large number would use up the numbers of the table.
+    :param constraints: The fields that rules of the database are about, and a phrase
+        that follows their names in an error: ``{"ck_price": ("price", "must be
+        positive")}``, by the names that the rules have in the database.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -121,6 +131,7 @@ class SQLAlchemyService:
         fields: Collection[str] | None = None,
         exclude: Collection[str] = (),
         client_ids: bool = False,
+        constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
     ) -> None:
@@ -144,6 +155,7 @@ class SQLAlchemyService:
             listed=fields,
             exclude=exclude,
             client_ids=client_ids,
+            constraints=constraints_of(constraints or {}),
         )
         self._source = session
         self._populate_paths = populate or {}
@@ -219,12 +231,14 @@ class SQLAlchemyService:
         else:
             self._database.begin_writing_later()
 
-    def check(self, app: Flask) -> None:
+    def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that do not fit the model and a database that changes the
-        values of a column, and log a warning for a column that holds less than it says.
-        A database that is not known before the first call is looked at then.
+        values of a column. Log a warning for a column that holds less than it says, and
+        for a view that can't be written, if the application has used its database
+        already. A database that is not known before the first call is looked at then.
 
         :param app: The application.
+        :param methods: The methods of the service.
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist, or the
             database changes the values of a column.
@@ -233,21 +247,23 @@ class SQLAlchemyService:
         add_session(app, self._source)
 
         with app.app_context():
-            dialect = known_dialect(self._source, self._application.fields.mapper)
+            bind = known_bind(self._source, self._application.fields.mapper)
 
-        if dialect is None:
+        if bind is None:
             return
 
-        fields = self._application.on(dialect).fields
+        fields, name = self._application.on(bind.dialect).fields, self.model.__name__
 
         for field in fields:
             if field.conversion.caution is not None and field.name in fields.columns:
                 app.logger.warning(
-                    "'%s.%s': %s",
-                    self.model.__name__,
-                    field.name,
-                    field.conversion.caution,
+                    "'%s.%s': %s", name, field.name, field.conversion.caution
                 )
+
+        writes = [method for method in methods if method not in READS]
+
+        if writes and is_known_as_read_only(bind, fields.mapper):
+            app.logger.warning(READ_ONLY, name, ", ".join(writes))
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.

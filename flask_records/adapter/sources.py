@@ -49,9 +49,9 @@ def source_of_app() -> t.Any:
     return extension.session
 
 
-def known_dialect(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
-    """Return the dialect of the database of the current application, or ``None`` if
-    only a call can tell.
+def known_bind(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
+    """Return the engine of the database of the current application, or the connection
+    that stands for it, or ``None`` if only a call can tell.
     """
     if source is session_of_app and "sqlalchemy" not in current_app.extensions:
         return None
@@ -64,7 +64,7 @@ def known_dialect(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
         return None
 
     with suppress(sa.exc.UnboundExecutionError):
-        return session.get_bind(mapper).dialect
+        return session.get_bind(mapper)
 
     return None
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plans import Plan
+from .attempt import Attempt
 from .database_errors import translated
 from .drivers import fails_as_a_whole
 from .reading import SessionReading
@@ -74,13 +75,18 @@ class Writing:
             )
 
     def flush(self, bodies: Sequence[Record] = ()) -> None:
-        """Write the changes of the session's instances."""
+        """Write the changes of the session's instances.
+
+        :param bodies: The values of the fields. None for a removal.
+        """
         with self._translated(bodies):
             self.session.flush()
 
     def rows(self, plan: Plan, bodies: Sequence[Record] = ()) -> Rows:
         """Return the rows of a plan that writes, after all that the session has to
         write before.
+
+        :param bodies: The values of the fields. None for a removal.
         """
         with self._translated(bodies, plan.query):
             return rows_of(self._connection(), plan)
@@ -123,6 +129,7 @@ class Writing:
     def _translated(
         self, bodies: Sequence[Record] = (), query: ResolvedQuery | None = None
     ) -> AbstractContextManager[None]:
-        return translated(
+        attempt = Attempt(
             self._fields, bodies, self._client_fields, query, self.dialect
         )
+        return translated(attempt)

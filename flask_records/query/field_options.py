@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from dataclasses import replace
+
+
+class Constraint(t.NamedTuple):
+    """A rule of the database, as errors tell it."""
+
+    fields: tuple[str, ...]
+    """The names of the fields that the rule is about."""
+
+    problem: str
+    """A phrase that follows the names, such as ``must be positive``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +45,9 @@ class FieldOptions:
     client_ids: bool = False
     """``True`` if a client can write keys that the database counts up."""
 
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    """Rules of the database, by their names there."""
+
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
@@ -45,6 +60,33 @@ class FieldOptions:
         """Return the options for the application, which knows of all fields."""
         return replace(self, hidden=(), listed=None)
 
+
+def constraints_of(option: Mapping[str, t.Any]) -> dict[str, Constraint]:
+    """Return the rules of an option.
+
+    :raises TypeError: The option has another form.
+    """
+    if not isinstance(option, Mapping):
+        raise TypeError(CONSTRAINTS_FORM.format(value=option))
+
+    return {name: _constraint(value) for name, value in option.items()}
+
+
+def _constraint(value: t.Any) -> Constraint:
+    is_pair = isinstance(value, (tuple, list)) and len(value) == 2
+    names, problem = value if is_pair else (None, None)
+    names = (names,) if isinstance(names, str) else names
+
+    if not isinstance(names, (tuple, list)) or not isinstance(problem, str):
+        raise TypeError(CONSTRAINTS_FORM.format(value=value))
+
+    return Constraint(tuple(names), problem)
+
+
+CONSTRAINTS_FORM: t.Final = """\
+'constraints' maps names of the database to a field, or a list of them, and a phrase: \
+{{"ck_price_positive": ("price", "must be positive")}}, not {value!r}.\
+"""
 
 DEFAULTS: t.Final = FieldOptions()
 """The options of a service that names none."""

@@ -97,7 +97,8 @@ class Fields:
         is_composite = len(keys) > 1 and not (options.id and id in fields)
 
         options = self._options
-        names = (*options.hidden, *options.readonly, *options.write_once)
+        described = [name for each in options.constraints.values() for name in each[0]]
+        names = [*options.hidden, *options.readonly, *options.write_once, *described]
 
         for name in (*([] if is_composite else [id]), *names, *(options.listed or ())):
             if name not in fields:
@@ -110,6 +111,8 @@ class Fields:
                     f" property of '{model.__name__}'."
                 )
 
+        self.constraints = options.constraints
+        """Rules of the database that the application describes, by their names."""
         self.composite = self._composite(id, fields) if is_composite else None
         """The identifier field if it is made of several fields."""
         self.id = self.composite or fields[id]

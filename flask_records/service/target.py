@@ -57,7 +57,7 @@ class Target(t.Protocol):
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
 
-    def check(self, app: Flask) -> None:
+    def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that can't work with an application and its database."""
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
@@ -90,7 +90,7 @@ class Capabilities:
     own_methods: frozenset[Callable[..., t.Any]] = frozenset()
     begin: Callable[[str], None] = _do_nothing
     begin_later: Callable[[str], None] = _do_nothing
-    check: Callable[[Flask], None] = _do_nothing
+    check: Callable[[Flask, Collection[str]], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None

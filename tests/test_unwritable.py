@@ -1,0 +1,182 @@
+"""Views and tables that the database does not write."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import registry
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from .conftest import served
+from .conftest import url_of
+
+READ_ONLY = "These records can only be read."
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Sale(Base):
+    __tablename__ = "unwritable_sale"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    amount: Mapped[int | None]
+
+
+VIEW = """\
+CREATE VIEW unwritable_total AS
+SELECT id, max(amount) AS amount FROM {} GROUP BY id
+"""
+
+
+@pytest.fixture
+def app(database_url):
+    """A database with a view."""
+    with served(SQLAlchemy(model_class=Base), FlaskRecords(), database_url) as app:
+        with app.app_context():
+            engine = app.extensions["sqlalchemy"].engine
+
+            with engine.begin() as connection:
+                connection.exec_driver_sql(VIEW.format(Sale.__tablename__))
+                connection.execute(sa.insert(Sale).values(id=1, amount=5))
+
+        yield app
+
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP VIEW unwritable_total")
+
+
+def reflected(engine):
+    """A class that is mapped to the view."""
+    key = sa.Column("id", sa.Integer, primary_key=True)
+    view = sa.Table("unwritable_total", sa.MetaData(), key, autoload_with=engine)
+    model = type("Total", (), {})
+    registry().map_imperatively(model, view)
+    return model
+
+
+def serve(app, caplog, **options):
+    """A client of another application of the same database, which has reflected it."""
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+    records, other = FlaskRecords(), Flask("other")
+    service = SQLAlchemyService(
+        reflected(engine),
+        session=sa.orm.sessionmaker(engine),
+        client_ids=True,
+        multi=True,
+    )
+    records.add("totals", service, public=True, **options)
+
+    with caplog.at_level(logging.WARNING):
+        records.init_app(other)
+
+    return other.test_client()
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [
+        ("POST", "/totals", {"id": 2, "amount": 1}),
+        ("POST", "/totals", [{"id": 2, "amount": 1}, {"id": 3, "amount": 1}]),
+        ("PATCH", "/totals/1", {"amount": 1}),
+        ("PATCH", "/totals", {"amount": 1}),
+        ("PUT", "/totals/1", {"amount": 1}),
+        ("DELETE", "/totals/1", None),
+        ("DELETE", "/totals", None),
+    ],
+)
+def test_a_write_to_a_view_is_a_405(app, caplog, verb, path, body):
+    client = serve(app, caplog)
+
+    response = client.open(path, method=verb, json=body)
+
+    assert (response.status_code, response.json["message"]) == (405, READ_ONLY)
+    assert client.get("/totals").json == [{"id": 1, "amount": 5}]
+
+
+def test_a_view_that_is_written_is_told_at_the_start(app, caplog):
+    serve(app, caplog)
+
+    assert "Add the service with methods=['find', 'get']." in caplog.text
+
+
+def test_a_view_that_is_only_read_is_not_told(app, caplog):
+    serve(app, caplog, methods=["find", "get"])
+
+    assert caplog.text == ""
+
+
+def test_a_view_with_a_trigger_is_written(records, tmp_path):
+    db = SQLAlchemy(model_class=Base)
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+
+    with served(db, records, url) as app, app.app_context():
+        with db.engine.begin() as connection:
+            connection.exec_driver_sql(VIEW.format(Sale.__tablename__))
+            connection.execute(sa.insert(Sale).values(id=1, amount=5))
+            connection.exec_driver_sql(
+                "CREATE TRIGGER t INSTEAD OF UPDATE ON unwritable_total BEGIN"
+                f" UPDATE {Sale.__tablename__} SET amount = NEW.amount"
+                " WHERE id = NEW.id; END"
+            )
+
+        records.add("totals", SQLAlchemyService(reflected(db.engine)), public=True)
+        client = app.test_client()
+
+        assert client.patch("/totals/1", json={"amount": 7}).status_code == 200
+        assert client.get("/totals/1").json == {"id": 1, "amount": 7}
+
+
+def test_a_table_without_the_right_to_write_is_a_405(server_urls, caplog):
+    url = url_of("postgresql", server_urls)
+    records = FlaskRecords()
+    records.add("sales", SQLAlchemyService(Sale, multi=True), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, url) as app:
+        with app.app_context():
+            engine = app.extensions["sqlalchemy"].engine
+
+        with engine.begin() as connection:
+            connection.execute(sa.insert(Sale).values(id=1, amount=5))
+            connection.exec_driver_sql("CREATE ROLE records_reader")
+            connection.exec_driver_sql(
+                f"GRANT SELECT ON {Sale.__tablename__} TO records_reader"
+            )
+
+        def limit(connection, record, proxy):
+            connection.execute("SET ROLE records_reader")
+            connection.commit()
+
+        sa.event.listen(engine, "checkout", limit)
+        client = app.test_client()
+
+        try:
+            answers = [
+                client.post("/sales", json={"amount": 1}),
+                client.patch("/sales/1", json={"amount": 1}),
+                client.delete("/sales"),
+            ]
+            sales = client.get("/sales").json
+        finally:
+            sa.event.remove(engine, "checkout", limit)
+            engine.dispose()
+
+            with engine.begin() as connection:
+                connection.exec_driver_sql("DROP OWNED BY records_reader")
+                connection.exec_driver_sql("DROP ROLE records_reader")
+
+        assert [each.status_code for each in answers] == [405, 405, 405]
+        assert [each.json["message"] for each in answers] == [READ_ONLY] * 3
+        assert sales == [{"id": 1, "amount": 5}]
