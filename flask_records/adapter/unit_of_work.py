@@ -15,6 +15,7 @@ from .reads import has_great_nulls
 from .reads import identifier
 from .reads import not_found
 from .reads import read_keyed
+from .write_only import loading_related
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,10 +100,12 @@ class UnitOfWork:
         instances = self._instances("remove", writing, call, id)
         records = self._read_back(writing, call, instances)
 
-        for instance in instances:
-            writing.session.delete(instance)
+        with loading_related(self._fields.mapper, writing.session):
+            for instance in instances:
+                writing.session.delete(instance)
 
-        writing.flush()
+            writing.flush()
+
         return records
 
     def _instances(
