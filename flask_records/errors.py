@@ -33,6 +33,8 @@ import typing as t
 
 from werkzeug.exceptions import HTTPException
 
+from .problems import coded
+
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
@@ -46,7 +48,8 @@ class RecordsError(HTTPException):
 
     :param message: A message for people. ``"Error"`` by default.
     :param data: Details of the error, as JSON. Left out of the response by default.
-    :param errors: The errors by the name of the field. Empty by default.
+    :param errors: The problems by the name of the field: phrases, or
+        :class:`.Problem`. Empty by default.
     """
 
     code: int | None = 500
@@ -80,16 +83,18 @@ class RecordsError(HTTPException):
         """The name in kebab case, for example ``"bad-request"``."""
         return WORD_START.sub("-", self.name).lower()
 
-    def to_dict(self) -> dict[str, t.Any]:
+    def to_dict(self, *, codes: bool = False) -> dict[str, t.Any]:
         """Return the body of the response: ``name``, ``message``, ``code``,
         ``className``, ``errors``, and ``data`` if there is any. Never a traceback.
+
+        :param codes: Send the codes of the problems in ``errors``, too.
         """
         body = {
             "name": self.name,
             "message": self.message,
             "code": self.code,
             "className": self.class_name,
-            "errors": self.errors,
+            "errors": coded(self.errors) if codes else self.errors,
         }
 
         if self.data is not None:

@@ -25,6 +25,9 @@ from .globals import current_records
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.error_handler import ErrorHandler
+from .http.error_settings import ErrorSettings
+from .http.error_settings import EXTENSION as ERRORS_EXTENSION
+from .http.error_settings import SETTING as ERRORS_SETTING
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
@@ -388,10 +391,12 @@ class FlaskRecords:
         routes = Routes(app, mount)
         bounds = Bounds.of(app.config.get(SETTING))
         init_sessions(app)
+        errors = ErrorSettings.of(app.config.get(ERRORS_SETTING))
         self._check(app)
         self._init_limits(app)
         app.extensions["records"] = self
         app.extensions[EXTENSION] = bounds
+        app.extensions[ERRORS_EXTENSION] = errors
         self._apps.add(app)
         app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
         # Flask's own way would register it for the status of the base class alone.

@@ -515,3 +515,10 @@ def test_query_that_nests_deep_is_refused(site):
     ]
 
     assert [error["code"] for error in errors] == [400, 400]
+
+
+def test_codes_of_problems_are_sent(records, tmp_path):
+    with live(records, tmp_path, RECORDS_ERRORS={"codes": True}) as site:
+        error, *_ = site.connect().call("create", "messages", {}, {})
+
+    assert error["errors"] == {"text": {"code": "required", "message": "is required"}}

@@ -13,10 +13,13 @@ import sqlalchemy as sa
 
 from ..errors import BadRequest
 from ..errors import not_an_object
+from ..problems import AND_MORE
+from ..problems import REQUIRED
 from ..query.bounds import MAX_ERRORS
 from ..query.bounds import MORE_ERRORS
 
 if t.TYPE_CHECKING:
+    from ..problems import Problem
     from ..query import Field
     from ..query import Fields
     from ..query.fields import Body
@@ -55,7 +58,7 @@ class Bodies:
             and those after the first :data:`.MAX_ERRORS` are not looked for.
         """
         records: list[Record] = []
-        problems: dict[str, str] = {}
+        problems: dict[str, Problem] = {}
 
         for index, body in enumerate(data if isinstance(data, list) else [data]):
             values, errors, _ = self._fields.values(
@@ -63,7 +66,7 @@ class Bodies:
             )
 
             for name in self._missing(body):
-                errors[name] = "is required"
+                errors[name] = REQUIRED
 
             for name, problem in errors.items():
                 name = f"{index}.{name}" if isinstance(data, list) else name
@@ -100,7 +103,7 @@ class Bodies:
             value = _default_of(field)
 
             if value is None and not field.is_nullable:
-                errors[field.name] = "is required"
+                errors[field.name] = REQUIRED
             elif value is not KEEP:
                 values[field.name] = value
 
@@ -144,7 +147,7 @@ def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
     return body
 
 
-def refuse(problems: Mapping[str, str]) -> None:
+def refuse(problems: Mapping[str, Problem]) -> None:
     """Refuse a body.
 
     :param problems: All problems by name. Nothing happens if there are none.
@@ -158,7 +161,7 @@ def refuse(problems: Mapping[str, str]) -> None:
     text, more = ", ".join(shown[:MAX_SHOWN]), len(shown) - MAX_SHOWN
 
     if len(problems) > MAX_ERRORS:
-        errors[MORE_ERRORS] = "and more"
+        errors[MORE_ERRORS] = AND_MORE
         text += " and more"
     elif more > 0:
         text += f" and {more} more"

@@ -7,6 +7,7 @@ import typing as t
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from .. import problems
 from ..errors import BadRequest
 from ..errors import Conflict
 from ..errors import RecordsError
@@ -32,9 +33,6 @@ if t.TYPE_CHECKING:
 
     from ..query import Fields
     from ..query.field_options import Constraint
-
-NOT_UNIQUE: t.Final = "has to be unique"
-"""The problem of a value that a record has already."""
 
 IN_FAILED_TRANSACTION: t.Final = "25P02"
 """The state of PostgreSQL's errors of all statements after one that has failed."""
@@ -115,7 +113,7 @@ def not_kept(fields: Fields) -> BadRequest:
     # MariaDB takes the identifier 0 for a request to generate one.
     return BadRequest(
         "The database does not keep this identifier. Leave it out.",
-        errors={fields.id.name: "is not kept by the database"},
+        errors={fields.id.name: problems.NOT_KEPT},
     )
 
 
@@ -172,14 +170,14 @@ def _not_unique(names: Sequence[str]) -> RecordsError:
     values = f"this {_quoted(names)}" if names else "these values"
     return Conflict(
         f"There is a record with {values} already.",
-        errors=dict.fromkeys(names, NOT_UNIQUE),
+        errors=dict.fromkeys(names, problems.NOT_UNIQUE),
     )
 
 
 def _required(names: Sequence[str]) -> RecordsError:
     return BadRequest(
         f"{_quoted(names) or 'A field'} is required.",
-        errors=dict.fromkeys(names, "is required"),
+        errors=dict.fromkeys(names, problems.REQUIRED),
     )
 
 
@@ -191,7 +189,7 @@ def _bad_reference(names: Sequence[str]) -> RecordsError:
 
     return Conflict(
         f"{_quoted(names)} refers to a record that is not there.",
-        errors=dict.fromkeys(names, "refers to a record that is not there"),
+        errors=dict.fromkeys(names, problems.NO_RECORD),
     )
 
 
@@ -199,7 +197,7 @@ def _broken_rule(names: Sequence[str]) -> RecordsError:
     verb = "break" if len(names) > 1 else "breaks"
     return BadRequest(
         f"{_quoted(names) or 'The data'} {verb} a rule of the database.",
-        errors=dict.fromkeys(names, "breaks a rule of the database"),
+        errors=dict.fromkeys(names, problems.BROKEN_RULE),
     )
 
 
@@ -207,7 +205,7 @@ def _excluded(names: Sequence[str]) -> RecordsError:
     verb = "conflict" if len(names) > 1 else "conflicts"
     return Conflict(
         f"{_quoted(names) or 'The data'} {verb} with another record.",
-        errors=dict.fromkeys(names, "conflicts with another record"),
+        errors=dict.fromkeys(names, problems.EXCLUDED),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..problems import Problem
 from .bodies import refuse
 
 if t.TYPE_CHECKING:
@@ -12,7 +13,7 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
 
-CHANGED: t.Final = "can't be changed"
+CHANGED: t.Final = Problem("can't be changed", "read_only")
 
 
 class Guards(t.NamedTuple):

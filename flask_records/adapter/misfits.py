@@ -7,6 +7,7 @@ import typing as t
 
 import sqlalchemy as sa
 
+from .. import problems
 from ..errors import BadRequest
 from ..query.operators import pattern
 from .availability import code_of
@@ -24,11 +25,8 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .attempt import Attempt
 
-MISFIT: t.Final = "does not fit its column", "may not fit its column"
-BAD_PATTERN: t.Final = (
-    "is not a regular expression of the database",
-    "may not be a regular expression of the database",
-)
+MISFIT: t.Final = problems.MISFIT, problems.POSSIBLE_MISFIT
+BAD_PATTERN: t.Final = problems.BAD_PATTERN, problems.POSSIBLE_BAD_PATTERN
 """The problem of a field that is surely meant, and of one of several."""
 
 CHECKED: t.Final = (sa.String, sa.Integer, sa.Boolean, sa.Date, sa.Uuid)
@@ -123,7 +121,7 @@ def incomparable(
         return None
 
     shown = ", ".join(f"'{name}'" for name in names)
-    why = "can't be sorted or compared"
+    why = problems.INCOMPARABLE
     return BadRequest(f"{shown} {why}.", errors=dict.fromkeys(names, why))
 
 

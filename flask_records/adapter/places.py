@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from itertools import chain
 
-from .database_errors import NOT_UNIQUE
+from ..problems import NOT_UNIQUE
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ from sqlalchemy import orm
 
 from ..errors import BadRequest
 from ..globals import current_records
+from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
 from ..query.plans import Plan
 from .equal_keys import equal_keys
@@ -75,7 +76,7 @@ class Populate:
         name = shortened(name)
         raise BadRequest(
             f"'{name}' is not a relationship that can be populated.",
-            errors={name: "is not a relationship that can be populated"},
+            errors={name: UNKNOWN_RELATIONSHIP},
         )
 
     def _service(self, relationship: orm.RelationshipProperty[t.Any]) -> Service | None:

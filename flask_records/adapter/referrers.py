@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from flask import current_app
 from flask import has_app_context
 
+from .. import problems
 from ..errors import Conflict
 
 if t.TYPE_CHECKING:
@@ -30,8 +31,7 @@ def referred_to(violation: Violation, attempt: Attempt) -> Conflict:
     return Conflict(
         f"{subject} still refer to this one.",
         errors={
-            attempt.fields.id.name: "is still referred to"
-            + (f" by records of '{paths[0]}'" if is_known else "")
+            attempt.fields.id.name: problems.referred_to(paths[0] if is_known else None)
         },
     )
 

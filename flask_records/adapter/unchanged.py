@@ -7,7 +7,8 @@ import math
 import typing as t
 from decimal import Decimal
 
-from ..query.fields import READ_ONLY
+from ..problems import Problem
+from ..problems import READ_ONLY
 from ..query.plans import Selection
 from ..query.values import cast
 from .reads import identifier
@@ -25,7 +26,7 @@ if t.TYPE_CHECKING:
 
 def changed(
     writing: Writing, call: ResolvedCall, id: Id, sent: Record
-) -> dict[str, str]:
+) -> dict[str, Problem]:
     """Return the problems of values that the caller may not write: those that differ
     from what the record shows, as a client may send it back. Nobody else writes the
     record until the commit.

@@ -8,6 +8,7 @@ import typing as t
 import sqlalchemy as sa
 
 from ..errors import BadRequest
+from ..problems import Problem
 from ..query.values import is_json
 from .bodies import has_constructor
 from .places import add_place
@@ -175,7 +176,7 @@ class UnitOfWork:
                 setattr(instance, name, value)
             except ValueError as error:
                 raise BadRequest(
-                    f"'{name}' is not valid: {error}", errors={name: str(error)}
+                    f"'{name}' is not valid: {error}", errors={name: Problem.of(error)}
                 ) from error
 
     def _with_json_null(self, values: Record) -> Record:

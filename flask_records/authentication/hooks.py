@@ -11,6 +11,9 @@ from ..errors import Forbidden
 from ..errors import NotAuthenticated
 from ..globals import current_records
 from ..pagination import without
+from ..problems import EMPTY
+from ..problems import NO_TEXT
+from ..problems import TOO_LONG
 from ..query import restrict
 from .access import admit
 from .passwords import MAX_LENGTH
@@ -185,15 +188,15 @@ def _user_id(params: Params) -> Id:
 
 def _hash(name: str, password: t.Any, service: str | None) -> str:
     if not isinstance(password, str):
-        raise BadRequest(f"'{name}' is not text.", errors={name: "is not text"})
+        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
 
     if not password:
-        raise BadRequest(f"'{name}' is empty.", errors={name: "is empty"})
+        raise BadRequest(f"'{name}' is empty.", errors={name: EMPTY})
 
     if len(password) > MAX_LENGTH:
         raise BadRequest(
             f"'{name}' has {MAX_LENGTH} characters at most.",
-            errors={name: "is too long"},
+            errors={name: TOO_LONG},
         )
 
     return current_records.authentication(service).settings.passwords.hash(password)

@@ -12,6 +12,7 @@ from functools import cache
 from functools import cached_property
 
 from ..errors import BadRequest
+from ..problems import TOO_LONG
 from .hashers import Argon2id
 from .hashers import Bcrypt
 from .hashers import format_of
@@ -183,7 +184,7 @@ def _check_length(password: str) -> None:
     if len(password) > MAX_LENGTH:
         raise BadRequest(
             f"A password has {MAX_LENGTH} characters at most.",
-            errors={"password": "is too long"},
+            errors={"password": TOO_LONG},
         )
 
 

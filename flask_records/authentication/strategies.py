@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from ..errors import BadRequest
 from ..errors import NotAuthenticated
+from ..problems import NO_TEXT
+from ..problems import TOO_LONG
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +57,7 @@ def authenticate_local(
     if len(username) > MAX_USERNAME:
         raise BadRequest(
             f"'{service.username}' has {MAX_USERNAME} characters at most.",
-            errors={service.username: "is too long"},
+            errors={service.username: TOO_LONG},
         )
 
     return {"user": service.login(username, password)}
@@ -107,6 +109,6 @@ def _text(data: Record, name: str) -> str:
         return ""
 
     if not isinstance(value, str):
-        raise BadRequest(f"'{name}' is not text.", errors={name: "is not text"})
+        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
 
     return value

@@ -24,6 +24,7 @@ from ..errors import to_records_error
 from ..errors import Unavailable
 from ..query.redaction import without_parameters
 from ..service.hidden_names import without_hidden
+from .error_settings import current_error_settings
 from .formatter import dumps
 from .formatter import json_response
 from .headers import forbid_sniffing
@@ -150,5 +151,10 @@ class ErrorHandler:
         return Response(page, code, mimetype="text/html")
 
 
+def body_of(error: RecordsError) -> dict[str, t.Any]:
+    """Return the body of an error as the current application sends it."""
+    return error.to_dict(codes=current_error_settings().codes)
+
+
 def _json(error: RecordsError) -> Response:
-    return json_response(dumps(error.to_dict()), error.code or 500)
+    return json_response(dumps(body_of(error)), error.code or 500)

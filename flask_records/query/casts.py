@@ -17,6 +17,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from decimal import InvalidOperation
 
+from .. import problems
+
 MILLISECONDS = re.compile(r"-?[0-9]{1,17}")
 WHOLE_NUMBER = re.compile(r"(-?[0-9]{1,30})(?:\.0{1,30})?")
 NUMBER = re.compile(r"-?[0-9]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
@@ -29,7 +31,6 @@ BOOLEANS = {
     **dict.fromkeys(("true", "1", "t", "yes", "y", "on"), True),
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
 }
-NOT_A_TIME: t.Final = "is not an ISO 8601 time"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 T = t.TypeVar("T")
@@ -43,18 +44,18 @@ def as_text(value: t.Any) -> str:
     if isinstance(value, bool):
         value = "true" if value else "false"
     elif isinstance(value, (float, Decimal)) and not math.isfinite(value):
-        raise ValueError("is not a finite number")
+        raise ValueError(problems.NOT_FINITE)
     elif isinstance(value, (int, float, Decimal, uuid.UUID)):
         value = str(value)
 
     if not isinstance(value, str):
-        raise ValueError("is not text")
+        raise ValueError(problems.NO_TEXT)
 
     # A lone surrogate can't be stored. Nothing else fails to encode.
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("is not valid Unicode text") from None
+        raise ValueError(problems.NOT_UNICODE) from None
 
     return str(value)
 
@@ -76,19 +77,19 @@ def as_integer(value: t.Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
 
-    raise ValueError("is not a whole number")
+    raise ValueError(problems.NO_INTEGER)
 
 
 def _number(value: t.Any) -> str | int | float | Decimal:
     if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
-        raise ValueError("is not a number")
+        raise ValueError(problems.NO_NUMBER)
 
     if isinstance(value, str) and len(value) > MAX_NUMBER_LENGTH:
-        raise ValueError(f"has more than {MAX_NUMBER_LENGTH} characters")
+        raise ValueError(problems.too_long(MAX_NUMBER_LENGTH, "characters"))
 
     # Python also reads blanks, underscores between digits, and digits of all scripts.
     if isinstance(value, str) and not NUMBER.fullmatch(value):
-        raise ValueError("is not a number")
+        raise ValueError(problems.NO_NUMBER)
 
     return value
 
@@ -100,10 +101,10 @@ def as_float(value: t.Any) -> float:
     try:
         number = float(value)
     except (ValueError, OverflowError):
-        raise ValueError("is not a number") from None
+        raise ValueError(problems.NO_NUMBER) from None
 
     if not math.isfinite(number):
-        raise ValueError("is not a finite number")
+        raise ValueError(problems.NOT_FINITE)
 
     return number
 
@@ -115,10 +116,10 @@ def as_decimal(value: t.Any) -> Decimal:
     try:
         number = Decimal(repr(value) if isinstance(value, float) else value)
     except InvalidOperation:
-        raise ValueError("is not a number") from None
+        raise ValueError(problems.NO_NUMBER) from None
 
     if not number.is_finite() or abs(number.adjusted()) > 1000:
-        raise ValueError("is not a number of a sensible size")
+        raise ValueError(problems.SENSELESS_SIZE)
 
     return number
 
@@ -134,7 +135,7 @@ def as_boolean(value: t.Any) -> bool:
         if flag is not None:
             return flag
 
-    raise ValueError("is neither true nor false")
+    raise ValueError(problems.NO_BOOLEAN)
 
 
 def as_moment(value: t.Any) -> dt.datetime:
@@ -152,22 +153,22 @@ def as_moment(value: t.Any) -> dt.datetime:
     try:
         return moment.astimezone(dt.UTC)
     except OverflowError:
-        raise ValueError("is out of range") from None
+        raise ValueError(problems.OUT_OF_RANGE) from None
 
 
 def _of_iso_text(value: str) -> dt.datetime:
     # Python takes any character between the date and the time.
     if not MOMENT.fullmatch(value):
-        raise ValueError(NOT_A_TIME)
+        raise ValueError(problems.NO_MOMENT)
 
-    return _parsed(dt.datetime.fromisoformat, value, NOT_A_TIME)
+    return _parsed(dt.datetime.fromisoformat, value, problems.NO_MOMENT)
 
 
 def _from_milliseconds(value: t.Any) -> dt.datetime:
     try:
         return EPOCH + dt.timedelta(milliseconds=as_float(value))
     except (ValueError, OverflowError):
-        raise ValueError(NOT_A_TIME) from None
+        raise ValueError(problems.NO_MOMENT) from None
 
 
 def as_naive_moment(value: t.Any) -> dt.datetime:
@@ -181,12 +182,12 @@ def as_date(value: t.Any) -> dt.date:
         return value
 
     if isinstance(value, str) and len(value) <= 10:
-        return _parsed(dt.date.fromisoformat, value, "is not an ISO 8601 date")
+        return _parsed(dt.date.fromisoformat, value, problems.NO_DATE)
 
     moment = as_moment(value)
 
     if moment.time() != dt.time():
-        raise ValueError("is not a date, but a time")
+        raise ValueError(problems.TIME_NOT_DATE)
 
     return moment.date()
 
@@ -194,10 +195,10 @@ def as_date(value: t.Any) -> dt.date:
 def as_time(value: t.Any) -> dt.time:
     """Return a time of day."""
     if isinstance(value, str):
-        value = _parsed(dt.time.fromisoformat, value, "is not an ISO 8601 time of day")
+        value = _parsed(dt.time.fromisoformat, value, problems.NO_TIME)
 
     if not isinstance(value, dt.time) or value.tzinfo is not None:
-        raise ValueError("is not a time of day without a zone")
+        raise ValueError(problems.ZONED_TIME)
 
     return value
 
@@ -210,7 +211,7 @@ def as_interval(value: t.Any) -> dt.timedelta:
     try:
         return dt.timedelta(seconds=as_float(value))
     except (ValueError, OverflowError):
-        raise ValueError("is not a number of seconds") from None
+        raise ValueError(problems.NO_INTERVAL) from None
 
 
 def as_uuid(value: t.Any) -> uuid.UUID:
@@ -220,9 +221,9 @@ def as_uuid(value: t.Any) -> uuid.UUID:
 
     # Python also reads the digits of all scripts, and underscores between them.
     if not isinstance(value, str) or not UUID_TEXT.fullmatch(value):
-        raise ValueError("is not a UUID")
+        raise ValueError(problems.NO_UUID)
 
-    return _parsed(uuid.UUID, value, "is not a UUID")
+    return _parsed(uuid.UUID, value, problems.NO_UUID)
 
 
 def as_bytes(value: t.Any) -> bytes:
@@ -231,30 +232,30 @@ def as_bytes(value: t.Any) -> bytes:
         return bytes(value)
 
     if not isinstance(value, str):
-        raise ValueError("is not base64")
+        raise ValueError(problems.NO_BASE64)
 
     try:
         return base64.b64decode(value, validate=True)
     except ValueError:
-        raise ValueError("is not base64") from None
+        raise ValueError(problems.NO_BASE64) from None
 
 
 def as_json(value: t.Any) -> t.Any:
     """Return any JSON value as it is."""
     if _is_deeper(value, MAX_JSON_DEPTH):
-        raise ValueError(f"nests deeper than {MAX_JSON_DEPTH} levels")
+        raise ValueError(problems.too_deep(MAX_JSON_DEPTH))
 
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("is not valid Unicode text") from None
+        raise ValueError(problems.NOT_UNICODE) from None
     except ValueError:
-        raise ValueError("has a number that is out of range") from None
+        raise ValueError(problems.NUMBER_OUT_OF_RANGE) from None
 
     # PostgreSQL could store it, and fail in each query from then on.
     if NUL_IN_JSON.search(text):
-        raise ValueError("has a NUL character")
+        raise ValueError(problems.NUL)
 
     return value
 
@@ -281,7 +282,7 @@ def _refuse_constant(name: str) -> t.NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _parsed(parse: Callable[[str], T], value: str, otherwise: str) -> T:
+def _parsed(parse: Callable[[str], T], value: str, otherwise: problems.Problem) -> T:
     try:
         return parse(value)
     except ValueError:

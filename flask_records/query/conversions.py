@@ -11,6 +11,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import NullType
 
+from .. import problems
 from . import casts
 from .database_casts import as_foreign
 from .exact_numeric import EXACT
@@ -36,9 +37,11 @@ def at_most(length: int | None, things: str) -> Check:
     if length is None:
         return anything
 
+    problem = problems.too_long(length, things)
+
     def check(value: t.Any) -> None:
         if len(value) > length:
-            raise ValueError(f"has more than {length} {things}")
+            raise ValueError(problem)
 
     return check
 
@@ -50,7 +53,7 @@ def whole_numbers(low: int, high: int) -> Conversion:
         number = casts.as_integer(value)
 
         if not low <= number <= high:
-            raise ValueError("is out of range")
+            raise ValueError(problems.out_of_range(low, high))
 
         return number
 
@@ -100,7 +103,7 @@ def _enums(type_: sa.Enum) -> Conversion:
         if any(value is member for member in by_text.values()):
             return value
 
-        raise ValueError(f"is none of {', '.join(by_text)}")
+        raise ValueError(problems.no_choice(by_text))
 
     return Conversion(
         cast_enum,
@@ -127,17 +130,17 @@ def numerics(type_: t.Any) -> Conversion:
         exponent = t.cast(int, number.normalize(EXACT).as_tuple().exponent)
 
         if scale is not None and -exponent > scale:
-            raise ValueError(f"has more than {scale} decimal places")
+            raise ValueError(problems.too_many_places(scale))
 
         if precision is not None and number:
             if number.adjusted() >= precision - (scale or 0):
-                raise ValueError("is out of range")
+                raise ValueError(problems.OUT_OF_RANGE)
 
         if lowest is not None and number < lowest:
-            raise ValueError("is out of range")
+            raise ValueError(problems.OUT_OF_RANGE)
 
         if not type_.asdecimal and Decimal(repr(float(number))) != number:
-            raise ValueError("has more digits than a float")
+            raise ValueError(problems.TOO_PRECISE)
 
     return Conversion(casts.as_decimal, check)
 
@@ -159,11 +162,11 @@ def _bits(type_: postgresql.BIT) -> Conversion:
         bits = as_foreign(value)
 
         if not set(bits) <= {"0", "1"}:
-            raise ValueError("is not made of 0 and 1")
+            raise ValueError(problems.NO_BITS)
 
         # PostgreSQL would cut the text, or fill it up.
         if len(bits) < shortest or (longest and len(bits) > longest):
-            raise ValueError("does not have the number of bits of its column")
+            raise ValueError(problems.WRONG_BITS)
 
         return bits
 
@@ -175,7 +178,7 @@ def _sets(type_: mysql.SET) -> Conversion:
         names = casts.as_text(value)
 
         if names and not set(names.split(",")).issubset(type_.values):
-            raise ValueError(f"is none of {', '.join(type_.values)}")
+            raise ValueError(problems.no_choice(type_.values))
 
         return names
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from collections.abc import Set
 from contextlib import suppress
 
+from .. import problems
 from . import casts
 
 
@@ -22,7 +23,7 @@ def as_single(value: t.Any) -> float:
     try:
         single = struct.pack("<f", casts.as_float(value))
     except OverflowError:
-        raise ValueError("is out of range") from None
+        raise ValueError(problems.OUT_OF_RANGE) from None
 
     return t.cast(float, struct.unpack("<f", single)[0])
 
@@ -34,7 +35,7 @@ def as_zoned_time(value: t.Any) -> dt.time:
             value = dt.time.fromisoformat(value)
 
     if not isinstance(value, dt.time):
-        raise ValueError("is not an ISO 8601 time of day")
+        raise ValueError(problems.NO_TIME)
 
     return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
 

@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
+from .. import problems
 from . import casts
 from .conversions import CONVERSIONS
 from .database_casts import as_foreign
@@ -75,7 +76,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
 
     def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
         if not isinstance(value, list):
-            raise ValueError("is not a list")
+            raise ValueError(problems.NO_LIST)
 
         if dimensions > 1:
             return [cast_array(each, dimensions - 1) for each in value]

@@ -9,6 +9,7 @@ from functools import cached_property
 import sqlalchemy as sa
 
 from ..errors import BadRequest
+from ..problems import Problem
 from .bounds import shortened
 from .dialects import Returned
 from .values import Cast
@@ -86,7 +87,7 @@ class Field:
         except ValueError as error:
             raise BadRequest(
                 f"'{self.name}' can't be {shown(value)}, which {error}.",
-                errors={self.name: str(error)},
+                errors={self.name: Problem.of(error)},
             ) from error
 
         if self.conversion.is_foreign and result is not None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
+from ..problems import Problem
+
 
 class Constraint(t.NamedTuple):
     """A rule of the database, as errors tell it."""
@@ -16,7 +18,7 @@ class Constraint(t.NamedTuple):
     fields: tuple[str, ...]
     """The names of the fields that the rule is about."""
 
-    problem: str
+    problem: Problem
     """A phrase that follows the names, such as ``must be positive``."""
 
 
@@ -79,6 +81,9 @@ def _constraint(value: t.Any) -> Constraint:
 
     if not isinstance(names, (tuple, list)) or not isinstance(problem, str):
         raise TypeError(CONSTRAINTS_FORM.format(value=value))
+
+    if not isinstance(problem, Problem):
+        problem = Problem(problem, "constraint")
 
     return Constraint(tuple(names), problem)
 

@@ -12,7 +12,9 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from .. import problems
 from ..errors import BadRequest
+from ..problems import Problem
 from .bounds import MAX_ERRORS
 from .bounds import shortened
 from .composite_keys import composite_field
@@ -33,9 +35,6 @@ MAX_CASTS: t.Final = 256
 """The number of sets of names whose casts are remembered."""
 
 
-READ_ONLY: t.Final = "is read-only"
-"""The problem of a field that the caller may not write."""
-
 COMPOSITE: t.Final = "id"
 """The name of an identifier that is made of several fields, unless it has another."""
 
@@ -51,7 +50,7 @@ class Body(t.NamedTuple):
     values: dict[str, t.Any]
     """The values to write, by field."""
 
-    errors: dict[str, str]
+    errors: dict[str, Problem]
     """The problems, by name."""
 
     unwritten: dict[str, t.Any]
@@ -186,7 +185,7 @@ class Fields:
         except KeyError:
             name = shortened(name)
             raise BadRequest(
-                f"'{name}' is not a field.", errors={name: "is not a field"}
+                f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
             ) from None
 
     def ordered(self, name: str) -> Field:
@@ -198,7 +197,7 @@ class Fields:
 
         if not field.conversion.is_ordered:
             raise BadRequest(
-                f"'{name}' has no order.", errors={name: "can't be sorted or compared"}
+                f"'{name}' has no order.", errors={name: problems.INCOMPARABLE}
             )
 
         return field
@@ -264,7 +263,7 @@ class Fields:
 
         writable = self._writable
         values: dict[str, t.Any] = {}
-        errors: dict[str, str] = {}
+        errors: dict[str, Problem] = {}
         unwritten: dict[str, t.Any] = {}
 
         for name, value in data.items():
@@ -282,24 +281,24 @@ class Fields:
 
             if field is None or (name in sent and field.is_refused(value)):
                 if name not in self._readable:
-                    errors[shortened(name)] = "is not a field"
+                    errors[shortened(name)] = problems.UNKNOWN_FIELD
                 elif is_compared:
                     unwritten[name] = value
                 else:
-                    errors[name] = READ_ONLY
+                    errors[name] = problems.READ_ONLY
 
                 continue
 
             try:
                 value = field.stored(value)
             except ValueError as error:
-                errors[name] = str(error)
+                errors[name] = Problem.of(error)
                 continue
 
             if value is not None or field.is_nullable:
                 values[name] = value
             elif not (new and field.has_default):
-                errors[name] = "is required"
+                errors[name] = problems.REQUIRED
 
         return Body(values, errors, unwritten)
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from .. import problems
 from ..errors import BadRequest
+from ..problems import Problem
 from .dialects import contains_any_case
 from .dialects import Grouped
 from .dialects import like_any_case
@@ -60,7 +62,7 @@ def many(field: Field, value: t.Any) -> list[t.Any]:
     items = items_of(value)
 
     if items and len(items) > MAX_DOCUMENTS and is_json(field.column.type):
-        raise _wrong(field, value, f"has more than {MAX_DOCUMENTS} documents")
+        raise _wrong(field, value, problems.too_long(MAX_DOCUMENTS, "documents"))
 
     return [field.compared(item) for item in ([value] if items is None else items)]
 
@@ -70,7 +72,7 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
     values = many(field, value)
 
     if len(values) != 2 or any(each is None for each in values):
-        raise _wrong(field, value, "is not a list of two values")
+        raise _wrong(field, value, problems.NO_PAIR)
 
     return values
 
@@ -78,14 +80,14 @@ def pair(field: Field, value: t.Any) -> list[t.Any]:
 def text(field: Field, value: t.Any) -> str:
     """Read text for a field that holds text."""
     if not field.conversion.is_text:
-        why = "is not text"
+        why = problems.NO_TEXT
         raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
 
     if not isinstance(value, str):
-        raise _wrong(field, value, "is not text")
+        raise _wrong(field, value, problems.NO_TEXT)
 
     if len(value) > MAX_TEXT:
-        raise _wrong(field, value, f"has more than {MAX_TEXT} characters")
+        raise _wrong(field, value, problems.too_long(MAX_TEXT, "characters"))
 
     return t.cast(str, field.compared(value))
 
@@ -96,7 +98,7 @@ def like(field: Field, value: t.Any) -> str:
 
     # PostgreSQL refuses a backslash that has nothing to escape.
     if LOOSE_ESCAPE.search(expression):
-        raise _wrong(field, value, "ends in a single backslash")
+        raise _wrong(field, value, problems.LOOSE_BACKSLASH)
 
     return expression
 
@@ -108,7 +110,7 @@ def pattern(field: Field, value: t.Any) -> str:
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError):
-        raise _wrong(field, value, "is not a regular expression") from None
+        raise _wrong(field, value, problems.NO_PATTERN) from None
 
     return expression
 
@@ -117,7 +119,7 @@ def _short(field: Field, value: t.Any) -> str:
     expression = text(field, value)
 
     if len(expression) > MAX_PATTERN:
-        raise _wrong(field, value, f"has more than {MAX_PATTERN} characters")
+        raise _wrong(field, value, problems.too_long(MAX_PATTERN, "characters"))
 
     return expression
 
@@ -125,12 +127,12 @@ def _short(field: Field, value: t.Any) -> str:
 def flag(field: Field, value: t.Any) -> bool:
     """Read ``true`` or ``false``, whatever the field holds."""
     if not isinstance(value, (str, bool)) or value not in FLAGS:
-        raise _wrong(field, value, "is neither true nor false")
+        raise _wrong(field, value, problems.NO_BOOLEAN)
 
     return FLAGS[value]
 
 
-def _wrong(field: Field, value: t.Any, why: str) -> BadRequest:
+def _wrong(field: Field, value: t.Any, why: Problem) -> BadRequest:
     return BadRequest(
         f"'{field.name}' can't be compared with {shown(value)}, which {why}.",
         errors={field.name: why},

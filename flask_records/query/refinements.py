@@ -13,6 +13,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
+from .. import problems
+from ..problems import Problem
 from .conversions import scale_of
 from .database_casts import as_single
 from .database_casts import as_zoned_time
@@ -58,12 +60,12 @@ def _and(first: Cast, check: Check) -> Cast:
     return cast
 
 
-def _refuse(is_wrong: Callable[[t.Any], bool], why: str) -> Refine:
+def _refuse(is_wrong: Callable[[t.Any], bool], problem: Problem) -> Refine:
     """Return the refinement that refuses some values in bodies and in queries."""
 
     def check(value: t.Any) -> None:
         if is_wrong(value):
-            raise ValueError(why)
+            raise ValueError(problem)
 
     return lambda conversion, type_: replace(
         conversion, cast=_and(conversion.cast, check)
@@ -71,7 +73,7 @@ def _refuse(is_wrong: Callable[[t.Any], bool], why: str) -> Refine:
 
 
 def _limit(
-    conversion: Conversion, is_wrong: Callable[[t.Any], bool], why: str
+    conversion: Conversion, is_wrong: Callable[[t.Any], bool], problem: Problem
 ) -> Conversion:
     """Return a conversion that refuses some more values in bodies."""
     check_before = conversion.check
@@ -80,7 +82,7 @@ def _limit(
         check_before(value)
 
         if is_wrong(value):
-            raise ValueError(why)
+            raise ValueError(problem)
 
     return replace(conversion, check=check)
 
@@ -122,7 +124,7 @@ def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:
         read = shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
         return Decimal(read) != number
 
-    conversion = _limit(conversion, changes, "has more digits than SQLite keeps")
+    conversion = _limit(conversion, changes, problems.MORE_DIGITS)
 
     is_short = type_.precision is not None and type_.precision <= MAX_DIGITS
     conversion = replace(
@@ -177,7 +179,7 @@ def _long_texts(length: int) -> Refine:
         return _limit(
             conversion,
             lambda value: len(_encoded(value)) > length,
-            f"has more than {length} bytes",
+            problems.too_long(length, "bytes"),
         )
 
     return refine
@@ -191,12 +193,12 @@ def _uuids_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
     if not type_.native_uuid:
         return conversion
 
-    refine = _refuse(_is_refused_uuid, "is a UUID that MariaDB refuses")
+    refine = _refuse(_is_refused_uuid, problems.REFUSED_UUID)
     return replace(refine(conversion, type_), compared_by_database=True)
 
 
-_NEAR_EDGE = _refuse(_is_near_edge, "is out of range")
-_EMULATED_INTERVALS = _refuse(_is_no_moment_plus, "is out of range")
+_NEAR_EDGE = _refuse(_is_near_edge, problems.OUT_OF_RANGE)
+_EMULATED_INTERVALS = _refuse(_is_no_moment_plus, problems.OUT_OF_RANGE)
 
 OF_MARIADB: Mapping[type[t.Any], Refine] = {
     sa.Text: _long_texts(2**16 - 1),
@@ -220,7 +222,7 @@ REFINEMENTS: Mapping[str, Mapping[type[t.Any], Refine]] = {
         sa.Interval: _EMULATED_INTERVALS,
     },
     "postgresql": {
-        sa.String: _refuse(lambda value: "\0" in value, "has a NUL character"),
+        sa.String: _refuse(lambda value: "\0" in value, problems.NUL),
         sa.Enum: lambda conversion, type_: conversion,
         sa.Float: _floats_of_postgresql,
         sa.DateTime: _moments_of_postgresql,

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .. import problems
 from ..errors import BadRequest
 from .bounds import INDEX
 from .bounds import shortened
@@ -178,7 +179,7 @@ class _Conditions:
             name = shortened(name)
             raise BadRequest(
                 f"'{name}' is compared with an empty object.",
-                errors={name: "is compared with an empty object"},
+                errors={name: problems.EMPTY_OPERATOR},
             )
 
         return [self._compare(name, item, value, depth) for item in value]
@@ -213,7 +214,7 @@ def _below_field(name: str, key: str, value: t.Any) -> BadRequest:
     name = shortened(name)
     return BadRequest(
         f"'{name}' is compared with an object: '{shortened(key)}' is not an operator.",
-        errors={name: "is compared with an object"},
+        errors={name: problems.OBJECT_OPERATOR},
     )
 
 
@@ -252,7 +253,7 @@ def _is_descending(name: str, way: t.Any) -> bool:
         name = shortened(name)
         raise BadRequest(
             f"$sort[{name}] takes 1 for ascending or -1 for descending.",
-            errors={name: "is sorted by neither 1 nor -1"},
+            errors={name: problems.BAD_ORDER},
         )
 
     return DIRECTIONS[way]

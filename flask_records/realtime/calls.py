@@ -10,6 +10,7 @@ from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..errors import not_an_object
 from ..errors import NotFound
+from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..query.bounds import current_bounds
@@ -66,7 +67,8 @@ def answer(
         context.service.call(context)
     except Exception as error:
         failure = "%s %.100r failed."
-        return records.errors.report(error, failure, method, message[:1]).to_dict()
+        visible = records.errors.report(error, failure, method, message[:1])
+        return body_of(visible)
 
     # Socket.IO would send bytes as binary data.
     return None, json.loads(dumps(context.sent))

@@ -1,0 +1,204 @@
+"""Problems of fields, each with a code that does not change.
+
+A problem is a phrase that follows the name of a field. This module makes all those of
+Flask-Records; :data:`CODES` lists their codes.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+CODES: t.Final = {
+    "invalid": "anything else, such as a message of a validator",
+    "required": "the field needs a value",
+    "read_only": "clients can't write the field",
+    "unknown_field": "there is no such field",
+    "unknown_relationship": "there is no such relationship to populate",
+    "type": "another type is needed: `expected`",
+    "choice": "the value is none of `choices`",
+    "out_of_range": "the value is less than `min`, greater than `max`, or otherwise"
+    " too small or too great",
+    "too_long": "the value has more than `max` of `unit`",
+    "too_deep": "the value nests deeper than `max` levels",
+    "too_precise": "the number has more digits than fit",
+    "empty": "the value is empty",
+    "characters": "the text has characters that can't be stored",
+    "misfit": "the value does not fit its column, as the database says",
+    "pattern": "the value is no pattern",
+    "operator": "the query compares or sorts in an unknown way",
+    "incomparable": "the field can't be sorted or compared",
+    "not_unique": "another record has the value",
+    "not_kept": "the database does not keep the identifier",
+    "reference": "the value refers to no record",
+    "referred_to": "other records refer to the record",
+    "constraint": "the value breaks a rule of the database",
+    "exclusion": "the value conflicts with another record",
+    "more": "there are more problems than are named",
+}
+"""The codes, and their meanings."""
+
+
+class Problem(str):
+    """A problem of a field: a phrase that follows its name, such as ``is required``,
+    with a code for programs. In JSON it is the phrase, or all of it if
+    ``RECORDS_ERRORS`` asks for codes.
+
+    .. code-block:: python
+
+        raise BadRequest("No.", errors={"size": Problem("is sold out", "sold_out")})
+
+    :param text: The phrase.
+    :param code: The code. An application may have its own.
+    :param data: Values that a translation of the phrase needs, such as ``max=10``.
+    """
+
+    code: str
+    """The code."""
+
+    data: Mapping[str, t.Any]
+    """Values that a translation of the phrase needs."""
+
+    def __new__(cls, text: str, code: str = "invalid", **data: t.Any) -> Problem:
+        """Return a problem."""
+        problem = super().__new__(cls, text)
+        problem.code, problem.data = code, data
+        return problem
+
+    def __reduce__(self) -> tuple[t.Any, ...]:
+        """Return the parts that a copy is made of."""
+        return _make, (str(self), self.code, dict(self.data))
+
+    @classmethod
+    def of(cls, value: object) -> Problem:
+        """Return a problem that is one already, or that an exception or a text is."""
+        if isinstance(value, Exception) and value.args:
+            value = value.args[0] if isinstance(value.args[0], Problem) else value
+
+        return value if isinstance(value, Problem) else cls(str(value))
+
+    def to_dict(self) -> dict[str, t.Any]:
+        """Return the problem with its code in its form on the wire."""
+        body: dict[str, t.Any] = {"code": self.code, "message": str(self)}
+        return {**body, "data": dict(self.data)} if self.data else body
+
+
+def _make(text: str, code: str, data: dict[str, t.Any]) -> Problem:
+    return Problem(text, code, **data)
+
+
+REQUIRED: t.Final = Problem("is required", "required")
+READ_ONLY: t.Final = Problem("is read-only", "read_only")
+UNKNOWN_FIELD: t.Final = Problem("is not a field", "unknown_field")
+UNKNOWN_RELATIONSHIP: t.Final = Problem(
+    "is not a relationship that can be populated", "unknown_relationship"
+)
+OUT_OF_RANGE: t.Final = Problem("is out of range", "out_of_range")
+SENSELESS_SIZE: t.Final = Problem("is not a number of a sensible size", "out_of_range")
+NOT_FINITE: t.Final = Problem("is not a finite number", "out_of_range")
+NUMBER_OUT_OF_RANGE: t.Final = Problem(
+    "has a number that is out of range", "out_of_range"
+)
+EMPTY: t.Final = Problem("is empty", "empty")
+NUL: t.Final = Problem("has a NUL character", "characters")
+NOT_UNICODE: t.Final = Problem("is not valid Unicode text", "characters")
+MISFIT: t.Final = Problem("does not fit its column", "misfit")
+POSSIBLE_MISFIT: t.Final = Problem("may not fit its column", "misfit")
+BAD_PATTERN: t.Final = Problem("is not a regular expression of the database", "pattern")
+POSSIBLE_BAD_PATTERN: t.Final = Problem(
+    "may not be a regular expression of the database", "pattern"
+)
+NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
+LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
+INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
+EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
+OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
+BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")
+NO_PAIR: t.Final = Problem("is not a list of two values", "operator")
+NOT_UNIQUE: t.Final = Problem("has to be unique", "not_unique")
+NOT_KEPT: t.Final = Problem("is not kept by the database", "not_kept")
+NO_RECORD: t.Final = Problem("refers to a record that is not there", "reference")
+BROKEN_RULE: t.Final = Problem("breaks a rule of the database", "constraint")
+EXCLUDED: t.Final = Problem("conflicts with another record", "exclusion")
+AND_MORE: t.Final = Problem("and more", "more")
+TOO_LONG: t.Final = Problem("is too long", "too_long")
+REFUSED_UUID: t.Final = Problem("is a UUID that MariaDB refuses", "misfit")
+MORE_DIGITS: t.Final = Problem("has more digits than SQLite keeps", "too_precise")
+TOO_PRECISE: t.Final = Problem("has more digits than a float", "too_precise")
+
+NO_TEXT: t.Final = Problem("is not text", "type", expected="text")
+NO_INTEGER: t.Final = Problem("is not a whole number", "type", expected="integer")
+NO_NUMBER: t.Final = Problem("is not a number", "type", expected="number")
+NO_BOOLEAN: t.Final = Problem("is neither true nor false", "type", expected="boolean")
+NO_MOMENT: t.Final = Problem("is not an ISO 8601 time", "type", expected="date-time")
+NO_DATE: t.Final = Problem("is not an ISO 8601 date", "type", expected="date")
+TIME_NOT_DATE: t.Final = Problem("is not a date, but a time", "type", expected="date")
+NO_TIME: t.Final = Problem("is not an ISO 8601 time of day", "type", expected="time")
+ZONED_TIME: t.Final = Problem(
+    "is not a time of day without a zone", "type", expected="time"
+)
+NO_INTERVAL: t.Final = Problem(
+    "is not a number of seconds", "type", expected="interval"
+)
+NO_UUID: t.Final = Problem("is not a UUID", "type", expected="uuid")
+NO_BASE64: t.Final = Problem("is not base64", "type", expected="base64")
+NO_LIST: t.Final = Problem("is not a list", "type", expected="list")
+NO_BITS: t.Final = Problem("is not made of 0 and 1", "type", expected="bits")
+WRONG_BITS: t.Final = Problem(
+    "does not have the number of bits of its column", "type", expected="bits"
+)
+
+
+def too_long(maximum: int, unit: str) -> Problem:
+    """Return the problem of a value with more than a number of things."""
+    text = f"has more than {maximum} {unit}"
+    return Problem(text, "too_long", max=maximum, unit=unit)
+
+
+def too_deep(maximum: int) -> Problem:
+    """Return the problem of a value that nests too deep."""
+    return Problem(f"nests deeper than {maximum} levels", "too_deep", max=maximum)
+
+
+def too_many_places(maximum: int) -> Problem:
+    """Return the problem of a number with more than a number of decimal places."""
+    text = f"has more than {maximum} decimal places"
+    return Problem(text, "too_precise", max=maximum)
+
+
+def out_of_range(minimum: int, maximum: int) -> Problem:
+    """Return the problem of a number that is not between two others."""
+    return Problem("is out of range", "out_of_range", min=minimum, max=maximum)
+
+
+def no_choice(choices: Iterable[str]) -> Problem:
+    """Return the problem of a value that is none of some."""
+    listed = list(choices)
+    return Problem(f"is none of {', '.join(listed)}", "choice", choices=listed)
+
+
+def referred_to(path: str | None) -> Problem:
+    """Return the problem of a record that others refer to.
+
+    :param path: The path of their service, if it is known.
+    """
+    if path is None:
+        return Problem("is still referred to", "referred_to")
+
+    text = f"is still referred to by records of '{path}'"
+    return Problem(text, "referred_to", service=path)
+
+
+def coded(errors: t.Any) -> t.Any:
+    """Return the problems of an error with their codes.
+
+    :param errors: A mapping from fields to problems. Anything else stays as it is.
+    """
+    if not isinstance(errors, Mapping):
+        return errors
+
+    return {
+        name: Problem.of(value).to_dict() if isinstance(value, str) else value
+        for name, value in errors.items()
+    }
