@@ -35,10 +35,11 @@ from .http.routes import join_prefixes
 from .http.routes import Mount
 from .http.routes import Routes
 from .http.routes import routes_of
+from .names import functions_of
+from .names import names_of
 from .query.bounds import Bounds
 from .query.bounds import EXTENSION
 from .query.bounds import SETTING
-from .service import refuse_text
 from .service import Service
 from .service.events import Publishers
 from .service.events import Transports
@@ -204,8 +205,8 @@ class FlaskRecords:
         self._body_parsers = body_parsers
         self._limits = None if limiter is None else Limits(limiter)
         self._url_prefix = url_prefix
-        self._before_request = tuple(before_request)
-        self._after_request = tuple(after_request)
+        self._before_request = functions_of("before_request", before_request)
+        self._after_request = functions_of("after_request", after_request)
         self._first_authentication: AuthenticationService | None = None
         self._apps: WeakSet[Flask] = WeakSet()
         self._is_check_due = False
@@ -275,10 +276,10 @@ class FlaskRecords:
             application.
         """
         path = self._free_path(path)
-        refuse_text(path, strategies=strategies)
         issuer = service if isinstance(service, AuthenticationService) else None
         public = public or (ISSUER_METHODS if issuer else False)
         find_authentication = partial(self._authentication_or_none, authentication)
+        strategies = names_of("strategies", strategies)
         access = Access(path, find_authentication, strategies, authentication)
         added = Service(
             path,
@@ -298,8 +299,14 @@ class FlaskRecords:
             query_parser=query_parser or self._query_parser,
             body_parsers=self._body_parsers if body_parsers is None else body_parsers,
             has_callers=lambda: self._first_authentication is not None,
-            before_request=(*self._before_request, *before_request),
-            after_request=(*self._after_request, *after_request),
+            before_request=(
+                *self._before_request,
+                *functions_of("before_request", before_request),
+            ),
+            after_request=(
+                *self._after_request,
+                *functions_of("after_request", after_request),
+            ),
         ).make()
         self._register(Registration(added, access, blueprint, issuer))
         return added

@@ -193,11 +193,11 @@ def test_what_cannot_be_served_is_excluded():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fields": ["nam"]}, "'nam' is not a field of 'Person'"),
-        ({"write_once": ["nam"]}, "'nam' is not a field of 'Person'"),
+        ({"fields": ["nam"]}, "'fields' names 'nam', which is not a field of"),
+        ({"write_once": ["nam"]}, "'write_once' names 'nam', which is not a field"),
         ({"exclude": ["nam"]}, "'exclude' names 'nam', which is not a column"),
-        ({"exclude": ["id"]}, "'id' is not a field of 'Person'"),
-        ({"exclude": ["name"], "hidden": ["name"]}, "'name' is not a field"),
+        ({"exclude": ["id"]}, "'id', which is not a field of 'Person'"),
+        ({"exclude": ["name"], "hidden": ["name"]}, "'name', which is not a field"),
     ],
 )
 def test_names_that_do_not_exist_are_refused_at_the_start(options, message):

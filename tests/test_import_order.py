@@ -90,7 +90,7 @@ def test_options_are_checked_when_an_application_is_set_up(records, db):
 
     records.add("things", SQLAlchemyService(Thing, hidden=["nothing"]), public=True)
 
-    with pytest.raises(ValueError, match="'nothing' is not a field of 'Thing'"):
+    with pytest.raises(ValueError, match="'nothing', which is not a field of 'Thing'"):
         application(db, records)
 
 

@@ -227,7 +227,7 @@ def test_misspelt_method_in_public_is_refused(records):
 
 @pytest.mark.parametrize("option", ["public", "methods", "events", "strategies"])
 def test_text_for_several_names_is_refused(records, option):
-    cure = rf"{option}='create' of 'echo' is text. Write {option}=\['create'\]."
+    cure = rf"'{option}' takes a list of names, not one text: {option}=\['create'\]."
 
     with pytest.raises(TypeError, match=cure):
         records.add("echo", Echo(), **{option: "create"})

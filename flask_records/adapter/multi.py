@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
+from ..names import names_of
 from ..query.bounds import current_bounds
 from ..query.bounds import is_positive
 
@@ -25,6 +26,7 @@ class Multi:
         numbers. The number is ``RECORDS_BOUNDS["multi"]`` by default.
     :param needs_query: Refuse a patch or remove of many by a client whose query has no
         condition. Off by default.
+    :raises TypeError: The option is neither of these.
     :raises ValueError: A name is not a method, or a number is not a positive integer.
     """
 
@@ -40,13 +42,16 @@ class Multi:
             multi = NAMES if multi else ()
 
         self._numbers: dict[str, int | None] = (
-            dict(multi) if isinstance(multi, Mapping) else dict.fromkeys(multi)
+            dict(multi)
+            if isinstance(multi, Mapping)
+            else dict.fromkeys(names_of("multi", multi))
         )
 
         for name, number in self._numbers.items():
             if name not in NAMES:
                 raise ValueError(
-                    f"'multi' names '{name}'. It takes 'create', 'patch' and 'remove'."
+                    f"'multi' names '{name}'. It takes some of these:"
+                    " multi=['create', 'patch', 'remove']."
                 )
 
             if isinstance(multi, Mapping) and not is_positive(number):

@@ -11,6 +11,7 @@ from functools import cached_property
 import sqlalchemy as sa
 
 from ..errors import Conflict
+from ..names import names_of
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import FieldOptions
@@ -138,27 +139,28 @@ class SQLAlchemyService:
         _check_class(model)
         self.model = model
         """The mapped class."""
-        self.events = tuple(events)
+        self.events = names_of("events", events)
         """The names of the custom events."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
         self.multi = Multi(multi, needs_query=multi_needs_query)
         """The methods that take many records, and how many."""
 
+        whitelist = names_of("whitelist", whitelist)
         self._operators = operators_of(whitelist, operators or {})
         self._syntax = syntax_of(whitelist, self._operators)
         self._options = FieldOptions(
             id=id,
-            hidden=hidden,
-            readonly=readonly,
-            write_once=write_once,
-            listed=fields,
-            exclude=exclude,
+            hidden=names_of("hidden", hidden),
+            readonly=names_of("readonly", readonly),
+            write_once=names_of("write_once", write_once),
+            listed=None if fields is None else names_of("fields", fields),
+            exclude=names_of("exclude", exclude),
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
         )
         self._source = session
-        self._populate_paths = populate or {}
+        self._populate_paths = _paths(populate or {})
         self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
 
     def __repr__(self) -> str:
@@ -231,14 +233,14 @@ class SQLAlchemyService:
         else:
             self._database.begin_writing_later()
 
-    def check(self, app: Flask, methods: Collection[str]) -> None:
+    def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model and a database that changes the
         values of a column. Log a warning for a column that holds less than it says, and
         for a view that can't be written, if the application has used its database
         already. A database that is not known before the first call is looked at then.
 
         :param app: The application.
-        :param methods: The methods of the service.
+        :param methods: The methods of the service. All by default.
         :raises TypeError: The model is not mapped.
         :raises ValueError: An option names something that does not exist, or the
             database changes the values of a column.
@@ -479,7 +481,20 @@ def _check_class(model: t.Any) -> None:
         )
 
     name = type(model).__name__
-    raise TypeError(f"The model has to be a class, not an instance of '{name}'.")
+    raise TypeError(
+        f"The model has to be a class, not an instance of '{name}'. Give the class:"
+        f" SQLAlchemyService({name if sa.inspect(model, False) else 'Model'})."
+    )
+
+
+def _paths(populate: t.Any) -> Mapping[str, str]:
+    if not isinstance(populate, Mapping):
+        raise TypeError(
+            "'populate' maps relationships to paths of services:"
+            f' populate={{"author": "users"}}, not {populate!r}.'
+        )
+
+    return populate
 
 
 def _one(records: list[Record], id: Id) -> Record:

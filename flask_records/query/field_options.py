@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -61,6 +62,18 @@ class FieldOptions:
     def for_application(self) -> FieldOptions:
         """Return the options for the application, which knows of all fields."""
         return replace(self, hidden=(), listed=None)
+
+    def named(self, ids: Iterable[str]) -> Iterable[tuple[str, Iterable[str]]]:
+        """Yield the options that name fields, with the names.
+
+        :param ids: The name of the identifier field, unless it is made of several.
+        """
+        yield "id", ids
+        yield "hidden", self.hidden
+        yield "readonly", self.readonly
+        yield "write_once", self.write_once
+        yield "fields", self.listed or ()
+        yield "constraints", [n for each in self.constraints.values() for n in each[0]]
 
 
 def constraints_of(option: Mapping[str, t.Any]) -> dict[str, Constraint]:

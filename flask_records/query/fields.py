@@ -96,12 +96,15 @@ class Fields:
         is_composite = len(keys) > 1 and not (options.id and id in fields)
 
         options = self._options
-        described = [name for each in options.constraints.values() for name in each[0]]
-        names = [*options.hidden, *options.readonly, *options.write_once, *described]
+        ids = [] if is_composite else [id]
 
-        for name in (*([] if is_composite else [id]), *names, *(options.listed or ())):
-            if name not in fields:
-                raise ValueError(f"'{name}' is not a field of '{model.__name__}'.")
+        for option, names in options.named(ids):
+            for name in names:
+                if name not in fields:
+                    raise ValueError(
+                        f"'{option}' names '{name}', which is not a field of"
+                        f" '{model.__name__}'. Its fields are: {', '.join(fields)}."
+                    )
 
         for name in options.exclude:
             if name not in self.mapper.all_orm_descriptors:

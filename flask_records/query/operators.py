@@ -327,8 +327,15 @@ def operators_of(
 
     :param whitelist: The names that queries may use besides those of every service.
     :param own: The operators of the application.
+    :raises TypeError: The operators are not a mapping.
     :raises ValueError: The whitelist has an unknown name.
     """
+    if not isinstance(own, Mapping):
+        raise TypeError(
+            "'operators' maps names to operators:"
+            f' operators={{"$startsWith": Operator(...)}}, not {own!r}.'
+        )
+
     operators = {**BUILT_IN, **own}
 
     for name in whitelist:

@@ -15,6 +15,7 @@ from ..errors import is_answer
 from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..globals import call_stack
+from ..names import names_of
 from ..pagination import Page
 from ..pagination import without
 from ..query import names_in
@@ -32,6 +33,7 @@ from .events import Transports
 from .hidden_names import mark_hidden
 from .hidden_names import without_hidden
 from .target import Capabilities
+from .target import refuse_class
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +110,8 @@ class Service:
         """The path of the service."""
         self.target = target
         """The object with the methods."""
-        refuse_text(path, public=public, methods=methods, events=events)
+        refuse_class(path, target)
+        methods = names_of("methods", methods)
         self.custom_methods = tuple(name for name in methods if name not in METHODS)
         """The names of the methods beyond the six."""
         missing = [name for name in self.custom_methods if not _has(target, name)]
@@ -118,9 +121,8 @@ class Service:
             *self.custom_methods,
         )
         """The names of the methods that the service has."""
-        self.custom_events = tuple(
-            getattr(target, "events", ()) if events is None else events
-        )
+        own_events = getattr(target, "events", ()) if events is None else events
+        self.custom_events = names_of("events", own_events)
         """The names of the custom events."""
 
         if not self.methods:
@@ -132,9 +134,9 @@ class Service:
         if isinstance(public, bool):
             public = all_methods if public else ()
 
-        _refuse("public", path, [name for name in public if name not in all_methods])
-        self.public = frozenset(public)
+        self.public = frozenset(names_of("public", public))
         """The names of the methods that need no token."""
+        _refuse("public", path, sorted(self.public.difference(all_methods)))
         self._guards = tuple(guards)
         self.readable = readable
         """The query of the records that a user may see, as a function of the user."""
@@ -545,21 +547,10 @@ def _has(target: t.Any, name: str) -> bool:
     return not name.startswith("_") and callable(getattr(target, name, None))
 
 
-def refuse_text(path: str, **options: t.Any) -> None:
-    """Refuse text for options that take several names.
-
-    :raises TypeError: One is text.
-    """
-    for option, value in options.items():
-        if isinstance(value, str):
-            raise TypeError(
-                f"{option}={value!r} of '{path}' is text. Write {option}=[{value!r}]."
-            )
-
-
 def _refuse(option: str, path: str, names: Collection[str]) -> None:
     """Refuse names of an option that are not methods."""
     for name in names:
         raise ValueError(
-            f"'{option}' of '{path}' names '{name}', which is not a method."
+            f"'{option}' of '{path}' names '{name}', which is not a method. The methods"
+            f" are: {', '.join(METHODS)}, and those of the object that 'methods' names."
         )

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import fields
+from functools import partial
+from types import FunctionType
+
+from ..names import names_of
+from ..signals import METHODS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Sequence
 
@@ -64,12 +71,35 @@ class Target(t.Protocol):
         """Return what decides which records, stored or in JSON, meet a query."""
 
 
-COLLECTIONS = {
-    "hidden": frozenset,
-    "relationships": frozenset,
-    "own_methods": frozenset,
+def refuse_class(path: str, target: t.Any) -> None:
+    """Refuse a class in the place of an object of it, and a model.
+
+    :param path: The path of the service.
+    :raises TypeError: The object is one of these.
+    """
+    class_ = target if isinstance(target, type) else type(target)
+    name = class_.__name__
+    methods = [vars(base).get(each) for base in class_.__mro__ for each in METHODS]
+    cure = None
+
+    if isinstance(target, type) and any(isinstance(m, FunctionType) for m in methods):
+        cure = f"{name}(...)"
+    elif not any(methods) and hasattr(class_, "__mapper__"):
+        cure = f"SQLAlchemyService({name})"
+
+    if cure is not None:
+        raise TypeError(
+            f"The service '{path}' needs an object with one or more of the methods"
+            f" {', '.join(METHODS)}: add('{path}', {cure})."
+        )
+
+
+SETS: t.Final[Mapping[str, Callable[[t.Any], Iterable[t.Any]]]] = {
+    "hidden": partial(names_of, "hidden"),
+    "relationships": partial(names_of, "relationships"),
+    "own_methods": iter,
 }
-"""The types of the capabilities that an object may give as any collection."""
+"""The capabilities that are sets, and readers of what an object gives."""
 
 
 def _do_nothing(*arguments: t.Any) -> None:
@@ -111,8 +141,8 @@ class Capabilities:
         if callable(values.get("hidden")):
             del values["hidden"]
 
-        for name, type_ in COLLECTIONS.items():
+        for name, read in SETS.items():
             if name in values:
-                values[name] = type_(values[name])
+                values[name] = frozenset(read(values[name]))
 
         return cls(**values)

@@ -1,0 +1,125 @@
+"""Options of another form are refused with what to write instead."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from .models import Base
+from .models import Message
+from .models import User
+
+
+class Plain:
+    def find(self, params):
+        return []
+
+
+class Hiding(Plain):
+    hidden = "secret"
+
+
+class Announcing(Plain):
+    events = "typing"
+
+
+CLIENT = Params(provider="rest")
+
+OPTIONS = [
+    (lambda: SQLAlchemyService(User, hidden="password"), "hidden=['password']"),
+    (lambda: SQLAlchemyService(User, readonly="age"), "readonly=['age']"),
+    (lambda: SQLAlchemyService(User, whitelist="$regex"), "whitelist=['$regex']"),
+    (lambda: SQLAlchemyService(User, events="blocked"), "events=['blocked']"),
+    (lambda: SQLAlchemyService(User, multi="create"), "multi=['create']"),
+    (lambda: SQLAlchemyService(User, multi=5), "multi=['name']"),
+    (lambda: SQLAlchemyService(User, hidden=[User.password]), "hidden=['name']"),
+    (lambda: SQLAlchemyService(User, hidden=True), "hidden=['name']"),
+    (lambda: SQLAlchemyService(User, paginate=10), 'paginate={"default": 10'),
+    (lambda: SQLAlchemyService(User, paginate=True), 'paginate={"default": 10'),
+    (lambda: SQLAlchemyService(User, operators=["$x"]), 'operators={"$startsWith"'),
+    (lambda: SQLAlchemyService(User, populate=["room"]), 'populate={"author": '),
+    (lambda: SQLAlchemyService(User()), "SQLAlchemyService(User)"),
+    (lambda: SQLAlchemyService(Base.metadata.tables["room"]), "SQLAlchemyService(Mod"),
+    (lambda: SQLAlchemyService("User"), "SQLAlchemyService(Model)"),
+    (lambda: add(Plain(), public="find"), "public=['find']"),
+    (lambda: add(Plain(), public=1), "public=['name']"),
+    (lambda: add(Plain(), methods="find"), "methods=['find']"),
+    (lambda: add(Plain(), events="typing"), "events=['typing']"),
+    (lambda: add(Plain(), strategies="jwt"), "strategies=['jwt']"),
+    (lambda: add(Plain(), before_request=print), "before_request=[print]"),
+    (lambda: add(Plain(), after_request="x"), "a list of functions"),
+    (lambda: FlaskRecords(before_request=print), "before_request=[print]"),
+    (lambda: add(Announcing()), "events=['typing']"),
+    (lambda: add(Plain), "Plain(...)"),
+    (lambda: add(User), "SQLAlchemyService(User)"),
+    (lambda: add(User()), "SQLAlchemyService(User)"),
+]
+
+
+def add(target, **options):
+    return FlaskRecords().add("things", target, **{"public": True, **options})
+
+
+@pytest.mark.parametrize(("make", "cure"), OPTIONS)
+def test_an_option_of_another_form_is_refused_with_its_form(make, cure):
+    with pytest.raises(TypeError, match=re.escape(cure)):
+        make()
+
+
+def test_hidden_of_an_object_is_a_list():
+    records = FlaskRecords()
+    records.add("things", Hiding(), public=True)
+
+    with pytest.raises(TypeError, match=re.escape("hidden=['secret']")):
+        records.init_app(Flask("app"))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: SQLAlchemyService(User, multi=["find"]),
+            "'multi' names 'find'. It takes some of these: multi=['create', 'patch',"
+            " 'remove'].",
+        ),
+        (
+            lambda: SQLAlchemyService(User, hidden=["pasword"]).fields_for(CLIENT),
+            "'hidden' names 'pasword', which is not a field of 'User'. Its fields are:"
+            " id, email, password, age.",
+        ),
+        (
+            lambda: SQLAlchemyService(User, readonly=["x"]).id,
+            "'readonly' names 'x', which is not a field of 'User'. Its fields are: id,"
+            " email, password, age.",
+        ),
+        (
+            lambda: SQLAlchemyService(User, id="uid").id,
+            "'id' names 'uid', which is not a field of 'User'. Its fields are: id,"
+            " email, password, age.",
+        ),
+        (
+            lambda: add(Plain(), public=["fnd"]),
+            "'public' of 'things' names 'fnd', which is not a method. The methods are:"
+            " find, get, create, update, patch, remove, and those of the object that"
+            " 'methods' names.",
+        ),
+    ],
+)
+def test_a_wrong_name_is_told_with_the_right_ones(make, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make()
+
+
+def test_any_iterable_of_names_is_a_list():
+    service = SQLAlchemyService(
+        Message, hidden=(name for name in ["rank"]), multi={"create"}, readonly={"read"}
+    )
+
+    assert service.hidden == {"rank"}
+    assert "create" in service.multi
