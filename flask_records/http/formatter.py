@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import decimal
 import enum
 import json
 import math
 import typing as t
+import uuid
 from collections.abc import Callable
 
 import orjson
+from flask import current_app
+from flask import has_app_context
 from flask import Response
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.datastructures import Headers
 from werkzeug.http import generate_etag
 from werkzeug.http import quote_etag
 
 from ..context import NO_RESULT
 from ..pagination import Page
+from ..service.plain_records import as_record
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +36,9 @@ JSON: t.Final = "application/json"
 
 URL_HEADERS: t.Final = frozenset({"location", "content-location"})
 """The headers that Werkzeug completes."""
+
+UNKNOWN: t.Final = object()
+"""The form of a value that the application's JSON provider does not know."""
 
 OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -46,7 +55,8 @@ def format_json(context: HookContext) -> Response:
         return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
-    return json_response(dumps(sent), status)
+    place = f"The result of '{context.path}.{context.method}'"
+    return json_response(dumps(checked(sent, place)), status)
 
 
 class CompleteResponse(Response):
@@ -116,6 +126,9 @@ def dumps(value: t.Any) -> bytes:
     null.
 
     :param value: A record, a page, or anything made of JSON's types and the above.
+    Types that are none of these go by the ``default`` of the application's JSON
+    provider, or by a ``__str__`` of their own.
+
     :raises TypeError: The value holds something else.
     """
     try:
@@ -134,11 +147,63 @@ def encoded(value: t.Any) -> t.Any:
         if isinstance(value, type_):
             return encode(value)
 
+    record = as_record(value, "A value in a result")
+
+    if record is not None:
+        return record
+
+    if (form := _form_of_provider(value)) is not UNKNOWN:
+        return form
+
     # The application's own types of columns may define their text.
     if any("__str__" in vars(base) for base in type(value).__mro__[:-1]):
         return str(value)
 
-    raise TypeError(f"{type(value).__name__} has no form on the wire.")
+    raise TypeError(
+        f"'{type(value).__name__}' has no form on the wire. Give its class a __str__,"
+        " or the application's JSON provider a 'default' for it."
+    )
+
+
+def checked(result: t.Any, place: str) -> t.Any:
+    """Return a result that is records, or values of types that have a form on the wire.
+
+    :param place: The name of the result, for the error.
+    :raises TypeError: There is an object of another class in the place of a record.
+    """
+    records = result.data if isinstance(result, Page) else result
+    records = records if type(records) is list else [records]
+
+    if RECORDS.issuperset(map(type, records)):
+        return result
+
+    for record in records:
+        if record is None or isinstance(record, KNOWN) or as_record(record, place):
+            continue
+
+        if _form_of_provider(record) is UNKNOWN:
+            raise TypeError(
+                f"{place} has an object of the class '{type(record).__name__}', which"
+                " is not a record. Return a dict, a dataclass or a pydantic model."
+            )
+
+    return result
+
+
+def _form_of_provider(value: t.Any) -> t.Any:
+    """Return a value as the application's JSON provider encodes it, or
+    :data:`UNKNOWN`.
+    """
+    provider = current_app.json if has_app_context() else None
+    default = getattr(provider, "default", None)
+
+    if default is None or default is DefaultJSONProvider.default:
+        return UNKNOWN
+
+    try:
+        return default(value)
+    except TypeError:
+        return UNKNOWN
 
 
 def _plain(value: t.Any) -> t.Any:
@@ -180,3 +245,12 @@ ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     (set, frozenset): list,
 }
 """The encoders of types that orjson passes through."""
+
+RECORDS: t.Final = frozenset({dict})
+"""The usual class of records."""
+
+KNOWN: t.Final = (
+    *(dict, list, tuple, str, int, float, decimal.Decimal, uuid.UUID),
+    *ENCODERS,
+)
+"""The classes of results that have a form on the wire."""

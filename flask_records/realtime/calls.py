@@ -11,6 +11,7 @@ from ..errors import MethodNotAllowed
 from ..errors import not_an_object
 from ..errors import NotFound
 from ..http.error_handler import body_of
+from ..http.formatter import checked
 from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..query.bounds import current_bounds
@@ -65,13 +66,15 @@ def answer(
             )
 
         context.service.call(context)
+        place = f"The result of '{context.path}.{method}'"
+        text = dumps(checked(context.sent, place))
     except Exception as error:
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])
         return body_of(visible)
 
     # Socket.IO would send bytes as binary data.
-    return None, json.loads(dumps(context.sent))
+    return None, json.loads(text)
 
 
 def _context(

@@ -16,6 +16,7 @@ from ..transaction import after_commit
 from ..transaction import gather
 from ..transaction import Transaction
 from .hidden_names import without_hidden
+from .plain_records import plain
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,9 +193,11 @@ class EventSender:
     def _events(
         self, name: str, records: list[SentAndStored], context: HookContext | None
     ) -> Iterator[Event]:
+        place = f"The record of '{self._service.path} {name}'"
+
         for sent, stored in records:
-            visible = without_hidden(without(sent, self._unsent))
-            stored = visible if stored is sent else stored
+            visible = without_hidden(without(plain(sent, place), self._unsent))
+            stored = visible if stored is sent else plain(stored, place)
             yield Event(self._service, name, visible, stored, context)
 
     def _receivers(self, name: str) -> list[Callable[..., t.Any]]:

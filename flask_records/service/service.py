@@ -32,6 +32,7 @@ from .events import Publishers
 from .events import Transports
 from .hidden_names import mark_hidden
 from .hidden_names import without_hidden
+from .plain_records import plain
 from .target import Capabilities
 from .target import refuse_class
 
@@ -399,6 +400,9 @@ class Service:
             context.result = self._call_method(context)
             is_own = self._is_own(context.method)
 
+            if not is_own:
+                self._make_plain(context)
+
             if context.keeps_stored or self._sender.keeps_stored(context.method):
                 context.stored = _copied(context.result)
 
@@ -505,6 +509,9 @@ class Service:
         """
         hidden = self.capabilities.hidden
 
+        if not is_own:
+            self._make_plain(context)
+
         if context.params.provider is None:
             if hidden or context.dispatch is not NO_RESULT:
                 context.result = mark_hidden(context.result, context.sent, hidden)
@@ -518,6 +525,19 @@ class Service:
 
         if shown is not context.sent:
             context.dispatch = shown
+
+    def _make_plain(self, context: HookContext) -> None:
+        """Turn the records of a result into dicts, so that fields can be hidden. A call
+        in Python that hides none gets the objects themselves.
+        """
+        if context.params.provider is None and not self.capabilities.hidden:
+            return
+
+        place = f"The result of '{self.path}.{context.method}'"
+        context.result = plain(context.result, place)
+
+        if context.dispatch is not NO_RESULT:
+            context.dispatch = plain(context.dispatch, place)
 
     def _is_own(self, method: str) -> bool:
         """Return ``True`` if a method gives records of this service and no others."""
