@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from urllib.parse import quote
 
 import pytest
@@ -190,6 +191,7 @@ class Host(OnPostgreSQL):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     note: Mapped[str | None] = mapped_column(sa.Text, index=True)
+    price: Mapped[Decimal | None]
     address = mapped_column(postgresql.INET)
     network = mapped_column(postgresql.CIDR)
     matrix = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
@@ -217,7 +219,7 @@ HOSTS = [
         {"matrix": SUSPICION, "numbers": SUSPICION},
     ),
     ({"note": "b", "hardware": "x"}, {"hardware": MISFIT}),
-    ({"note": "b", "span": "[3,1)"}, {"span": MISFIT}),
+    ({"note": "b", "price": "2.5", "span": "[3,1)"}, {"span": MISFIT}),
     ({"note": "b", "spans": "{"}, {"spans": MISFIT}),
     ({"note": "b", "words": "'"}, {"words": MISFIT}),
     ({"note": "b", "path": "$$$"}, {"path": MISFIT}),

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from .. import problems
 from ..errors import BadRequest
+from ..query.database_types import conversion_of
 from ..query.operators import pattern
 from .availability import code_of
 from .unreadable import is_unreadable
@@ -39,6 +40,7 @@ MYSQL_COLLATIONS = {1253, 1267, 1270, 1271}
 POSTGRESQL_INDEX = "54000"
 POSTGRESQL_SYNTAX, POSTGRESQL_INTERNAL = "42601", "XX000"
 POSTGRESQL_NO_OPERATOR = "42883"
+POSTGRESQL_RANGE = "22003"
 
 BIND_ERRORS: t.Final = (
     *(ValueError, TypeError, AttributeError),
@@ -234,6 +236,21 @@ def _of_kind(
     return [max(texts, key=_length)] if texts and code == POSTGRESQL_INDEX else []
 
 
+def _foreign(
+    error: sa.exc.StatementError, candidates: Sequence[Candidate], dialect: t.Any
+) -> list[Candidate]:
+    """Return the values of types that only one database has."""
+    if code_of(error) == POSTGRESQL_RANGE:
+        return []
+
+    conversions = [conversion_of(each.type_, dialect) for each in candidates]
+    return [
+        each
+        for each, conversion in zip(candidates, conversions, strict=True)
+        if conversion is not None and conversion.is_foreign
+    ]
+
+
 def _unchecked(
     error: sa.exc.StatementError, candidates: Sequence[Candidate], dialect: t.Any
 ) -> list[Candidate]:
@@ -249,6 +266,7 @@ NARROWER: Sequence[Callable[..., list[Candidate]]] = (
     _refused_by_types,
     _quoted,
     _of_kind,
+    _foreign,
     _unchecked,
 )
 """The ways to find the values that are meant, each used if those before find none."""
