@@ -14,6 +14,7 @@ from flask import Blueprint
 from werkzeug.exceptions import HTTPException
 
 from .adapter.app_sessions import init_app as init_sessions
+from .adapter.watch import watch
 from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.access import check_apart
@@ -318,6 +319,21 @@ class FlaskRecords:
         :param events: The events. All that have no function of their own by default.
         """
         return self.publishers.connect(*events)
+
+    def watch(self, target: t.Any) -> None:
+        """Send the events of what the application itself writes through the ORM, such
+        as its forms, commands and jobs, after their commit: ``created``, ``patched``
+        and ``removed``, to those who get the events of the services over the models.
+
+        What a service writes has the events of its call, and no others. Statements such
+        as ``session.execute(update(...))`` have none. A change outside of an
+        application context has none either.
+
+        :param target: A session or its source, such as ``db.session``, for the models
+            of all services; or a model, or a list of models, for all sessions.
+        :raises TypeError: It is none of these.
+        """
+        watch(self.services, target)
 
     def carry(self, transport: EventTransport) -> None:
         """Send the events of all services through a transport too.

@@ -66,8 +66,10 @@ class UnitOfWork:
 
                 raise
 
-        writing.session.add_all(instances)
-        writing.flush(bodies)
+        with writing.of(instances):
+            writing.session.add_all(instances)
+            writing.flush(bodies)
+
         return self._read_back(writing, call, instances)
 
     def patch(
@@ -85,10 +87,12 @@ class UnitOfWork:
 
         call.guards.check_changes(instances, values)
 
-        for instance in instances:
-            self._assign(instance, values)
+        with writing.of(instances):
+            for instance in instances:
+                self._assign(instance, values)
 
-        writing.flush([values])
+            writing.flush([values])
+
         return self._read_back(writing, call, instances)
 
     def remove(self, writing: Writing, call: ResolvedCall, id: Id) -> list[Record]:
@@ -101,7 +105,10 @@ class UnitOfWork:
         instances = self._instances("remove", writing, call, id)
         records = self._read_back(writing, call, instances)
 
-        with loading_related(self._fields.mapper, writing.session):
+        with (
+            loading_related(self._fields.mapper, writing.session),
+            writing.of(instances),
+        ):
             for instance in instances:
                 writing.session.delete(instance)
 

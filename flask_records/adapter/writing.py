@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from .rows import rows_of
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Iterator
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
@@ -29,6 +31,15 @@ if t.TYPE_CHECKING:
     from .rows import Rows
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
+
+
+WRITTEN: t.Final = "records_written"
+"""The key in the ``info`` of a session with the instances that a service writes."""
+
+
+def is_written_by_service(session: orm.Session, instance: t.Any) -> bool:
+    """Return ``True`` for an instance that a service is writing now."""
+    return id(instance) in session.info.get(WRITTEN, ())
 
 
 class Writing:
@@ -73,6 +84,17 @@ class Writing:
                     statement, parameters, execution_options=options or NO_OPTIONS
                 )
             )
+
+    @contextmanager
+    def of(self, instances: Sequence[t.Any]) -> Iterator[None]:
+        """Remember that a service writes instances, and sends their events."""
+        info = self.session.info
+        info[WRITTEN] = set(map(id, instances))
+
+        try:
+            yield
+        finally:
+            del info[WRITTEN]
 
     def flush(self, bodies: Sequence[Record] = ()) -> None:
         """Write the changes of the session's instances.

@@ -146,7 +146,7 @@ class EventSender:
         """Send the event of a call, once for each record, if its method has one."""
         name = EVENTS.get(context.method)
 
-        if name is None or not self._service.sends_events or not self._is_connected:
+        if name is None or not self._service.sends_events or not self.is_connected:
             return
 
         sent, stored = _listed(context.sent), _listed(context.stored)
@@ -157,10 +157,20 @@ class EventSender:
 
         self._send(name, list(zip(sent, stored, strict=True)), context)
 
-    def send(self, name: str, record: t.Any, context: HookContext | None) -> None:
-        """Send an event once the call in progress has been committed, or at once."""
-        if self._is_connected:
-            self._send(name, [(record, record)], context)
+    def send(
+        self,
+        name: str,
+        record: t.Any,
+        context: HookContext | None,
+        stored: t.Any = NO_RESULT,
+    ) -> None:
+        """Send an event once the call in progress has been committed, or at once.
+
+        :param stored: The record as it is stored. The same by default.
+        """
+        if self.is_connected:
+            stored = record if stored is NO_RESULT else stored
+            self._send(name, [(record, stored)], context)
 
     @cached_property
     def _unsent(self) -> frozenset[str]:
@@ -169,7 +179,7 @@ class EventSender:
         return parts.hidden | parts.relationships
 
     @property
-    def _is_connected(self) -> bool:
+    def is_connected(self) -> bool:
         """``True`` if there is a receiver, or a transport that may get listeners."""
         own, of_all = self._signals
         return bool(self._transports or own.receivers or of_all.receivers)

@@ -295,6 +295,20 @@ class Service:
 
         self._sender.send(event, record, call_stack.get())
 
+    @property
+    def has_events(self) -> bool:
+        """``True`` if somebody may get events of its records."""
+        return self.sends_events and self._sender.is_connected
+
+    def announce(self, event: str, record: t.Any, stored: t.Any) -> None:
+        """Send an event of a record that no call of the service has written.
+
+        :param event: The name of the event.
+        :param record: The record as a call shows it.
+        :param stored: The record as it is stored.
+        """
+        self._sender.send(event, record, call_stack.get(), stored)
+
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
         event's name, the record and the context that returns the names of channels.

@@ -1,0 +1,347 @@
+"""Events of what the application writes through the session by itself."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask import request
+from sqlalchemy import orm
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import protect
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+
+from .conftest import served
+from .models import Base
+from .models import Message
+from .models import Room
+from .models import User
+from .stored import stored
+
+
+class Member(Base):
+    __tablename__ = "watched_member"
+
+    user: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    room: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+
+
+class Transport:
+    """Keeps the events that it is given."""
+
+    def __init__(self):
+        self.events = []
+
+    def is_listened_to(self):
+        return True
+
+    def prepare(self, service, records):
+        pass
+
+    def deliver(self, events):
+        self.events += events
+
+
+@pytest.fixture
+def app(db, records, users, rooms, messages, database_url):
+    records.watch(db.session)
+
+    with served(db, records, database_url) as app, app.app_context():
+        app.add_url_rule("/form", view_func=lambda: form(db), methods=["POST"])
+        yield app
+
+
+def form(db):
+    """A view of the application."""
+    db.session.add(Room(name=request.form["name"]))
+    db.session.commit()
+    return "Thank you"
+
+
+@pytest.fixture
+def sent(records):
+    """The events that were sent, with their records."""
+    sent = []
+    records.events()(
+        lambda event, record, context: sent.append((event, record["id"], record))
+    )
+    return sent
+
+
+def names(sent):
+    return [(event, id) for event, id, _ in sent]
+
+
+def test_form_sends_an_event_after_its_commit(app, db, records, sent):
+    seen = []
+    records["rooms"].events("created")(lambda *args: seen.append(stored(db)))
+
+    assert app.test_client().post("/form", data={"name": "Lobby"}).text == "Thank you"
+    assert sent == [("created", 1, {"id": 1, "name": "Lobby"})]
+    assert seen == [["Lobby"]]
+
+
+def test_changes_and_deletions_send_events(app, db, sent):
+    room = Room(name="Lobby")
+    db.session.add(room)
+    db.session.commit()
+    room.name = "Hall"
+    db.session.commit()
+    room.name = str(room.name)
+    db.session.commit()
+    db.session.delete(room)
+    db.session.commit()
+
+    assert sent == [
+        ("created", 1, {"id": 1, "name": "Lobby"}),
+        ("patched", 1, {"id": 1, "name": "Hall"}),
+        ("removed", 1, {"id": 1, "name": "Hall"}),
+    ]
+
+
+def test_record_has_one_event_in_a_transaction(app, db, sent):
+    room, other = Room(name="Lobby"), Room(name="Attic")
+    db.session.add_all([room, other])
+    db.session.flush()
+    room.name = "Hall"
+    db.session.flush()
+    db.session.delete(other)
+    db.session.flush()
+    db.session.commit()
+    room.name = "Lobby"
+    db.session.flush()
+    db.session.delete(room)
+    db.session.commit()
+
+    assert sent == [
+        ("created", 1, {"id": 1, "name": "Hall"}),
+        ("removed", 1, {"id": 1, "name": "Lobby"}),
+    ]
+
+
+def test_what_is_rolled_back_has_no_event(app, db, sent):
+    db.session.add(Room(name="kept"))
+
+    with pytest.raises(ZeroDivisionError), db.session.begin_nested():
+        db.session.add(Room(name="undone"))
+        raise ZeroDivisionError
+
+    db.session.commit()
+    db.session.add(Room(name="undone"))
+    db.session.flush()
+    db.session.rollback()
+    db.session.commit()
+
+    assert [record["name"] for *_, record in sent] == ["kept"]
+
+
+def test_calls_send_their_own_events_only(app, db, rooms, messages, sent):
+    client = app.test_client()
+
+    client.post("/rooms", json={"name": "a"})
+    client.patch("/rooms/1", json={"name": "b"})
+    client.put("/rooms/1", json={"name": "c"})
+    client.delete("/rooms/1")
+    messages.create([{"text": "a"}, {"text": "b"}])
+    messages.patch(None, {"text": "c"})
+    messages.remove(None)
+    rooms._create({"name": "quiet"})
+
+    assert names(sent) == [
+        *[(event, 1) for event in ("created", "patched", "updated", "removed")],
+        *[(event, id) for event in ("created", "patched", "removed") for id in (1, 2)],
+    ]
+
+
+def test_unit_of_work_of_a_call_sends_the_events_of_the_call(app, db, rooms, sent):
+    sa.event.listen(db.session, "before_commit", lambda session: None)
+
+    rooms.create({"name": "a"})
+    rooms.patch(1, {"name": "b"})
+    rooms.update(1, {"name": "c"})
+    rooms.remove(1)
+
+    assert names(sent) == [
+        (event, 1) for event in ("created", "patched", "updated", "removed")
+    ]
+
+
+def test_hooks_that_write_through_the_session_send_events(app, db, rooms, sent):
+    @rooms.after("create")
+    def greet(method, context):
+        db.session.add(Message(text="Welcome", room_id=context.result["id"]))
+
+    app.test_client().post("/rooms", json={"name": "Lobby"})
+
+    assert sorted(names(sent)) == [("created", 1), ("created", 1)]
+    assert {record.get("text") for *_, record in sent} == {"Welcome", None}
+
+
+def test_records_that_a_call_removes_with_its_own_send_events(app, db, rooms, sent):
+    db.session.add(Room(name="Lobby", messages=[Message(text="hi")]))
+    db.session.commit()
+    sent.clear()
+
+    rooms.remove(1)
+
+    assert sorted(record.get("text", "") for *_, record in sent) == ["", "hi"]
+    assert names(sent) == [("removed", 1), ("removed", 1)]
+
+
+def test_form_with_a_call_in_it_sends_each_event_once(app, db, rooms, sent):
+    db.session.add(Room(name="form"))
+    rooms.create({"name": "call"})
+
+    with pytest.raises(BadRequest):
+        rooms.create({"name": None})
+
+    assert sent == []
+    db.session.commit()
+    assert sorted(record["name"] for *_, record in sent) == ["call", "form"]
+
+
+def test_transaction_of_the_application_sends_events(app, db, sent):
+    with Transaction():
+        db.session.add(Room(name="Lobby"))
+
+    assert names(sent) == [("created", 1)]
+
+
+def test_hidden_and_protected_fields_are_left_out(app, db, users, sent):
+    users.after()(protect("age"))
+    user = User(email="ann@example.com", password="secret", age=30)
+    db.session.add(user)
+    db.session.commit()
+    user.password = "other"
+    db.session.commit()
+    db.session.delete(user)
+    db.session.commit()
+
+    record = {"id": 1, "email": "ann@example.com"}
+    assert sent == [(event, 1, record) for event in ("created", "patched", "removed")]
+
+
+def test_transports_get_the_stored_record_for_their_rules(app, db, records, users):
+    transport = Transport()
+    records.carry(transport)
+    db.session.add(User(email="ann@example.com", password="secret"))
+    db.session.commit()
+
+    (event,) = transport.events
+    assert (event.name, event.service, event.context) == ("created", users, None)
+    assert event.record == {"id": 1, "email": "ann@example.com", "age": None}
+    assert event.stored["password"] == "secret"
+
+
+def test_record_that_its_service_does_not_show_has_no_event(app, db, rooms, sent):
+    @rooms.before("get")
+    def refuse(method, context):
+        raise BadRequest("No")
+
+    room = Room(name="Lobby")
+    db.session.add(room)
+    db.session.commit()
+    db.session.delete(room)
+    db.session.commit()
+
+    assert (sent, stored(db)) == ([], [])
+
+
+def test_receiver_may_write(app, db, rooms, sent):
+    @rooms.events("created")
+    def greet(event, record, context):
+        db.session.add(Message(text="Welcome"))
+
+    db.session.add(Room(name="Lobby"))
+    db.session.commit()
+
+    assert stored(db) == ["Lobby", "Welcome"]
+    assert len(sent) == 2
+
+
+def test_watched_twice_sends_each_event_once(app, db, records, sent):
+    records.watch(db.session)
+    records.watch(Room)
+
+    db.session.add(Room(name="Lobby"))
+    db.session.commit()
+
+    assert names(sent) == [("created", 1)]
+
+
+def test_each_service_over_the_model_sends_events(app, db, records, sent):
+    service = SQLAlchemyService(Room, hidden=["name"])
+    records.add("doors", service, public=True)
+
+    db.session.add(Room(name="Lobby"))
+    db.session.commit()
+
+    assert [record for *_, record in sent] == [{"id": 1, "name": "Lobby"}, {"id": 1}]
+
+
+def test_record_whose_identifier_has_several_parts(app, db, records, sent):
+    records.add("members", SQLAlchemyService(Member), public=True)
+
+    member = Member(user=1, room="a,b")
+    db.session.add(member)
+    db.session.commit()
+    db.session.delete(member)
+    db.session.commit()
+
+    record = {"id": "1,a~2Cb", "user": 1, "room": "a,b"}
+    assert sent == [(event, record["id"], record) for event in ("created", "removed")]
+
+
+@pytest.mark.parametrize("target", [Room, [Room, User]])
+def test_models_that_are_watched(db, records, rooms, messages, sent, target):
+    records.watch(target)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        db.session.add_all([Room(name="Lobby"), Message(text="hi")])
+        db.session.commit()
+
+        assert [record for *_, record in sent] == [{"id": 1, "name": "Lobby"}]
+        assert rooms.find(Params({"name": "Lobby"})) == [{"id": 1, "name": "Lobby"}]
+
+
+def test_other_applications_are_not_watched(app, db, records, sent):
+    other = Flask("other")
+    other.config["SQLALCHEMY_DATABASE_URI"] = db.engine.url
+    db.init_app(other)
+    FlaskRecords(other)
+
+    with other.app_context():
+        db.session.add(Room(name="Lobby"))
+        db.session.commit()
+        db.engine.dispose()
+
+    with orm.Session(db.engine) as session:
+        session.add(Room(name="Hall"))
+        session.commit()
+
+    assert sent == []
+
+
+@pytest.mark.parametrize("target", ["rooms", None, 1, [], ["Room"]])
+def test_what_can_not_be_watched(records, target):
+    with pytest.raises(TypeError, match="such as 'db.session', a model"):
+        records.watch(target)
+
+
+def test_nothing_is_read_without_listeners(app, db):
+    statements = []
+    sa.event.listen(
+        db.engine, "before_cursor_execute", lambda *args: statements.append(args[2])
+    )
+
+    room = Room(name="Lobby")
+    db.session.add(room)
+    db.session.commit()
+
+    assert [each.split()[0] for each in statements] == ["INSERT"]
