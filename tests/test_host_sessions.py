@@ -9,6 +9,7 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy_lite import SQLAlchemy as SQLAlchemyLite
 from sqlalchemy import orm
 
@@ -74,7 +75,7 @@ def sent(records):
     return sent
 
 
-# Number 2: writes outside of SQLAlchemyService.
+# What is written without SQLAlchemyService.
 
 
 def test_create_of_an_object_is_committed_before_its_event(app, db, own_rooms):
@@ -319,7 +320,80 @@ def test_scoped_session_that_a_service_is_given(tmp_path):
     engine.dispose()
 
 
-# Number 3: work in progress of the application.
+def test_other_extension_of_the_same_name_is_left_alone(tmp_path):
+    app, records = Flask("tests"), FlaskRecords()
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
+    Room.metadata.create_all(engine)
+    app.extensions["sqlalchemy"] = object()
+    service = SQLAlchemyService(Room, session=orm.sessionmaker(engine))
+    records.add("rooms", service, public=True)
+    records.init_app(app)
+
+    answer = app.test_client().post("/rooms", json={"name": "Lobby"})
+
+    engine.dispose()
+    assert answer.status_code == 201
+
+
+def test_session_with_several_databases(tmp_path):
+    class Base(orm.DeclarativeBase):
+        pass
+
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+
+    class Here(db.Model):
+        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+
+    class There(db.Model):
+        __bind_key__ = "there"
+
+        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{tmp_path / 'here.db'}"
+    app.config["SQLALCHEMY_BINDS"] = {"there": f"sqlite:///{tmp_path / 'there.db'}"}
+    db.init_app(app)
+    there = records.add("there", SQLAlchemyService(There), public=True)
+    records.init_app(app)
+
+    def numbers():
+        with orm.Session(db.engine) as one, orm.Session(db.engines["there"]) as two:
+            return [
+                one.scalar(sa.select(sa.func.count(Here.id))),
+                two.scalar(sa.select(sa.func.count(There.id))),
+            ]
+
+    with app.app_context():
+        db.create_all()
+        seen = []
+
+        with Transaction():
+            db.session.add_all([Here(), There()])
+
+        seen.append(numbers())
+        db.session.add(Here())
+
+        with pytest.raises(ZeroDivisionError), Transaction():
+            there.create({})
+            raise ZeroDivisionError
+
+        there.create({})
+        seen.append(numbers())
+        db.session.commit()
+        seen.append(numbers())
+        db.session.add(Here())
+        there.create({})
+        db.session.rollback()
+        seen.append(numbers())
+        db.session.remove()
+
+        for engine in db.engines.values():
+            engine.dispose()
+
+    assert seen == [[1, 1], [1, 1], [2, 2], [2, 2]]
+
+
+# Work in progress of the application.
 
 
 def begin(connection):

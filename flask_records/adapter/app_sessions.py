@@ -47,8 +47,11 @@ def _join_sessions(transaction: Transaction) -> None:
 
     extensions = current_app.extensions
 
-    if "sqlalchemy" in extensions:
-        join(extensions["sqlalchemy"].session)
+    session = getattr(extensions.get("sqlalchemy"), "session", None)
+
+    # Another extension may have this name.
+    if isinstance(session, (orm.Session, orm.scoped_session)):
+        join(session)
 
     for source in extensions.get(EXTENSION, ()):
         join(source)
