@@ -30,6 +30,11 @@ Publisher: t.TypeAlias = "Callable[[str, Record, HookContext | None], Iterable[s
 Readable: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
 """Returns the query of the records that a user may see, or ``None`` for all."""
 
+FieldRule: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
+"""Returns ``True`` or ``False`` for a user, or the query of the records in which the
+user may see or write a field.
+"""
+
 Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
 """Makes the response of a call. See section 4.3.11 of the specification."""
 

@@ -313,6 +313,58 @@ def test_events_have_no_hidden_fields(people, users, client):
     assert seen == [{"id": 7, "user": SHOWN}, {"user": SHOWN}]
 
 
+def only_adults(user):
+    return user is not None and {"age": {"$gte": 18}}
+
+
+@pytest.mark.parametrize(
+    ("compose", "shown"),
+    [
+        (lambda users, params: users.get(1), False),
+        (lambda users, params: users.as_caller(params).get(1), True),
+        (lambda users, params: users.get(1, params), True),
+        (lambda users, params: users._get(1, params), True),
+        (lambda users, params: {**users.as_caller(params).get(1)}, True),
+    ],
+)
+def test_fields_with_rules_are_shown_as_far_as_they_are_decided(
+    records, db, compose, shown
+):
+    """A call in Python does not look at the rules by record; one as the caller does."""
+    service = SQLAlchemyService(User, visible={"email": only_adults})
+    users = records.add("users", service, public=True)
+    person = Person(lambda id, params: {"user": compose(users, params)})
+    people = records.add("people", person, public=True)
+    seen = []
+    people.events()(lambda event, record, context: seen.append(record["user"]))
+    caller = Params(provider="rest", user={"id": 1})
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users.create(ANN)
+        answer = people.get(1, caller)
+        people.create({}, caller)
+
+    assert ("email" in answer["user"]) == shown
+    # Receivers may not see what the caller sees.
+    assert "email" not in seen[0]
+
+
+def test_fields_with_rules_for_all_records_are_shown(records, db):
+    rules = {"email": lambda user: True, "age": lambda user: user == "Ann"}
+    users = records.add("users", SQLAlchemyService(User, visible=rules), public=True)
+    person = Person(lambda id, params: {"user": users.get(1)})
+    people = records.add("people", person, public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users.create(ANN)
+        answers = [people.get(1, caller(user=user))["user"] for user in ("Ann", "Bob")]
+
+    assert [set(answer) & {"email", "age"} for answer in answers] == [
+        {"email", "age"},
+        {"email"},
+    ]
+
+
 @pytest.fixture
 def live_people(tmp_path):
     """A running application with a service that composes its results."""

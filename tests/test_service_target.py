@@ -41,8 +41,10 @@ def test_optional_parts_of_an_adapter():
         check=target.check,
         check_multi=target.check_multi,
         fields_for=target.fields_for,
+        client_fields=target.client_fields,
         matching=target.matching,
         own_methods=frozenset(target.own_methods),
+        field_rules=target.field_rules,
     )
 
 

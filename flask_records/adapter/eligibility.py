@@ -67,6 +67,7 @@ class Reason(enum.Enum):
     DEFAULTS = "columns change with each update"
     RELATIONSHIPS = "related records change, too"
     POPULATE = "relationships are loaded"
+    VISIBLE = "the caller sees a field in some records only"
     GUARDS = "a client may write a field to some records only"
     FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
     MANY = "many records are written by a query"
@@ -221,6 +222,9 @@ class Eligibility:
     def _reason_of_query(self, query: ResolvedQuery) -> Reason | None:
         if query.populate:
             return Reason.POPULATE
+
+        if query.conditions:
+            return Reason.VISIBLE
 
         if self._are_columns(query.selected) and self._are_columns(query.fields):
             return None

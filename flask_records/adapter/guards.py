@@ -5,26 +5,41 @@ from __future__ import annotations
 import typing as t
 
 from ..problems import Problem
+from ..problems import READ_ONLY
+from ..query.plans import Selection
 from .bodies import refuse
+from .reads import read_keyed
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Sequence
 
+    from ..query.field_conditions import FieldCondition
     from ..typing import Record
+    from .view import ResolvedCall
+    from .writing import Writing
 
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 
 
 class Guards(t.NamedTuple):
     """The guarded fields that the body of a client names. A record has to be looked at
-    before it is written.
+    before it is changed, and once it is created.
     """
 
     write_once: Collection[str] = ()
     """The fields that keep the value that the record was created with."""
 
-    def check_changes(self, instances: Sequence[t.Any], values: Record) -> None:
+    conditions: tuple[FieldCondition, ...] = ()
+    """The queries that a record has to meet."""
+
+    def check_changes(
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        instances: Sequence[t.Any],
+        values: Record,
+    ) -> None:
         """Refuse to change records, if a client may not.
 
         :param instances: The instances of the records, as they are stored.
@@ -35,15 +50,73 @@ class Guards(t.NamedTuple):
         problems = {
             name: CHANGED
             for name in self.write_once
-            if name in values and not _have_all(instances, name, values[name])
+            if _changed(instances, name, values)
         }
+
+        for condition, refused in self._refused(writing, call, instances):
+            for name in condition.names:
+                if _changed(refused, name, values):
+                    problems[name] = READ_ONLY
+
         refuse(problems)
+
+    def check_new(
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        instances: Sequence[t.Any],
+        bodies: Sequence[Record],
+        *,
+        is_list: bool,
+    ) -> None:
+        """Refuse new records with values that a client may not write to them.
+
+        :param instances: The instances of the records.
+        :param bodies: Their values.
+        :param is_list: ``True`` if errors name the places of the bodies.
+        :raises BadRequest: The client may not write a value to one of the records.
+        """
+        problems = {}
+        bodies_of = {id(one): each for one, each in zip(instances, bodies, strict=True)}
+        places = {id(instance): index for index, instance in enumerate(instances)}
+
+        for condition, refused in self._refused(writing, call, instances):
+            for instance in refused:
+                for name in bodies_of[id(instance)].keys() & set(condition.names):
+                    place = f"{places[id(instance)]}." if is_list else ""
+                    problems[f"{place}{name}"] = READ_ONLY
+
+        refuse(problems)
+
+    def _refused(
+        self, writing: Writing, call: ResolvedCall, instances: Sequence[t.Any]
+    ) -> list[tuple[FieldCondition, list[t.Any]]]:
+        """Return each condition and the instances that do not meet it."""
+        if not self.conditions or not instances:
+            return []
+
+        selection = Selection((), conditions=self.conditions)
+        identify = call.view.fields.mapper.primary_key_from_instance
+        keys = [tuple(identify(instance)) for instance in instances]
+
+        with writing.reading() as reading:
+            rows = read_keyed(reading, call._replace(selection=selection), keys)
+
+        return [
+            (
+                condition,
+                [one for one, row in zip(instances, rows, strict=True) if not row[i]],
+            )
+            for i, condition in enumerate(self.conditions)
+        ]
 
 
 UNGUARDED: t.Final = Guards()
 """The guards of a body without such fields."""
 
 
-def _have_all(instances: Sequence[t.Any], name: str, value: t.Any) -> bool:
-    """Return ``True`` if all instances have a value already."""
-    return all([getattr(instance, name) == value for instance in instances])
+def _changed(instances: Sequence[t.Any], name: str, values: Record) -> bool:
+    """Return ``True`` if one of some instances has not the new value of a field yet."""
+    return name in values and any(
+        [getattr(instance, name) != values[name] for instance in instances]
+    )

@@ -20,6 +20,7 @@ from .relationships import local_column
 from .relationships import remote_column
 
 if t.TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Mapping
     from collections.abc import Sequence
@@ -56,21 +57,26 @@ class Populate:
                     f" '{self._fields.model.__name__}'."
                 )
 
-    def links(self, names: Iterable[str], params: Params) -> list[Link]:
+    def links(
+        self, names: Iterable[str], params: Params, fields: Collection[str]
+    ) -> list[Link]:
         """Return the links to the relationships of a query.
 
+        :param fields: The names of the fields that the caller sees in all records.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
-        return [self._link(name, params) for name in dict.fromkeys(names)]
+        return [self._link(name, params, fields) for name in dict.fromkeys(names)]
 
-    def _link(self, name: str, params: Params) -> Link:
+    def _link(self, name: str, params: Params, fields: Collection[str]) -> Link:
         relationship = self._relationships.get(name)
         service = None if relationship is None else self._service(relationship)
 
         if relationship is not None and service is not None:
             link = Link(relationship, service)
+            others = service.target.fields_for(params)
+            is_readable = link.local_name in fields
 
-            if link.remote_name in service.target.fields_for(params).names:
+            if is_readable and link.remote_name in others.names - others.conditional:
                 return link
 
         name = shortened(name)
@@ -117,6 +123,8 @@ class Link:
         prop = relationship.parent.get_property_by_column(local_column(relationship))
         self.column: t.Any = prop.class_attribute
         """The key of the records of this end, which a read selects too."""
+        self.local_name: str = prop.key
+        """The field of this end that has the key."""
         self.remote_name = field_name(relationship.mapper, remote_column(relationship))
         """The field that identifies the records of the other end."""
         self._order_by = relationship.order_by or ()
@@ -247,7 +255,7 @@ class Link:
 
         for start in range(0, len(keys), CHUNK):
             query = {self.remote_name: {"$in": keys[start : start + CHUNK]}}
-            records += t.cast("list[Record]", others.find(query))
+            records += others.run("find", query).sent
 
         name = self.remote_name
         # A hook may have removed the key.

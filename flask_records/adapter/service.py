@@ -15,9 +15,12 @@ from ..names import names_of
 from ..pagination import Page
 from ..pagination import Pagination
 from ..query import FieldOptions
+from ..query import FieldRules
 from ..query import Fields
 from ..query import Matching
 from ..query import Query
+from ..query.field_conditions import show
+from ..query.field_conditions import unmet
 from ..query.field_options import constraints_of
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
@@ -50,13 +53,16 @@ from .view import Views
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Hashable
     from collections.abc import Sequence
 
     from flask import Flask
 
     from ..context import Params
     from ..query import Operator
+    from ..query.field_rules import Permissions
     from ..query.fields import Body
+    from ..typing import FieldRule
     from ..typing import Id
     from ..typing import Record
     from .sources import SessionSource
@@ -69,6 +75,14 @@ READ_ONLY: t.Final = (
     "'%s' is mapped to a view that the database does not write, so that %s are answered"
     " with 405. Add the service with methods=['find', 'get']."
 )
+
+MAX_VIEWS: t.Final = 64
+"""The number of sets of fields with rules whose statements are remembered."""
+
+RULED: t.Final = """\
+'{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
+identifies the records.\
+"""
 
 
 class SQLAlchemyService:
@@ -99,6 +113,11 @@ class SQLAlchemyService:
     :param fields: The only fields that clients can see, write, filter, sort or select
         by, besides the identifier. All but the hidden ones by default.
     :param exclude: Columns and hybrid properties that are no fields, for nobody.
+    :param visible: Rules for the fields that a user may see, by name: functions of the
+        user, or of ``None``, that return ``True`` for all records, ``False`` for none,
+        or the query of those in which the user sees the field.
+    :param writable: Rules for the fields that a user may write, by name: functions that
+        return the same.
     :param client_ids: Let clients choose primary keys that the database counts up. Off
         by default: one large number would use up the numbers of the table.
     :param constraints: The fields that rules of the database are about, and a phrase
@@ -131,6 +150,8 @@ class SQLAlchemyService:
         write_once: Collection[str] = (),
         fields: Collection[str] | None = None,
         exclude: Collection[str] = (),
+        visible: Mapping[str, FieldRule] | None = None,
+        writable: Mapping[str, FieldRule] | None = None,
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         operators: Mapping[str, Operator] | None = None,
@@ -159,6 +180,9 @@ class SQLAlchemyService:
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
         )
+        self.field_rules = FieldRules(visible or {}, writable or {})
+        """The rules for the fields that a user may see or write."""
+        self._ruled_views: dict[Hashable, Views] = {}
         self._source = session
         self._populate_paths = _paths(populate or {})
         self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
@@ -177,6 +201,11 @@ class SQLAlchemyService:
         return self._clients.fields.hidden
 
     @property
+    def client_fields(self) -> Fields:
+        """The fields that clients know of, as far as no rule hides them."""
+        return self._clients.fields
+
+    @property
     def own_methods(self) -> Collection[Callable[..., t.Any]]:
         """The functions of the class that return records of the model and no others."""
         return [vars(SQLAlchemyService)[method] for method in METHODS]
@@ -188,11 +217,11 @@ class SQLAlchemyService:
 
     @cached_property
     def _application(self) -> Views:
-        return self._views_of(self._options.for_application())
+        return self._make_views(self._options.for_application())
 
     @cached_property
     def _clients(self) -> Views:
-        return self._views_of(self._options)
+        return self._make_views(self._options)
 
     @cached_property
     def _database(self) -> Database:
@@ -208,7 +237,7 @@ class SQLAlchemyService:
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller may name."""
-        return self._views(params).fields
+        return self._views(params, self._permissions(params)).fields
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but
@@ -246,6 +275,7 @@ class SQLAlchemyService:
             database changes the values of a column.
         """
         self._populate.check()
+        self._check_rules()
         add_session(app, self._source)
 
         with app.app_context():
@@ -284,7 +314,7 @@ class SQLAlchemyService:
         :raises BadRequest: A part of the query is not understood.
         """
         reading = self._database.reading()
-        call = self._resolved(params, reading.dialect)
+        call = self._resolved(params, reading.dialect, self._permissions(params))
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
@@ -312,7 +342,7 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         """
         reading = self._database.reading()
-        call = self._resolved(params, reading.dialect)
+        call = self._resolved(params, reading.dialect, self._permissions(params))
         value = identifier(call.view.fields, id)
 
         with reading:
@@ -335,9 +365,11 @@ class SQLAlchemyService:
         if is_list:
             self.check_multi("create", params)
 
-        writing = self._writing(params)
-        call = self._resolved(params, writing.dialect)
+        permissions = self._permissions(params)
+        writing = self._writing(params, permissions)
+        call = self._resolved(params, writing.dialect, permissions)
         bodies = call.view.bodies.created(data, params.client_fields)
+        call = self._guarded(call, permissions)
         writer = self._writer("insert", writing, call, bodies)
 
         try:
@@ -356,9 +388,11 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        writing = self._writing(params)
-        call = self._resolved(params, writing.dialect)
+        permissions = self._permissions(params)
+        writing = self._writing(params, permissions)
+        call = self._resolved(params, writing.dialect, permissions)
         body = call.view.bodies.replaced(data, params.client_fields)
+        call = self._guarded(call, permissions)
         return _one(self._write(writing, call, id, body), id)
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
@@ -371,10 +405,12 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("patch", params)
 
-        writing = self._writing(params)
-        call = self._resolved(params, writing.dialect)
+        permissions = self._permissions(params)
+        writing = self._writing(params, permissions)
+        call = self._resolved(params, writing.dialect, permissions)
         is_many = id is None
         body = call.view.bodies.merged(data, params.client_fields, is_many=is_many)
+        call = self._guarded(call, permissions)
         records = self._write(writing, call, id, body)
         return records if is_many else _one(records, id)
 
@@ -387,8 +423,9 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("remove", params)
 
-        writing = self._writing(params)
-        call = self._resolved(params, writing.dialect)
+        permissions = self._permissions(params)
+        writing = self._writing(params, permissions)
+        call = self._resolved(params, writing.dialect, permissions)
         writer = self._writer("delete", writing, call, is_many=id is None)
         records = writer.remove(writing, call, id)
         return records if id is None else _one(records, id)
@@ -403,33 +440,101 @@ class SQLAlchemyService:
         """
         self.multi.check(method, params, number)
 
-    def _views_of(self, options: FieldOptions) -> Views:
+    def _make_views(self, options: FieldOptions) -> Views:
         fields = Fields(self.model, options)
         relations = populated(fields) if self._syntax.populates else {}
         return Views(fields, self._operators, relations.keys())
 
-    def _views(self, params: Params) -> Views:
-        return self._application if params.provider is None else self._clients
+    def _permissions(self, params: Params) -> Permissions | None:
+        """Return what the rules for fields say for the caller, if there are any."""
+        if params.provider is None or not self.field_rules:
+            return None
 
-    def _resolved(self, params: Params, dialect: sa.Dialect) -> ResolvedCall:
-        view = self._views(params).on(dialect)
-        query = view.resolve(Query.parse(params.query, self._syntax))
-        links = self._populate.links(query.populate, params) if query.populate else ()
+        return self.field_rules.of(params.user)
+
+    def _views(self, params: Params, permissions: Permissions | None) -> Views:
+        if params.provider is None:
+            return self._application
+
+        return self._clients if permissions is None else self._views_with(permissions)
+
+    def _views_with(self, permissions: Permissions) -> Views:
+        """Return the views of clients for whom the rules say the same."""
+        views = self._ruled_views.get(permissions.key)
+
+        if views is None:
+            options = self._options.restricted(
+                permissions.hidden, permissions.readonly, permissions.conditional
+            )
+            views = self._make_views(options)
+
+            if len(self._ruled_views) >= MAX_VIEWS:
+                self._ruled_views.clear()
+                self._writers.clear()
+
+            self._ruled_views[permissions.key] = views
+
+        return views
+
+    def _resolved(
+        self, params: Params, dialect: sa.Dialect, permissions: Permissions | None
+    ) -> ResolvedCall:
+        view = self._views(params, permissions).on(dialect)
+        parsed = Query.parse(params.query, self._syntax)
+        query, names = view.resolve(parsed), view.fields.names
+
+        if permissions is not None and permissions.shown_if:
+            conditions = view.conditions(permissions.shown_if, self._syntax)
+            conditions = unmet(query, conditions)
+            query = show(query, parsed, conditions)
+            names -= {name for each in conditions for name in each.names}
+
+        links = (
+            self._populate.links(query.populate, params, names)
+            if query.populate
+            else ()
+        )
         selection = view.selection(query, links)
         return ResolvedCall(view, params, query, links, selection, self._database)
 
-    def _guarded(self, call: ResolvedCall) -> ResolvedCall:
-        """Return a call that changes records, with its guards."""
-        write_once = call.view.fields.write_once.intersection(call.params.client_fields)
-        return call._replace(guards=Guards(write_once)) if write_once else call
+    def _guarded(
+        self, call: ResolvedCall, permissions: Permissions | None
+    ) -> ResolvedCall:
+        """Return a call that writes, with the guards of the fields in its body."""
+        sent, view = call.params.client_fields, call.view
+        write_once = view.fields.write_once.intersection(sent)
+        rules = {} if permissions is None else permissions.written_if
+        written_if = {name: rules[name] for name in rules if name in sent}
 
-    def _writing(self, params: Params) -> Writing:
-        return self._database.writing(self.fields_for(params), params.client_fields)
+        if not write_once and not written_if:
+            return call
+
+        conditions = view.conditions(written_if, self._syntax)
+        return call._replace(guards=Guards(write_once, tuple(conditions)))
+
+    def _writing(self, params: Params, permissions: Permissions | None) -> Writing:
+        fields = self._views(params, permissions).fields
+        return self._database.writing(fields, params.client_fields)
+
+    def _check_rules(self) -> None:
+        """Refuse rules for fields that clients do not see or write.
+
+        :raises ValueError: A name is not a field, or identifies the records.
+        """
+        fields, rules = self._clients.fields, self.field_rules
+
+        for option, names in (("visible", rules.visible), ("writable", rules.writable)):
+            is_known = (
+                fields.is_sent if option == "writable" else fields.names.__contains__
+            )
+
+            for name in names:
+                if name in fields.fixed or not is_known(name):
+                    raise ValueError(RULED.format(option=option, name=name))
 
     def _write(
         self, writing: Writing, call: ResolvedCall, id: Id, body: Body
     ) -> list[Record]:
-        call = self._guarded(call)
         values, errors, unwritten = body
 
         if unwritten:

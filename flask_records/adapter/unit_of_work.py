@@ -51,8 +51,8 @@ class UnitOfWork:
         """Return new records.
 
         :param is_list: ``True`` if errors name the places of the bodies.
-        :raises BadRequest: A validator of the model refuses a value, or the database
-            does not keep a primary key.
+        :raises BadRequest: A validator of the model refuses a value, the client may
+            not write it to the record, or the database does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
         """
         instances = []
@@ -70,6 +70,7 @@ class UnitOfWork:
             writing.session.add_all(instances)
             writing.flush(bodies)
 
+        call.guards.check_new(writing, call, instances, bodies, is_list=is_list)
         return self._read_back(writing, call, instances)
 
     def patch(
@@ -85,7 +86,7 @@ class UnitOfWork:
         """
         instances = self._instances("patch", writing, call, id)
 
-        call.guards.check_changes(instances, values)
+        call.guards.check_changes(writing, call, instances, values)
 
         with writing.of(instances):
             for instance in instances:

@@ -8,10 +8,12 @@ from collections.abc import Set
 
 from ..query import Fields
 from ..query import Operator
+from ..query.field_conditions import FieldCondition
 from ..query.plans import Plans
 from ..query.plans import Selection
 from ..query.resolution import resolve
 from ..query.resolution import ResolvedQuery
+from ..query.restriction import trusted
 from ..query.syntax import EVERYTHING
 from ..query.syntax import Query
 from .bodies import Bodies
@@ -24,6 +26,7 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
 
     from ..context import Params
+    from ..query import Syntax
     from ..typing import Record
     from .database import Database
     from .populate import Link
@@ -100,11 +103,38 @@ class View:
 
     def selection(self, query: ResolvedQuery, links: Sequence[Link]) -> Selection:
         """Return the columns of a query."""
-        if not links and query.selected is self._all_fields.fields:
+        is_plain = not links and not query.conditions
+
+        if is_plain and query.selected is self._all_fields.fields:
             return self._all_fields
 
         columns = tuple([(link.name, link.column) for link in links])
-        return Selection(query.selected, columns)
+        return Selection(query.selected, columns, conditions=query.conditions)
+
+    def conditions(
+        self, queries: Mapping[str, Record], syntax: Syntax
+    ) -> list[FieldCondition]:
+        """Return the conditions of fields, each once.
+
+        :param queries: The queries of the application by the names of the fields.
+        :raises BadRequest: A query does not fit the fields.
+        """
+        names_of: list[tuple[Record, list[str]]] = []
+
+        for name, condition in queries.items():
+            same = [names for other, names in names_of if other == condition]
+
+            if same:
+                same[0].append(name)
+            else:
+                names_of.append((condition, [name]))
+
+        return [
+            FieldCondition(
+                tuple(names), self.resolve(Query.parse(trusted(condition), syntax))
+            )
+            for condition, names in names_of
+        ]
 
 
 class ResolvedCall(t.NamedTuple):
@@ -146,4 +176,18 @@ class ResolvedCall(t.NamedTuple):
             keys = [row[index] for row in rows]
             link.fill(self.database, records, keys, self.params)
 
+        if self.selection.conditions:
+            self._leave_out(records, rows, len(names) + len(self.links))
+
         return records
+
+    def _leave_out(self, records: list[Record], rows: Rows, start: int) -> None:
+        """Remove the fields whose conditions are not met.
+
+        :param start: The number of columns before those of the conditions.
+        """
+        for index, condition in enumerate(self.selection.conditions, start):
+            for record, row in zip(records, rows, strict=True):
+                if not row[index]:
+                    for name in condition.names:
+                        record.pop(name, None)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..context import Params
-from ..http.blueprint import PROVIDER as REST
 from .hooks import HashPassword
 from .hooks import Protect
 from .strategies import JWT
@@ -143,7 +141,7 @@ def _problems(
 
     path, model = service.path, fields.model.__name__
     name = path if path.isidentifier() else f'records["{path}"]'
-    clients = service.target.fields_for(Params(provider=REST))
+    clients = service.capabilities.client_fields or fields
     after = (records.after, service.after)
 
     if field in clients.names and not _have_hooks(

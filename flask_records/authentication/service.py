@@ -287,6 +287,10 @@ class AuthenticationService:
         authentication = without(context.result["authentication"], SECRET_FIELDS)
         result = without(context.result, SECRET_FIELDS)
         event = {**result, "authentication": authentication}
+
+        if "user" in event:
+            event["user"] = self.lookup.for_events(event["user"])
+
         context.service.emit(EVENTS[method], event)
 
     def login(self, username: str, password: str) -> Record:

@@ -15,6 +15,8 @@ from ..errors import NotFound
 from ..errors import RecordsError
 from ..globals import current_records
 from ..pagination import without
+from ..service.hidden_names import HiddenName
+from ..service.rights import Rights
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +149,26 @@ class Users:
             raise NotAuthenticated(GONE)
 
         stored = context.result if isinstance(context.result, dict) else {}
-        return t.cast("Record", without(user, {self.password})), stored
+        user = t.cast("Record", without(user, {self.password}))
+        return self._as_seen_by_itself(user, stored), stored
+
+    def _as_seen_by_itself(self, user: Record, stored: Record) -> Record:
+        """Return a user with all fields for rules and hooks, of which clients get those
+        that the user may see.
+        """
+        if not self.service.capabilities.field_rules.visible:
+            return user
+
+        hidden = Rights(self.service, [stored]).hidden_from(user, 0)
+        return {
+            HiddenName(name) if name in hidden else str(name): value
+            for name, value in user.items()
+        }
+
+    def for_events(self, user: t.Any) -> t.Any:
+        """Return a user as receivers of events get it, who see less than the user."""
+        users = current_records.services.get(self.path)
+        return user if users is None else users.event_parts.for_events(user)
 
     def credentials(self, id: Id) -> Record:
         """Return a record with the stored hash of a user, without hooks, or an empty

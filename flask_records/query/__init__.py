@@ -3,6 +3,7 @@
 from .exact_numeric import ExactNumeric as ExactNumeric
 from .field import Field as Field
 from .field_options import FieldOptions as FieldOptions
+from .field_rules import FieldRules as FieldRules
 from .fields import Fields as Fields
 from .matching import Matching as Matching
 from .operators import Operator as Operator

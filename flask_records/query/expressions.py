@@ -11,6 +11,7 @@ from .operators import GROUPS
 from .operators import Listed
 from .operators import MAX_WIDTH
 from .resolution import Kind
+from .resolution import PREFIX
 from .resolution import ResolvedComparison
 
 if t.TYPE_CHECKING:
@@ -26,15 +27,19 @@ if t.TYPE_CHECKING:
 
 
 def conditions(
-    query: ResolvedQuery, columns: Mapping[str, t.Any] | None = None
+    query: ResolvedQuery,
+    columns: Mapping[str, t.Any] | None = None,
+    *,
+    prefix: str = PREFIX,
 ) -> list[Expression]:
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
 
     :param columns: The column of each field, by its name. The attributes of the model
         by default.
+    :param prefix: The beginning of the names of the parameters.
     """
-    values = iter(_parameters(query) if query.has_shape else query.values)
+    values = iter(_parameters(query, prefix) if query.has_shape else query.values)
     terms = [_expression(term, values, columns) for term in query.terms]
     return terms if len(terms) <= MAX_WIDTH else [all_of(terms)]
 
@@ -75,10 +80,10 @@ def _expression(
     return GROUPS[term.operator](terms)
 
 
-def _parameters(query: ResolvedQuery) -> Iterator[t.Any]:
+def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
     """Yield the parameters that stand for the values of a query."""
     for index, (field, kind) in enumerate(zip(query.fields, query.kinds, strict=True)):
-        name, type_ = f"records_{index}", field.column.type
+        name, type_ = f"{prefix}{index}", field.column.type
 
         if kind is Kind.NULL:
             yield None

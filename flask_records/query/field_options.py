@@ -51,6 +51,9 @@ class FieldOptions:
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     """Rules of the database, by their names there."""
 
+    conditional: Collection[str] = ()
+    """Fields that the caller sees or writes in some records only."""
+
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
@@ -58,6 +61,20 @@ class FieldOptions:
     def is_readonly(self, name: str) -> bool:
         """Return ``True`` for a field that clients can't write."""
         return name in self.readonly or not self.is_listed(name)
+
+    def restricted(
+        self,
+        hidden: Collection[str],
+        readonly: Collection[str],
+        conditional: Collection[str],
+    ) -> FieldOptions:
+        """Return the options for clients that see and write fewer fields."""
+        return replace(
+            self,
+            hidden=frozenset(self.hidden).union(hidden),
+            readonly=frozenset(self.readonly).union(readonly),
+            conditional=conditional,
+        )
 
     def for_application(self) -> FieldOptions:
         """Return the options for the application, which knows of all fields."""

@@ -162,6 +162,9 @@ class Fields:
         """The names of the fields that can be read."""
         self.hidden = frozenset(fields) - self.names
         """The names of the fields that can't be read."""
+        self.conditional = frozenset(options.conditional)
+        """The names of the fields that the caller sees or writes in some records."""
+        self._kept = self.fixed.union(options.write_once, options.conditional)
         self.write_once = frozenset(options.write_once)
         """The names of the fields that clients write in create only."""
 
@@ -345,7 +348,7 @@ class Fields:
         """Yield the fields that an update resets unless the body names them."""
         # A caller can't repeat or change some fields: these stay.
         for field in self._all:
-            is_fixed = field.name in self.fixed or field.name in self.write_once
+            is_fixed = field.name in self._kept
 
             if field.is_writable and not (field.is_readonly or is_fixed):
                 yield field

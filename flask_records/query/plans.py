@@ -6,6 +6,7 @@ import threading
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -13,6 +14,7 @@ from sqlalchemy import orm
 
 from .expressions import conditions
 from .expressions import order
+from .operators import all_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +22,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .field import Field
+    from .field_conditions import FieldCondition
     from .fields import Fields
     from .resolution import ResolvedQuery
 
@@ -73,6 +76,9 @@ class Selection:
     primary_key: tuple[t.Any, ...] = ()
     """The columns of the primary key, where they are selected too."""
 
+    conditions: tuple[FieldCondition, ...] = ()
+    """The conditions of fields, each of which is selected as ``True`` if it is met."""
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""
@@ -82,25 +88,47 @@ class Selection:
     def key(self) -> Hashable:
         """The key of the columns in a cache."""
         names = tuple([name for name, _ in self.links])
-        return self.fields, names, bool(self.primary_key)
+        terms = tuple([each.query.terms for each in self.conditions])
+        return self.fields, names, bool(self.primary_key), terms
 
     @property
     def columns(self) -> list[t.Any]:
-        """The columns, in the order of the attributes above."""
+        """The columns of the fields, the links, the conditions and the primary key."""
         return [
             *(field.selected for field in self.fields),
             *(column for _, column in self.links),
+            *(_condition(*each) for each in enumerate(self.conditions)),
             *self.primary_key,
         ]
 
+    @cached_property
+    def parameters(self) -> Mapping[str, t.Any]:
+        """The values in the conditions, by the names of their parameters."""
+        parameters: dict[str, t.Any] = {}
+
+        for index, each in enumerate(self.conditions):
+            parameters |= each.query.parameters_with(_prefix(index))
+
+        return parameters
+
+    @cached_property
+    def has_shape(self) -> bool:
+        """``True`` if the columns are the same for all values in the conditions."""
+        return all([each.query.has_shape for each in self.conditions])
+
     def keyed(self, primary_key: Sequence[t.Any]) -> Selection:
         """Return the columns, and those of the primary key."""
-        return Selection(self.fields, self.links, tuple(primary_key))
+        return replace(self, primary_key=tuple(primary_key))
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """The number of columns."""
-        return len(self.fields) + len(self.links) + len(self.primary_key)
+        """The number of columns, and of terms in them."""
+        columns = len(self.fields) + len(self.links) + len(self.primary_key)
+        return columns + sum([each.query.size for each in self.conditions])
+
+
+NOTHING: t.Final = Selection(())
+"""The columns of a statement that selects no fields."""
 
 
 class PlanCache:
@@ -122,13 +150,25 @@ class PlanCache:
         parameters: t.Any,
         columns: int = 0,
         query: ResolvedQuery | None = None,
+        selection: Selection = NOTHING,
     ) -> Plan:
         """Return a plan, the statement of which is built if there is none.
 
-        :param columns: The number of columns of the statement.
+        :param columns: The number of columns of the statement, if it does not have
+            those of a selection.
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
+        :param selection: The columns that it selects.
         """
+        if selection.conditions:
+            parameters.update(selection.parameters)
+
+            if not selection.has_shape:
+                parameters.update({} if query is None else query.parameters)
+                return Plan(build(), parameters, NO_CACHE, query, may_fail=True)
+
+        columns = columns or selection.size
+
         if query is None:
             return Plan(self._statement(key, build, columns), parameters, self._options)
 
@@ -199,7 +239,7 @@ class Plans:
             return statement.with_for_update(of=model) if locking else statement
 
         key = ("one", selection.key, locking)
-        return self._cache.plan(key, build, id_parameters(id), selection.size, query)
+        return self._cache.plan(key, build, id_parameters(id), 0, query, selection)
 
     def page(
         self,
@@ -222,7 +262,7 @@ class Plans:
 
         key = ("page", selection.key, query.sort, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(key, build, parameters, selection.size, query)
+        return self._cache.plan(key, build, parameters, 0, query, selection)
 
     def neighbours(
         self, query: ResolvedQuery, selection: Selection, limit: int, skip: int
@@ -254,7 +294,7 @@ class Plans:
 
         key = ("neighbours", selection.key, query.sort)
         parameters = {LIMIT: limit, SKIP: skip}
-        return self._cache.plan(key, build, parameters, selection.size, query)
+        return self._cache.plan(key, build, parameters, 0, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
         """Return the plan that counts the records of a query."""
@@ -283,7 +323,7 @@ class Plans:
             return statement.with_for_update() if locking else statement
 
         key = ("keyed", selection.key, locking)
-        return self._cache.plan(key, build, {KEYS: keys}, selection.size)
+        return self._cache.plan(key, build, {KEYS: keys}, selection=selection)
 
     def instances(
         self,
@@ -362,6 +402,17 @@ def _id_names(number: int) -> list[str]:
 
 def _select(query: ResolvedQuery, selection: Selection) -> Select:
     return sa.select(*selection.columns).where(*conditions(query))
+
+
+def _condition(index: int, condition: FieldCondition) -> t.Any:
+    """Return the column that is true if a record meets a condition."""
+    expression = all_of(conditions(condition.query, prefix=_prefix(index)))
+    return expression.label(f"records_shown_{index}")
+
+
+def _prefix(index: int) -> str:
+    """Return the beginning of the names of the parameters of a condition."""
+    return f"records_shown_{index}_"
 
 
 def _number(name: str) -> t.Any:

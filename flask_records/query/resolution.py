@@ -17,12 +17,17 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from .field_conditions import FieldCondition
     from .fields import Fields
     from .syntax import Condition
     from .syntax import Query
 
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""
+
+
+PREFIX: t.Final = "records_"
+"""The beginning of the names of the parameters of a query."""
 
 
 class Kind(enum.IntEnum):
@@ -104,6 +109,9 @@ class ResolvedQuery:
     that it is built once for all of them.
     """
 
+    conditions: tuple[FieldCondition, ...] = ()
+    """The selected fields that a record has only if it meets another query."""
+
     @property
     def comparisons(self) -> Iterator[ResolvedComparison]:
         """The comparisons among the conditions, in order."""
@@ -118,11 +126,18 @@ class ResolvedQuery:
     @cached_property
     def parameters(self) -> Mapping[str, t.Any]:
         """The values by the names of their parameters in the statement of the shape."""
+        return self.parameters_with(PREFIX)
+
+    def parameters_with(self, prefix: str) -> Mapping[str, t.Any]:
+        """Return the values by the names of their parameters.
+
+        :param prefix: The beginning of the names.
+        """
         if not self.values or not self.has_shape:
             return {}
 
         return {
-            f"records_{index}": _parameter(value, self.kinds[index])
+            f"{prefix}{index}": _parameter(value, self.kinds[index])
             for index, value in enumerate(self.values)
             if value is not None
         }

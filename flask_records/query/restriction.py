@@ -19,7 +19,7 @@ def restrict(params: Params, condition: Record) -> None:
 
     :param condition: A query of fields, ``$or`` and ``$and``. The fields may be hidden.
     """
-    params.query = _both(params.query, _trusted(condition))
+    params.query = _both(params.query, trusted(condition))
 
 
 def names_in(condition: t.Any) -> frozenset[str]:
@@ -57,13 +57,14 @@ def _both(query: Record, condition: Record) -> Record:
     return {**rest, **condition, "$and": [moved, *condition.get("$and", ())]}
 
 
-def _trusted(condition: t.Any) -> t.Any:
+def trusted(condition: t.Any) -> t.Any:
+    """Return a query of the application, the fields of which may be hidden."""
     if isinstance(condition, (list, tuple)):
-        return [_trusted(term) for term in condition]
+        return [trusted(term) for term in condition]
 
     if not isinstance(condition, dict):
         return condition
 
-    groups = {n: _trusted(value) for n, value in condition.items() if n[:1] == "$"}
+    groups = {n: trusted(value) for n, value in condition.items() if n[:1] == "$"}
     fields = {TrustedName(n): condition[n] for n in condition if n not in groups}
     return {**groups, **fields}

@@ -6,11 +6,13 @@ import logging
 import typing as t
 from collections import defaultdict
 
+from ..pagination import without
+from ..service.rights import Rights
 from ..signals import READS
 from .connection import Connection
-from .rights import Rights
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -18,6 +20,7 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service import Service
     from ..service.events import Event
+    from ..service.rights import Visibility
     from ..typing import Record
 
 logger = logging.getLogger(__package__)
@@ -27,6 +30,16 @@ ANONYMOUS: t.Final = "anonymous"
 
 AUTHENTICATED: t.Final = "authenticated"
 """The channel of connections with a login."""
+
+
+class Delivery(t.NamedTuple):
+    """What some connections get of an event."""
+
+    record: t.Any
+    """The record, or the part of it that they may see."""
+
+    connections: list[Connection]
+    """The connections."""
 
 
 class Audience:
@@ -66,11 +79,11 @@ class Audience:
 
         return channels
 
-    def recipients(self, messages: Sequence[Record]) -> list[list[Connection]]:
-        """Return the connections of this worker that get each event of a transaction.
-        A ``readable`` rule is called once for each user.
+    def deliveries(self, messages: Sequence[Record]) -> list[list[Delivery]]:
+        """Return what connections of this worker get of each event of a transaction.
+        Each rule is called once for each user.
         """
-        recipients: list[list[Connection]] = [[] for _ in messages]
+        deliveries: list[list[Delivery]] = [[] for _ in messages]
         indices_of = defaultdict(list)
 
         for index, message in enumerate(messages):
@@ -81,17 +94,17 @@ class Audience:
             service = self._records.services.get(path)
 
             if service is not None:
-                selected = self._recipients(service, [messages[i] for i in indices])
+                selected = self._deliveries(service, [messages[i] for i in indices])
 
-                for index, connections in zip(indices, selected, strict=True):
-                    recipients[index] = connections
+                for index, groups in zip(indices, selected, strict=True):
+                    deliveries[index] = groups
 
-        return recipients
+        return deliveries
 
-    def _recipients(
+    def _deliveries(
         self, service: Service, messages: Sequence[Record]
-    ) -> list[list[Connection]]:
-        """Return the connections that get each event of one service."""
+    ) -> list[list[Delivery]]:
+        """Return what connections get of each event of one service."""
         published = [frozenset(message["channels"]) for message in messages]
         channels = frozenset().union(*published)
         stored = [message.get("stored", message["record"]) for message in messages]
@@ -109,12 +122,10 @@ class Audience:
                 readers.append((connection, rights.of(login)))
 
         return [
-            [
-                connection
-                for connection, may_see in readers
-                if not channels.isdisjoint(connection.channels) and may_see(index)
-            ]
-            for index, channels in enumerate(published)
+            list(_grouped(message, index, channels, readers))
+            for index, (message, channels) in enumerate(
+                zip(messages, published, strict=True)
+            )
         ]
 
     def _may_read(self, service: Service, login: Params | None) -> bool:
@@ -122,3 +133,23 @@ class Audience:
         return login is not None and (
             not service.sends_events or self._records.accepts(service, login)
         )
+
+
+def _grouped(
+    message: Record,
+    index: int,
+    channels: frozenset[str],
+    readers: Sequence[tuple[Connection, Visibility]],
+) -> Iterator[Delivery]:
+    """Yield what readers get of an event, once for all who get the same.
+
+    :param index: The place of the event among those of its service.
+    """
+    groups: dict[frozenset[str], list[Connection]] = defaultdict(list)
+
+    for connection, visibility in readers:
+        if not channels.isdisjoint(connection.channels) and visibility.may_see(index):
+            groups[visibility.hidden(index)].append(connection)
+
+    for hidden, connections in groups.items():
+        yield Delivery(without(message["record"], hidden), connections)

@@ -20,9 +20,9 @@ class Messages:
     """Makes messages of events.
 
     A message is JSON with ``service``, ``event``, ``record`` and ``channels``, and with
-    ``stored`` if a ``readable`` rule needs more than the record that is sent. It never
-    has a user's password. If it leaves the process, it has only those hidden fields
-    that a ``readable`` rule names.
+    ``stored`` if a rule of the service needs more than the record that is sent. It
+    never has a user's password. If it leaves the process, it has only those hidden
+    fields that such a rule names.
     """
 
     def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
@@ -43,7 +43,7 @@ class Messages:
             return None
 
         passwords = {auth.password for auth in asking}
-        record = without(event.record, passwords)
+        record = without(service.event_parts.for_clients(event.record), passwords)
 
         if is_login and not channels:
             record = _token_of(record)
@@ -56,7 +56,7 @@ class Messages:
             "channels": sorted(channels),
         }
 
-        if service.readable is not None and event.stored is not event.record:
+        if service.has_rules and event.stored is not event.record:
             stored = dumps(self._stored(event, passwords))
 
             if stored != text:
@@ -65,7 +65,7 @@ class Messages:
         return message
 
     def _stored(self, event: Event, passwords: Collection[str]) -> t.Any:
-        """Return the record for a ``readable`` rule."""
+        """Return the record for the rules of the service."""
         stored, record, service = event.stored, event.record, event.service
 
         if not self._is_shared:

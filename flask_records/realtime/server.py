@@ -209,12 +209,12 @@ class Server:
             for message in messages:
                 self.logins.check_after(message)
 
-            recipients = self._audience.recipients(messages)
+            deliveries = self._audience.deliveries(messages)
 
-            for message, connections in zip(messages, recipients, strict=True):
-                if connections:
-                    name = f"{message['service']} {message['event']}"
-                    record = message["record"]
+            for message, groups in zip(messages, deliveries, strict=True):
+                name = f"{message['service']} {message['event']}"
+
+                for record, connections in groups:
                     ids = [connection.id for connection in connections]
                     # They are connections of this worker.
                     self._server.emit(name, record, to=ids, ignore_queue=True)

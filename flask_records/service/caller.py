@@ -85,10 +85,22 @@ class Caller:
         :param method: The name of one of the six or of a custom method.
         :raises RecordsError: The caller may not, or the call has failed.
         """
+        return self.service.result_of(self.run(method, query, id, data))
+
+    def run(
+        self,
+        method: str,
+        query: Record | None = None,
+        id: Id = None,
+        data: t.Any = None,
+    ) -> HookContext:
+        """Return the context of a call of any method.
+
+        :raises RecordsError: The caller may not, or the call has failed.
+        """
         params = replace(
             self.params, query=query or {}, route={}, extra={}, paginate=self.paginate
         )
         context = HookContext(self.service, method, params, id, data)
         self.service.check_access(context)
-        result = self.service.call(context)
-        return result.result if params.provider is None else result.sent
+        return self.service.call(context)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from functools import cached_property
 
 from ..context import NO_RESULT
-from ..pagination import without
 from ..query.redaction import without_parameters
 from ..signals import call
 from ..signals import EVENTS
@@ -15,7 +13,6 @@ from ..signals import refuse_function
 from ..transaction import after_commit
 from ..transaction import gather
 from ..transaction import Transaction
-from .hidden_names import without_hidden
 from .plain_records import plain
 
 if t.TYPE_CHECKING:
@@ -140,7 +137,7 @@ class EventSender:
         """Return whether the event of a method needs its result as it is stored."""
         service = self._service
         is_sent = method in EVENTS and service.sends_events
-        return is_sent and service.readable is not None and bool(self._transports)
+        return is_sent and service.has_rules and bool(self._transports)
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
@@ -172,12 +169,6 @@ class EventSender:
             stored = record if stored is NO_RESULT else stored
             self._send(name, [(record, stored)], context)
 
-    @cached_property
-    def _unsent(self) -> frozenset[str]:
-        # A relationship shows what the caller may see, other users may not.
-        parts = self._service.capabilities
-        return parts.hidden | parts.relationships
-
     @property
     def is_connected(self) -> bool:
         """``True`` if there is a receiver, or a transport that may get listeners."""
@@ -206,7 +197,7 @@ class EventSender:
         place = f"The record of '{self._service.path} {name}'"
 
         for sent, stored in records:
-            visible = without_hidden(without(plain(sent, place), self._unsent))
+            visible = self._service.event_parts.for_events(plain(sent, place))
             stored = visible if stored is sent else plain(stored, place)
             yield Event(self._service, name, visible, stored, context)
 

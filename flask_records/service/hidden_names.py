@@ -7,6 +7,9 @@ import typing as t
 from copy import copy
 
 from ..pagination import Page
+from ..pagination import without
+from ..query.field_rules import FieldRules
+from ..query.field_rules import NO_RULES
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,76 +20,155 @@ SCALARS: t.Final = (str, int, float, bool, type(None), bytes)
 """The usual types of values that hold no records."""
 
 
+NOBODY: t.Final = object()
+"""Stands for a user who sees no hidden field."""
+
+
 class HiddenName(str):
-    """The name of a field that clients may not see. It equals the plain text, and is
-    the key of the field in a record that a call in Python returns.
+    """The name of a field that not every client may see. It equals the plain text, and
+    is the key of the field in a record that a call in Python returns.
 
     Copies of a record, such as ``{**record}``, have the same names. A field that is
     set by its plain name, such as ``{"email": record["email"]}``, is not hidden.
+    Pickle keeps the name, and forgets who may see the field.
     """
 
-    __slots__ = ()
+    __slots__ = ("rules", "user")
+
+    rules: FieldRules | None
+    """The rules for the field, or ``None`` if no client sees it."""
+
+    user: t.Any
+    """The user for whom the rules have shown the field already."""
+
+    def __new__(
+        cls, name: str, rules: FieldRules | None = None, user: t.Any = NOBODY
+    ) -> t.Self:
+        new = super().__new__(cls, name)
+        new.rules, new.user = rules, user
+        return new
+
+    def __reduce__(self) -> tuple[t.Any, ...]:
+        return HiddenName, (str(self),)
+
+    def is_shown_to(self, user: t.Any) -> bool:
+        """Return ``True`` if a user may see the field, whatever the record is."""
+        if user is NOBODY:
+            return False
+
+        return self.user is user or (
+            self.rules is not None and self.rules.shows(self, user)
+        )
 
 
-def mark_hidden(result: t.Any, sent: t.Any, hidden: Collection[str]) -> t.Any:
-    """Return the result of a call in Python with a :class:`HiddenName` for each field
-    that clients may not see.
+@dataclasses.dataclass(frozen=True)
+class Marks:
+    """Marks the fields of records that not every client may see."""
 
-    :param result: A record, a list of records, a page, or anything else.
-    :param sent: The same, as a client would see it: hooks may leave out fields, or give
-        them other values.
-    :param hidden: The names of the fields that the service hides.
-    """
-    if isinstance(result, Page):
-        data = sent.data if isinstance(sent, Page) else None
-        return dataclasses.replace(result, data=mark_hidden(result.data, data, hidden))
+    hidden: Collection[str] = frozenset()
+    """The names of the fields that no client sees."""
 
-    if isinstance(result, list):
-        is_same = isinstance(sent, list) and len(sent) == len(result)
-        others = sent if is_same else result
-        return [
-            mark_hidden(record, other, hidden)
-            for record, other in zip(result, others, strict=True)
-        ]
+    rules: FieldRules = NO_RULES
+    """The rules for other fields."""
 
-    if not isinstance(result, dict):
-        return result
+    user: t.Any = NOBODY
+    """The user to whom the rules have been applied already, if it is one."""
 
-    names = hidden & result.keys()
+    def __bool__(self) -> bool:
+        return bool(self.hidden or self.rules.visible)
 
-    if isinstance(sent, dict) and sent is not result:
-        names |= {name for name in result if _differs(result, sent, name)}
+    def mark(self, result: t.Any, sent: t.Any) -> t.Any:
+        """Return the result of a call in Python with a :class:`HiddenName` for each
+        field that not every client may see.
 
-    if not names:
-        return result
+        :param result: A record, a list of records, a page, or anything else.
+        :param sent: The same, as a client would see it: hooks may leave out fields, or
+            give them other values.
+        """
+        if isinstance(result, Page):
+            data = sent.data if isinstance(sent, Page) else None
+            return dataclasses.replace(result, data=self.mark(result.data, data))
 
-    return {
-        HiddenName(name) if name in names else name: value
-        for name, value in result.items()
-    }
+        if isinstance(result, list):
+            is_same = isinstance(sent, list) and len(sent) == len(result)
+            others = sent if is_same else result
+            return [self.mark(*pair) for pair in zip(result, others, strict=True)]
+
+        if not isinstance(result, dict):
+            return result
+
+        names = {name: HiddenName(name) for name in self.hidden if name in result}
+
+        if isinstance(sent, dict) and sent is not result:
+            differing = [name for name in result if _differs(result, sent, name)]
+            names |= {name: HiddenName(name) for name in differing}
+
+        for name in self.rules.visible:
+            if name in result and name not in names:
+                names[name] = HiddenName(name, self.rules, self.user)
+
+        if not names:
+            return result
+
+        return {names.get(name, name): value for name, value in result.items()}
 
 
-def without_hidden(value: t.Any) -> t.Any:
-    """Return a value without the fields whose names are hidden, at any depth: in
+def without_hidden(value: t.Any, user: t.Any = NOBODY) -> t.Any:
+    """Return a value without the fields that a user may not see, at any depth: in
     mappings, lists, tuples, pages and other dataclasses. A value without such fields is
     returned as it is.
+
+    :param user: The user, ``None`` for an anonymous client, or nobody by default.
     """
     if isinstance(value, SCALARS):
         return value
 
     if isinstance(value, dict):
-        return _mapping(value)
+        return _mapping(value, user)
 
     if isinstance(value, (list, tuple)):
-        return _sequence(value)
+        return _sequence(value, user)
 
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _dataclass(value)
+        return _dataclass(value, user)
 
     return value
 
 
-def _mapping(value: dict[t.Any, t.Any]) -> dict[t.Any, t.Any]:
+@dataclasses.dataclass(frozen=True)
+class EventParts:
+    """Selects the parts of records that events have."""
+
+    unsent: Collection[str]
+    """The names of the fields that no event has."""
+
+    rules: FieldRules
+    """The rules for other fields, which differ by receiver."""
+
+    def for_events(self, record: t.Any) -> t.Any:
+        """Return a record as receivers in Python get it: the fields that not every
+        client may see have names that remember it.
+        """
+        record = self.for_clients(record)
+        return Marks(rules=self.rules).mark(record, record)
+
+    def for_clients(self, value: t.Any) -> t.Any:
+        """Return a record as it is sent to clients, each of which gets those fields of
+        it that the rules show. In other records inside of it, there are none of these.
+        """
+        value = without(value, self.unsent)
+
+        if self.rules.visible and isinstance(value, dict):
+            value = {self._own(name): item for name, item in value.items()}
+
+        return without_hidden(value)
+
+    def _own(self, name: t.Any) -> t.Any:
+        is_own = type(name) is HiddenName and name.rules is self.rules
+        return str(name) if is_own else name
+
+
+def _mapping(value: dict[t.Any, t.Any], user: t.Any) -> dict[t.Any, t.Any]:
     # Most records hold nothing that needs a closer look.
     for name, item in value.items():
         if type(name) is HiddenName or type(item) not in SCALARS:
@@ -95,16 +177,16 @@ def _mapping(value: dict[t.Any, t.Any]) -> dict[t.Any, t.Any]:
         return value
 
     shown = {
-        name: without_hidden(item)
+        (str(name) if type(name) is HiddenName else name): without_hidden(item, user)
         for name, item in value.items()
-        if type(name) is not HiddenName
+        if type(name) is not HiddenName or name.is_shown_to(user)
     }
-    is_same = len(shown) == len(value) and _are_same(shown.values(), value.values())
-    return value if is_same else shown
+    is_same = HiddenName not in map(type, value)
+    return value if is_same and _are_same(shown.values(), value.values()) else shown
 
 
-def _sequence(value: t.Any) -> t.Any:
-    items = [without_hidden(item) for item in value]
+def _sequence(value: t.Any, user: t.Any) -> t.Any:
+    items = [without_hidden(item, user) for item in value]
 
     if _are_same(items, value):
         return value
@@ -116,12 +198,12 @@ def _sequence(value: t.Any) -> t.Any:
     return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
 
-def _dataclass(value: t.Any) -> t.Any:
+def _dataclass(value: t.Any, user: t.Any) -> t.Any:
     changed: Record = {}
 
     for field in dataclasses.fields(value):
         item = getattr(value, field.name, None)
-        shown = without_hidden(item)
+        shown = without_hidden(item, user)
 
         if shown is not item:
             changed[field.name] = shown

@@ -30,7 +30,8 @@ from .caller import Caller
 from .events import EventSender
 from .events import Publishers
 from .events import Transports
-from .hidden_names import mark_hidden
+from .hidden_names import EventParts
+from .hidden_names import Marks
 from .hidden_names import without_hidden
 from .plain_records import plain
 from .target import Capabilities
@@ -40,6 +41,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
 
+    from ..query.field_rules import Permissions
     from ..typing import Id
     from ..typing import Publisher
     from ..typing import Readable
@@ -342,11 +344,49 @@ class Service:
         :param user: The user, or ``None``.
         """
         condition = self.readable(user) if self.readable else None
+        self._note_hidden(condition or {})
+        return condition or None
 
+    def permissions_of(self, user: t.Any) -> Permissions:
+        """Return what the rules for fields say for a user.
+
+        :param user: The user, or ``None``.
+        """
+        permissions = self.capabilities.field_rules.of(user)
+
+        for condition in permissions.shown_if.values():
+            self._note_hidden(condition)
+
+        return permissions
+
+    @property
+    def has_rules(self) -> bool:
+        """``True`` if not every user sees every record, or every field."""
+        rules = self.capabilities.field_rules
+        return self.readable is not None or bool(rules.visible)
+
+    @cached_property
+    def event_parts(self) -> EventParts:
+        """The parts of records that events have."""
+        # A relationship shows what the caller may see, other users may not.
+        parts = self.capabilities
+        return EventParts(parts.hidden | parts.relationships, parts.field_rules)
+
+    def result_of(self, context: HookContext) -> t.Any:
+        """Return the result of a call that was made in Python: what the caller may see,
+        if it is a client.
+        """
+        user = context.params.user
+
+        if context.params.provider is None:
+            return context.result
+
+        marks = Marks(rules=self.capabilities.field_rules, user=user)
+        return marks.mark(context.sent, context.sent) if marks else context.sent
+
+    def _note_hidden(self, condition: Record) -> None:
         if condition and self.capabilities.hidden:
             self.hidden_in_rule |= self.capabilities.hidden & names_in(condition)
-
-        return condition or None
 
     def visible(self, result: t.Any) -> t.Any:
         """Return a result without the hidden fields.
@@ -376,6 +416,7 @@ class Service:
                 self._run_surrounded(context, is_final=is_final)
                 # A context manager may have changed the result.
                 self._hide(context, is_own=False)
+                self._hide_others(context)
             else:
                 self._run_or_fail(context, is_final=is_final)
         finally:
@@ -422,8 +463,13 @@ class Service:
 
         self.after.run(context.method, context)
         self._all.after.run(context.method, context)
-        self._hide(context, is_own=is_own and not self._has_after_hooks(context))
+        is_own = is_own and not self._has_after_hooks(context)
+        self._hide(context, is_own=is_own)
+        # The receivers of events may see less than the caller.
         self._sender.send_result(context)
+
+        if not is_own:
+            self._hide_others(context)
 
     def _begin(self, method: str) -> None:
         # Others would wait for a lock, or for a connection, as long as a hook is slow.
@@ -468,6 +514,7 @@ class Service:
             context.result = None
 
         self._hide(context, is_own=False)
+        self._hide_others(context)
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self.methods:
@@ -500,7 +547,7 @@ class Service:
             params = replace(params)
 
         context = self._call(HookContext(self, method, params, id, data))
-        return context.result if params.provider is None else context.sent
+        return self.result_of(context)
 
     def _bare(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
@@ -512,14 +559,19 @@ class Service:
             self.capabilities.begin(method)
             context.result = self._call_method(context)
 
-        self._hide(context, is_own=self._is_own(method))
-        return context.result if context.params.provider is None else context.sent
+        is_own = self._is_own(method)
+        self._hide(context, is_own=is_own)
+
+        if not is_own:
+            self._hide_others(context)
+
+        return self.result_of(context)
 
     def _hide(self, context: HookContext, *, is_own: bool) -> None:
-        """Hide the fields of a result that clients may not see. A call in Python keeps
-        them, under names that remember it.
+        """Hide the fields of this service that clients may not see from a client. A
+        call in Python keeps them, under names that remember it.
 
-        :param is_own: ``True`` if no record of another service is in the result.
+        :param is_own: ``True`` if no hook or object has made the result.
         """
         hidden = self.capabilities.hidden
 
@@ -527,15 +579,22 @@ class Service:
             self._make_plain(context)
 
         if context.params.provider is None:
-            if hidden or context.dispatch is not NO_RESULT:
-                context.result = mark_hidden(context.result, context.sent, hidden)
+            marks = Marks(hidden, self.capabilities.field_rules)
+
+            if marks or context.dispatch is not NO_RESULT:
+                context.result = marks.mark(context.result, context.sent)
 
             return
 
         if hidden:
             context.dispatch = self.visible(context.sent)
 
-        shown = context.sent if is_own else without_hidden(context.sent)
+    def _hide_others(self, context: HookContext) -> None:
+        """Hide the fields of other services in a result that the client may not see."""
+        if context.params.provider is None:
+            return
+
+        shown = without_hidden(context.sent, context.params.user)
 
         if shown is not context.sent:
             context.dispatch = shown
@@ -544,7 +603,9 @@ class Service:
         """Turn the records of a result into dicts, so that fields can be hidden. A call
         in Python that hides none gets the objects themselves.
         """
-        if context.params.provider is None and not self.capabilities.hidden:
+        parts = self.capabilities
+
+        if context.params.provider is None and not (parts.hidden or parts.field_rules):
             return
 
         place = f"The result of '{self.path}.{context.method}'"

@@ -13,6 +13,8 @@ from functools import partial
 from types import FunctionType
 
 from ..names import names_of
+from ..query.field_rules import FieldRules
+from ..query.field_rules import NO_RULES
 from ..signals import METHODS
 
 if t.TYPE_CHECKING:
@@ -47,6 +49,9 @@ class Target(t.Protocol):
     model: type[t.Any]
     """The mapped class, by which relationships find the service."""
 
+    field_rules: FieldRules
+    """The rules for the fields that a user may see or write."""
+
     own_methods: Collection[Callable[..., t.Any]]
     """The functions of the class that return records of the model and no others."""
 
@@ -63,6 +68,9 @@ class Target(t.Protocol):
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
+
+    client_fields: Fields
+    """The fields that clients know of, as far as no rule hides them."""
 
     def check(self, app: Flask, methods: Collection[str]) -> None:
         """Refuse options that can't work with an application and its database."""
@@ -118,11 +126,13 @@ class Capabilities:
     sends_events: bool = True
     model: type[t.Any] | None = None
     own_methods: frozenset[Callable[..., t.Any]] = frozenset()
+    field_rules: FieldRules = NO_RULES
     begin: Callable[[str], None] = _do_nothing
     begin_later: Callable[[str], None] = _do_nothing
     check: Callable[[Flask, Collection[str]], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
+    client_fields: Fields | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None
 
     @classmethod

@@ -70,7 +70,7 @@ def measure(audience, count):
 
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        found = audience.recipients(messages)
+        found = audience.deliveries(messages)
         times.append(time.perf_counter() - start)
         assert [len(connections) for connections in found] == [1] * count
 

@@ -1,0 +1,107 @@
+"""Rules for the fields that a user may see or write."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+if t.TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from ..typing import FieldRule
+    from ..typing import Record
+
+WRONG_ANSWER: t.Final = """\
+The rule of '{name}' in '{option}' returned {value!r}. Return True, False or a query, \
+such as {{"userId": user["id"]}}.\
+"""
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """The fields that one user may see and write, as far as there are rules."""
+
+    hidden: frozenset[str]
+    """The fields that the user sees in no record."""
+
+    shown_if: Mapping[str, Record]
+    """The queries of the records in which the user sees a field, by the field."""
+
+    readonly: frozenset[str]
+    """The fields that the user writes to no record."""
+
+    written_if: Mapping[str, Record]
+    """The queries of the records to which the user writes a field, by the field."""
+
+    @cached_property
+    def key(self) -> Hashable:
+        """The part that does not depend on the values in the queries."""
+        return self.hidden, self.readonly, self.conditional
+
+    @cached_property
+    def conditional(self) -> frozenset[str]:
+        """The fields that depend on the record."""
+        return frozenset(self.shown_if) | frozenset(self.written_if)
+
+
+@dataclass(frozen=True)
+class FieldRules:
+    """The rules of a service. Each is a function of the user, or of ``None``, that
+    returns ``True`` for all records, a query for some, or ``False`` for none. ``None``
+    is for none, too.
+    """
+
+    visible: Mapping[str, FieldRule]
+    """The rules for the fields that a user may see."""
+
+    writable: Mapping[str, FieldRule]
+    """The rules for the fields that a user may write."""
+
+    def __bool__(self) -> bool:
+        return bool(self.visible or self.writable)
+
+    def of(self, user: t.Any) -> Permissions:
+        """Return what the rules say for a user. Each is called once.
+
+        :param user: The user, or ``None``.
+        :raises TypeError: A rule returns something else.
+        """
+        hidden, shown_if = _split("visible", self.visible, user)
+        readonly, written_if = _split("writable", self.writable, user)
+        return Permissions(hidden, shown_if, readonly, written_if)
+
+    def shows(self, name: str, user: t.Any) -> bool:
+        """Return ``True`` if a user sees a field in all records.
+
+        :param name: The name of a field with a rule.
+        """
+        return _checked("visible", name, self.visible[name](user)) == {}
+
+
+NO_RULES: t.Final = FieldRules({}, {})
+"""The rules of a service that has none."""
+
+
+def _split(
+    option: str, rules: Mapping[str, FieldRule], user: t.Any
+) -> tuple[frozenset[str], Mapping[str, Record]]:
+    """Return the fields that are refused to a user, and the queries of others."""
+    answers = {name: _checked(option, name, rule(user)) for name, rule in rules.items()}
+    refused = frozenset([name for name, answer in answers.items() if answer is None])
+    return refused, {name: answer for name, answer in answers.items() if answer}
+
+
+def _checked(option: str, name: str, value: t.Any) -> Record | None:
+    """Return the answer of a rule as a query, or ``None`` for no record."""
+    if value is True:
+        return {}
+
+    if value is False or value is None:
+        return None
+
+    if isinstance(value, dict):
+        return value
+
+    raise TypeError(WRONG_ANSWER.format(name=name, option=option, value=value))
