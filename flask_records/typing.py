@@ -24,8 +24,10 @@ Id: t.TypeAlias = t.Any
 Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
 """A function of the method's name and the context of the call."""
 
-Publisher: t.TypeAlias = "Callable[[str, Record, HookContext | None], Iterable[str]]"
-"""Names the channels whose members get an event."""
+Publisher: t.TypeAlias = (
+    "Callable[[str, Record, HookContext | None], Iterable[str] | Mapping[str, t.Any]]"
+)
+"""Names the channels whose members get an event, and may give the data of each."""
 
 Readable: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
 """Returns the query of the records that a user may see, or ``None`` for all."""

@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 
+from flask_records import current_records
 from flask_records import SQLAlchemyService
 
 from .authentication import ANN
@@ -247,3 +248,121 @@ def test_rules_and_hooks_get_all_fields_of_the_user(tmp_path):
 
         assert "age" not in client.get("/users/1", headers=headers).json
         assert "age" not in client.get("/echo", headers=headers).json["user"]
+
+
+@pytest.fixture
+def publish(open_site):
+    """A function that opens a site with a publisher, and connects its two users."""
+
+    def open(publisher, channels, **options):
+        site = open_site(**options)
+        site.records["notes"].publish()(publisher)
+        clients = [site.connect(ANN), site.connect(BOB)]
+
+        for connection in site.connections:
+            connection.join(*channels[connection.login.user_id])
+
+        return site, *clients
+
+    return open
+
+
+def data_of(client):
+    """The data of the event that a client gets."""
+    ((name, data),) = events_of(client, 1)
+    assert name == "notes created"
+    return data
+
+
+ROOMS = {1: ["room"], 2: ["lobby"]}
+
+
+def test_publisher_gives_channels_other_data(publish):
+    def publisher(event, record, context):
+        return {"room": record, "lobby": {"id": record["id"], "new": True}}
+
+    site, ann, bob = publish(publisher, ROOMS)
+
+    created = site.records["notes"].create(NEW)
+
+    assert data_of(ann) == created
+    assert data_of(bob) == {"id": 1, "new": True}
+
+
+@pytest.mark.parametrize("data", ["text", 7, [], ["a", {"b": 1}], {"c": {}}])
+def test_data_of_a_channel_is_any_json(publish, data):
+    site, ann, bob = publish(lambda *args: {"room": data}, ROOMS)
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == data
+    assert bob.events() == []
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [(["room", "lobby"], 1), (["lobby", "room"], 2)]
+)
+def test_member_of_several_channels_gets_the_data_of_the_first(
+    publish, order, expected
+):
+    data = {"room": {"n": 1}, "lobby": {"n": 2}}
+    rooms = {1: ["room", "lobby"], 2: []}
+    site, ann, _ = publish(lambda *args: {name: data[name] for name in order}, rooms)
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == {"n": expected}
+
+
+def test_data_of_a_channel_obeys_readable(publish):
+    site, ann, bob = publish(
+        lambda *args: dict.fromkeys(["room", "lobby"], {"text": "told"}),
+        ROOMS,
+        readable=own,
+    )
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == {"text": "told"}
+    assert bob.events() == []
+
+
+def test_data_of_a_channel_has_what_receivers_may_see(publish):
+    def publisher(event, record, context):
+        data = {**context.result, "text": "told", "room": {"id": 1}}
+        return {"room": data, "lobby": data}
+
+    site, ann, bob = publish(
+        publisher, ROOMS, visible={"rank": own}, hidden=["user_id"]
+    )
+
+    site.records["notes"].create(NEW)
+
+    shown = {"id": 1, "text": "told", "room_id": None, "read": False}
+    seen, unseen = data_of(ann), data_of(bob)
+    assert seen == {**shown, "is_long": seen["is_long"], "rank": 1}
+    assert unseen == {**shown, "is_long": seen["is_long"]}
+
+
+def test_records_inside_of_data_have_no_hidden_fields(publish):
+    def publisher(event, record, context):
+        user = current_records["users"].get(1)
+        return {"room": {"note": record, "author": user}}
+
+    site, ann, _ = publish(publisher, ROOMS, visible={"rank": own})
+
+    site.records["notes"].create(NEW)
+    data = data_of(ann)
+
+    assert data["author"] == {"id": 1, "email": "ann@example.com", "age": None}
+    assert "rank" not in data["note"]
+
+
+@pytest.mark.parametrize("names", [{7: {}}, {"room": object()}])
+def test_data_that_cannot_be_sent_is_logged(publish, caplog, names):
+    site, ann, _ = publish(lambda *args: names, ROOMS)
+
+    site.records["notes"].create(NEW)
+
+    assert ann.events() == []
+    assert "notes created" in caplog.text

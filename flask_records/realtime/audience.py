@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import typing as t
 from collections import defaultdict
+from collections.abc import Mapping
 
 from ..pagination import without
 from ..service.rights import Rights
@@ -13,7 +14,6 @@ from .connection import Connection
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
-    from collections.abc import Mapping
     from collections.abc import Sequence
 
     from ..context import Params
@@ -51,33 +51,34 @@ class Audience:
         self._records = records
         self._connections = connections
 
-    def channels(self, event: Event) -> set[str]:
-        """Return the channels of an event: those that the publisher of its service or
-        of the extension names, or else ``authenticated``.
+    def publications(self, event: Event) -> Mapping[str, t.Any]:
+        """Return what each channel gets of an event: those that the publisher of its
+        service or of the extension names, or else ``authenticated``. The order counts
+        for the members of several channels.
         """
         service = event.service
         publisher = service.publishers.of(event.name)
 
         if publisher is None and not service.sends_events:
-            return set()
+            return {}
 
         publisher = publisher or self._records.publishers.of(event.name)
 
         if publisher is None:
             is_read = any(name in service.methods for name in READS)
-            return {AUTHENTICATED} if is_read or service.public else set()
+            return {AUTHENTICATED: event.record} if is_read or service.public else {}
 
         try:
-            names = publisher(event.name, event.record, event.context)
-            channels = {names} if isinstance(names, str) else set(names or ())
+            published = publisher(event.name, event.record, event.context)
+            publications = _publications(published, event.record)
             # This raises if a name is not text.
-            ", ".join(channels)
+            ", ".join(publications)
         except Exception:
             # The call is committed and cannot fail any more.
             logger.exception("Publishing '%s %s' failed.", service.path, event.name)
-            return set()
+            return {}
 
-        return channels
+        return publications
 
     def deliveries(self, messages: Sequence[Record]) -> list[list[Delivery]]:
         """Return what connections of this worker get of each event of a transaction.
@@ -135,6 +136,19 @@ class Audience:
         )
 
 
+def _publications(published: t.Any, record: t.Any) -> Mapping[str, t.Any]:
+    """Return what each channel gets.
+
+    :param published: What a publisher returned: names, one of them, or data by name.
+    :param record: The record of the event, which is the data by default.
+    """
+    if isinstance(published, Mapping):
+        return published
+
+    names = [published] if isinstance(published, str) else sorted(published or ())
+    return dict.fromkeys(names, record)
+
+
 def _grouped(
     message: Record,
     index: int,
@@ -145,11 +159,21 @@ def _grouped(
 
     :param index: The place of the event among those of its service.
     """
-    groups: dict[frozenset[str], list[Connection]] = defaultdict(list)
+    data = message.get("data", {})
+    groups: dict[tuple[str | None, frozenset[str]], list[Connection]]
+    groups = defaultdict(list)
 
     for connection, visibility in readers:
         if not channels.isdisjoint(connection.channels) and visibility.may_see(index):
-            groups[visibility.hidden(index)].append(connection)
+            channel = _first(message["channels"], connection) if data else None
+            channel = channel if channel in data else None
+            groups[channel, visibility.hidden(index)].append(connection)
 
-    for hidden, connections in groups.items():
-        yield Delivery(without(message["record"], hidden), connections)
+    for (channel, hidden), connections in groups.items():
+        record = message["record"] if channel is None else data[channel]
+        yield Delivery(without(record, hidden), connections)
+
+
+def _first(channels: Sequence[str], connection: Connection) -> str:
+    """Return the first of some channels, one of which the connection is in."""
+    return next(each for each in channels if each in connection.channels)

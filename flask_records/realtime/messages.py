@@ -10,6 +10,7 @@ from ..pagination import without
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Mapping
 
     from ..extension import FlaskRecords
     from ..service.events import Event
@@ -19,19 +20,20 @@ if t.TYPE_CHECKING:
 class Messages:
     """Makes messages of events.
 
-    A message is JSON with ``service``, ``event``, ``record`` and ``channels``, and with
-    ``stored`` if a rule of the service needs more than the record that is sent. It
-    never has a user's password. If it leaves the process, it has only those hidden
-    fields that such a rule names.
+    A message is JSON with ``service``, ``event``, ``record`` and ``channels``, with
+    ``data`` by channel where it is not the record, and with ``stored`` if a rule of the
+    service needs more than the record. It never has a user's password. If it leaves the
+    process, it has only those hidden fields that such a rule names.
     """
 
     def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
         self._records = records
         self._is_shared = is_shared
 
-    def of(self, event: Event, channels: Collection[str]) -> Record | None:
+    def of(self, event: Event, publications: Mapping[str, t.Any]) -> Record | None:
         """Return the message of an event, or ``None`` if nothing depends on it.
 
+        :param publications: What each channel gets.
         :raises TypeError: The record cannot be JSON.
         """
         service = event.service
@@ -39,13 +41,13 @@ class Messages:
         asking = [auth for auth in authentications if auth.lookup.has(service)]
         is_login = service.target in authentications
 
-        if not channels and not asking and not is_login:
+        if not publications and not asking and not is_login:
             return None
 
         passwords = {auth.password for auth in asking}
         record = without(service.event_parts.for_clients(event.record), passwords)
 
-        if is_login and not channels:
+        if is_login and not publications:
             record = _token_of(record)
 
         text = dumps(record)
@@ -53,8 +55,16 @@ class Messages:
             "service": service.path,
             "event": event.name,
             "record": json.loads(text),
-            "channels": sorted(channels),
+            "channels": list(publications),
         }
+        data = {
+            channel: without(service.event_parts.for_clients(value), passwords)
+            for channel, value in publications.items()
+            if value is not event.record
+        }
+
+        if data:
+            message["data"] = json.loads(dumps(data))
 
         if service.has_rules and event.stored is not event.record:
             stored = dumps(self._stored(event, passwords))

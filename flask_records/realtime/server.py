@@ -99,7 +99,7 @@ class Server:
 
         for event in events:
             try:
-                message = self._messages.of(event, self._audience.channels(event))
+                message = self._messages.of(event, self._audience.publications(event))
             except Exception:
                 # The other events can be sent.
                 path = event.service.path

@@ -313,8 +313,11 @@ class Service:
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
-        event's name, the record and the context that returns the names of channels.
-        Their members get the event, except those who may not see the record.
+        event's name, the record and the context that returns the names of channels, or
+        a mapping from names to what their members get instead of the record. Members
+        who may not see the record get nothing, and no one gets a field that they may
+        not see. Members of several channels get the event once, with the data of the
+        first.
 
         :param events: The events. All that have no function of their own by default.
         :raises ValueError: The service has no such event.
