@@ -94,6 +94,13 @@ UNKNOWN_FIELD: t.Final = Problem("is not a field", "unknown_field")
 UNKNOWN_RELATIONSHIP: t.Final = Problem(
     "is not a relationship that can be populated", "unknown_relationship"
 )
+NO_LIST_OF_IDS: t.Final = Problem(
+    "is not a list of identifiers", "type", expected="list"
+)
+NO_SINGLE_ID: t.Final = Problem("is not one identifier", "type", expected="identifier")
+NO_SERVICE: t.Final = Problem("is shown by no service", "unknown_relationship")
+NEEDED: t.Final = Problem("leaves out records that need this one", "referred_to")
+OWNED: t.Final = Problem("names a record that belongs to another one", "reference")
 OUT_OF_RANGE: t.Final = Problem("is out of range", "out_of_range")
 SENSELESS_SIZE: t.Final = Problem("is not a number of a sensible size", "out_of_range")
 NOT_FINITE: t.Final = Problem("is not a finite number", "out_of_range")
@@ -176,6 +183,26 @@ def no_choice(choices: Iterable[str]) -> Problem:
     """Return the problem of a value that is none of some."""
     listed = list(choices)
     return Problem(f"is none of {', '.join(listed)}", "choice", choices=listed)
+
+
+def no_record(record: str) -> Problem:
+    """Return the problem of an identifier that names no record.
+
+    :param record: The identifier as it is shown.
+    """
+    return Problem(f"names {record}, which is not there", "reference")
+
+
+def too_many_records(maximum: int) -> Problem:
+    """Return the problem of a list of more than a number of records."""
+    text = f"names more than {maximum} records"
+    return Problem(text, "too_long", max=maximum, unit="records")
+
+
+def contradicts(names: Iterable[str]) -> Problem:
+    """Return the problem of a value that other fields contradict."""
+    quoted = ", ".join(f"'{name}'" for name in names)
+    return Problem(f"contradicts {quoted}")
 
 
 def referred_to(path: str | None) -> Problem:

@@ -6,7 +6,6 @@ import inspect
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Set
 from itertools import islice
 
 import sqlalchemy as sa
@@ -14,16 +13,17 @@ import sqlalchemy as sa
 from ..errors import BadRequest
 from ..errors import not_an_object
 from ..problems import AND_MORE
+from ..problems import Problem
 from ..problems import REQUIRED
 from ..query.bounds import MAX_ERRORS
 from ..query.bounds import MORE_ERRORS
 
 if t.TYPE_CHECKING:
-    from ..problems import Problem
     from ..query import Field
     from ..query import Fields
     from ..query.fields import Body
     from ..typing import Record
+    from .related import Relations
 
 MAX_SHOWN: t.Final = 5
 """The number of problems in the message of an error. Its ``errors`` has more."""
@@ -35,13 +35,16 @@ KEEP: t.Final = object()
 class Bodies:
     """Checks the bodies of one kind of caller, and casts their values.
 
-    :param relations: The names of the relationships that records can be shown with.
+    :param relations: The relationships that bodies may name.
     """
 
-    def __init__(self, fields: Fields, relations: Set[str] = frozenset()) -> None:
+    def __init__(self, fields: Fields, relations: Relations) -> None:
         self._fields = fields
+        self._writable = relations.writable
         # Front ends send a whole record back, with what '$populate' has put into it.
-        self._ignored = relations | (frozenset() if fields.composite else fields.fixed)
+        self._ignored = relations.shown | (
+            frozenset() if fields.composite else fields.fixed
+        )
         # The parts of an identifier are fields that a client writes in create.
         self._kept = fields.fixed if fields.composite else frozenset()
         self._parameters = _required_parameters(fields.model)
@@ -61,11 +64,11 @@ class Bodies:
         problems: dict[str, Problem] = {}
 
         for index, body in enumerate(data if isinstance(data, list) else [data]):
-            values, errors, _ = self._fields.values(
+            values, errors, _ = self._read(
                 _mapping("create", body), sent=client_fields, new=True
             )
 
-            for name in self._missing(body):
+            for name in self._missing({*body, *self._set_by_relations(body)}):
                 errors[name] = REQUIRED
 
             for name, problem in errors.items():
@@ -86,7 +89,7 @@ class Bodies:
 
         :raises BadRequest: The body is not an object.
         """
-        replaced = self._fields.values(
+        replaced = self._read(
             _mapping("update", body),
             sent=client_fields,
             skip=self._ignored,
@@ -95,9 +98,10 @@ class Bodies:
             is_compared=True,
         )
         values, errors, _ = replaced
+        others = self._set_by_relations(body)
 
         for field in self._fields.replaceable():
-            if field.name in values or field.name in errors:
+            if field.name in values or field.name in errors or field.name in others:
                 continue
 
             value = _default_of(field)
@@ -117,7 +121,7 @@ class Bodies:
         :param is_many: ``True`` for a patch of all records that meet a query.
         :raises BadRequest: The body is not an object.
         """
-        return self._fields.values(
+        return self._read(
             _mapping("patch", body),
             sent=client_fields,
             skip=self._fields.fixed - self._kept if is_many else self._ignored,
@@ -125,6 +129,27 @@ class Bodies:
             new=False,
             is_compared=not is_many,
         )
+
+    def _read(self, body: Mapping[str, t.Any], **options: t.Any) -> Body:
+        """Return a body, with the identifiers of relationships among its values."""
+        if self._writable.keys().isdisjoint(body):
+            return self._fields.values(body, **options)
+
+        fields = {name: body[name] for name in body if name not in self._writable}
+        read = self._fields.values(fields, **options)
+
+        for name in body.keys() & self._writable.keys():
+            try:
+                read.values[name] = self._writable[name].read(body[name])
+            except ValueError as error:
+                read.errors[name] = Problem.of(error)
+
+        return read
+
+    def _set_by_relations(self, body: Mapping[str, t.Any]) -> Collection[str]:
+        """Return the names of the fields that relationships of a body set."""
+        named = [each for name, each in self._writable.items() if name in body]
+        return {name for relation in named for name in relation.columns}
 
     def _missing(self, names: Collection[str]) -> list[str]:
         """Return the names of the fields that a new record needs and is not given."""

@@ -85,6 +85,9 @@ def _translation(error: BaseException, attempt: Attempt) -> Exception | None:
     if isinstance(error, orm.exc.StaleDataError):
         return Conflict("The record was changed by another call. Try again.")
 
+    if isinstance(error, sa.exc.CircularDependencyError):
+        return Conflict("The records refer to each other. Write them one by one.")
+
     if isinstance(error, sa.exc.IntegrityError):
         return _broken(violation_of(error) or Violation(Kind.RULE), attempt)
 

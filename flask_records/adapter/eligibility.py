@@ -27,6 +27,7 @@ from .drivers import listens
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
+    from collections.abc import Set
 
     from ..query import Field
     from ..query import Fields
@@ -66,6 +67,7 @@ class Reason(enum.Enum):
     DATABASE = "the database does not return the rows that it writes"
     DEFAULTS = "columns change with each update"
     RELATIONSHIPS = "related records change, too"
+    RELATED = "relationships are written by identifiers"
     POPULATE = "relationships are loaded"
     VISIBLE = "the caller sees a field in some records only"
     GUARDS = "a client may write a field to some records only"
@@ -75,10 +77,14 @@ class Reason(enum.Enum):
 
 
 class Eligibility:
-    """The reasons for or against single statements for a model."""
+    """The reasons for or against single statements for a model.
 
-    def __init__(self, fields: Fields) -> None:
+    :param relations: The names of the relationships that bodies may name.
+    """
+
+    def __init__(self, fields: Fields, relations: Set[str] = frozenset()) -> None:
         self._fields = fields
+        self._relations = relations
         self._mapper = fields.mapper
         self._columns = fields.columns
 
@@ -238,6 +244,9 @@ class Eligibility:
     def _reason_of_values(self, verb: str, bodies: Sequence[Record]) -> Reason | None:
         if verb == "delete":
             return None
+
+        if any(not self._relations.isdisjoint(body) for body in bodies):
+            return Reason.RELATED
 
         if verb == "insert":
             is_eligible = _are_plain(bodies) or _are_alike(list(map(self.row, bodies)))

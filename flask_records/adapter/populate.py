@@ -69,14 +69,12 @@ class Populate:
 
     def _link(self, name: str, params: Params, fields: Collection[str]) -> Link:
         relationship = self._relationships.get(name)
-        service = None if relationship is None else self._service(relationship)
 
-        if relationship is not None and service is not None:
-            link = Link(relationship, service)
-            others = service.target.fields_for(params)
-            is_readable = link.local_name in fields
+        if relationship is not None:
+            service = service_of(relationship, self._paths)
+            link = None if service is None else Link(relationship, service)
 
-            if is_readable and link.remote_name in others.names - others.conditional:
+            if link and link.local_name in fields and link.is_shown_to(params):
                 return link
 
         name = shortened(name)
@@ -85,19 +83,26 @@ class Populate:
             errors={name: UNKNOWN_RELATIONSHIP},
         )
 
-    def _service(self, relationship: orm.RelationshipProperty[t.Any]) -> Service | None:
-        services = current_records.services
-        path = self._paths.get(relationship.key)
 
-        if path is not None and path in services:
-            return services[path]
+def service_of(
+    relationship: orm.RelationshipProperty[t.Any], paths: Mapping[str, str]
+) -> Service | None:
+    """Return the service that shows the records of a relationship, if there is one.
 
-        if path is not None:
-            raise RuntimeError(f"'populate' names '{path}', which is not a service.")
+    :param paths: The paths of services by the names of relationships.
+    """
+    services = current_records.services
+    path = paths.get(relationship.key)
 
-        model = relationship.mapper.class_
-        shown = (each for each in services.values() if each.capabilities.model is model)
-        return next(shown, None)
+    if path is not None and path in services:
+        return services[path]
+
+    if path is not None:
+        raise RuntimeError(f"'populate' names '{path}', which is not a service.")
+
+    model = relationship.mapper.class_
+    shown = (each for each in services.values() if each.capabilities.model is model)
+    return next(shown, None)
 
 
 def populated(fields: Fields) -> dict[str, orm.RelationshipProperty[t.Any]]:
@@ -128,6 +133,11 @@ class Link:
         self.remote_name = field_name(relationship.mapper, remote_column(relationship))
         """The field that identifies the records of the other end."""
         self._order_by = relationship.order_by or ()
+
+    def is_shown_to(self, params: Params) -> bool:
+        """Return ``True`` if a caller sees the key of the other end in all records."""
+        fields = self._service.target.fields_for(params)
+        return self.remote_name in fields.names - fields.conditional
 
     def fill(
         self,

@@ -41,6 +41,8 @@ from .populate import populated
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
+from .related import Relations
+from .related import writable_relations
 from .single_statement import SingleStatement
 from .sources import known_bind
 from .sources import session_of_app
@@ -57,6 +59,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flask import Flask
+    from sqlalchemy import orm
 
     from ..context import Params
     from ..query import Operator
@@ -65,6 +68,7 @@ if t.TYPE_CHECKING:
     from ..typing import FieldRule
     from ..typing import Id
     from ..typing import Record
+    from .related import WritableRelation
     from .sources import SessionSource
     from .writing import Writing
 
@@ -126,6 +130,8 @@ class SQLAlchemyService:
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
+    :param writable_relations: Relationships that bodies may name, with the identifiers
+        of records that the caller may see. None by default.
 
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.
@@ -156,6 +162,7 @@ class SQLAlchemyService:
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
+        writable_relations: Collection[str] = (),
     ) -> None:
         _check_class(model)
         self.model = model
@@ -185,6 +192,7 @@ class SQLAlchemyService:
         self._ruled_views: dict[Hashable, Views] = {}
         self._source = session
         self._populate_paths = _paths(populate or {})
+        self._writable_relations = writable_relations
         self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
 
     def __repr__(self) -> str:
@@ -228,12 +236,18 @@ class SQLAlchemyService:
         return Database(self._source, self._application.fields.mapper)
 
     @cached_property
+    def _writable(self) -> Mapping[str, WritableRelation]:
+        mapper = t.cast("orm.Mapper[t.Any]", sa.inspect(self.model))
+        names = self._writable_relations
+        return writable_relations(names, mapper, self._populate_paths)
+
+    @cached_property
     def _populate(self) -> Populate:
         return Populate(self._clients.fields, self._populate_paths)
 
     @cached_property
     def _eligibility(self) -> Eligibility:
-        return Eligibility(self._application.fields)
+        return Eligibility(self._application.fields, self._writable.keys())
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller may name."""
@@ -442,8 +456,9 @@ class SQLAlchemyService:
 
     def _make_views(self, options: FieldOptions) -> Views:
         fields = Fields(self.model, options)
-        relations = populated(fields) if self._syntax.populates else {}
-        return Views(fields, self._operators, relations.keys())
+        shown = populated(fields) if self._syntax.populates else {}
+        relations = Relations(shown.keys(), self._writable)
+        return Views(fields, self._operators, relations)
 
     def _permissions(self, params: Params) -> Permissions | None:
         """Return what the rules for fields say for the caller, if there are any."""

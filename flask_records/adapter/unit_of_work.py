@@ -8,6 +8,8 @@ import typing as t
 import sqlalchemy as sa
 
 from ..errors import BadRequest
+from ..errors import Conflict
+from ..problems import OWNED
 from ..problems import Problem
 from ..query.values import is_json
 from .bodies import has_constructor
@@ -16,6 +18,9 @@ from .reads import has_great_nulls
 from .reads import identifier
 from .reads import not_found
 from .reads import read_keyed
+from .related import load_related
+from .related import Related
+from .related import settled
 from .write_only import loading_related
 
 if t.TYPE_CHECKING:
@@ -37,6 +42,7 @@ class UnitOfWork:
         self._multi = multi
         self._plans = view.plans
         self._model = view.fields.model
+        self._writable = view.writable
         self._has_constructor = has_constructor(view.fields)
         self._parameters = _parameters(self._model)
 
@@ -56,8 +62,9 @@ class UnitOfWork:
         :raises Conflict: The values contradict a record that is there.
         """
         instances = []
+        loaded = self._load_related(writing, call, bodies, is_list=is_list)
 
-        for index, values in enumerate(bodies):
+        for index, values in enumerate(loaded):
             try:
                 instances.append(self._instance(values))
             except BadRequest as error:
@@ -85,6 +92,7 @@ class UnitOfWork:
             in one call.
         """
         instances = self._instances("patch", writing, call, id)
+        [values] = self._load_related(writing, call, [values])
 
         call.guards.check_changes(writing, call, instances, values)
 
@@ -116,6 +124,21 @@ class UnitOfWork:
             writing.flush()
 
         return records
+
+    def _load_related(
+        self,
+        writing: Writing,
+        call: ResolvedCall,
+        bodies: Sequence[Record],
+        *,
+        is_list: bool = False,
+    ) -> Sequence[Record]:
+        if not self._writable:
+            return bodies
+
+        return load_related(
+            self._writable, writing, call.params, bodies, is_list=is_list
+        )
 
     def _instances(
         self, method: str, writing: Writing, call: ResolvedCall, id: Id
@@ -172,16 +195,29 @@ class UnitOfWork:
         if not self._has_constructor:
             return {}, values
 
-        if self._parameters is None:
-            return self._with_json_null(values), {}
+        related = {k: v for k, v in values.items() if isinstance(v, Related)}
 
-        arguments = {name: values.get(name) for name in self._parameters}
+        if self._parameters is None:
+            fields = {k: v for k, v in values.items() if k not in related}
+            return self._with_json_null(fields), related
+
+        given = values | {name: each.value for name, each in related.items()}
+        arguments = {name: given.get(name) for name in self._parameters}
         return arguments, {k: v for k, v in values.items() if k not in arguments}
 
     def _assign(self, instance: t.Any, values: Record) -> None:
+        if self._writable:
+            values = settled(instance, values)
+
         for name, value in self._with_json_null(values).items():
             try:
-                setattr(instance, name, value)
+                if isinstance(value, Related):
+                    value.set(instance)
+                else:
+                    setattr(instance, name, value)
+            except sa.exc.InvalidRequestError as error:
+                # A model may say that a record has one parent only.
+                raise Conflict(f"'{name}' {OWNED}.", errors={name: OWNED}) from error
             except ValueError as error:
                 raise BadRequest(
                     f"'{name}' is not valid: {error}", errors={name: Problem.of(error)}

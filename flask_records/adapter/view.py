@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from collections.abc import Set
 
 from ..query import Fields
 from ..query import Operator
@@ -30,6 +29,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .database import Database
     from .populate import Link
+    from .related import Relations
     from .rows import Rows
 
 
@@ -38,14 +38,14 @@ class Views:
     applications with different databases may share a service.
 
     :param operators: The operators that may stand below a field, by name.
-    :param relations: The names of the relationships that records can be shown with.
+    :param relations: The relationships that bodies may name.
     """
 
     def __init__(
         self,
         fields: Fields,
         operators: Mapping[str, Operator],
-        relations: Set[str] = frozenset(),
+        relations: Relations,
     ) -> None:
         self.fields = fields
         """The fields, as far as they are the same on every database."""
@@ -72,14 +72,14 @@ class View:
     kind of database.
 
     :param operators: The operators that may stand below a field, by name.
-    :param relations: The names of the relationships that records can be shown with.
+    :param relations: The relationships that bodies may name.
     """
 
     def __init__(
         self,
         fields: Fields,
         operators: Mapping[str, Operator],
-        relations: Set[str] = frozenset(),
+        relations: Relations,
     ) -> None:
         self.fields = fields
         """The fields."""
@@ -87,6 +87,8 @@ class View:
         """The plans of reads."""
         self.bodies = Bodies(fields, relations)
         """The checks of bodies."""
+        self.writable = relations.writable
+        """The relationships that can be written, by name."""
         self._operators = operators
         self._everything = ResolvedQuery(fields.selected(None))
         self._all_fields = Selection(fields.selected(None))

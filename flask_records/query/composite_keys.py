@@ -18,6 +18,7 @@ from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
+from ..problems import Problem
 from .casts import as_moment
 from .field import Field
 from .values import cast
@@ -127,7 +128,9 @@ def _cast(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
 
     if not values or any(value is None for value in values):
         names = ", ".join(part.name for part in parts)
-        raise ValueError(f"is not made of {names}")
+        raise ValueError(
+            Problem(f"is not made of {names}", "type", expected="identifier")
+        )
 
     return tuple(values)
 

@@ -1,0 +1,564 @@
+"""Relationships that are written by the identifiers of their records."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.orderinglist import ordering_list
+from sqlalchemy.orm import attribute_keyed_dict
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DynamicMapped
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import WriteOnlyMapped
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from .authentication import bearer
+from .authentication import log_in
+from .authentication import make_records
+from .authentication import serving
+from .conftest import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+def table_of(name):
+    return sa.Table(
+        f"post_{name}",
+        Base.metadata,
+        sa.Column("post_id", sa.ForeignKey("post.id"), primary_key=True),
+        sa.Column("tag_id", sa.ForeignKey("tag.id"), primary_key=True),
+    )
+
+
+class Tag(Base):
+    __tablename__ = "tag"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    secret: Mapped[bool] = mapped_column(default=False)
+
+
+class Author(Base):
+    __tablename__ = "author"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    secret: Mapped[bool] = mapped_column(default=False)
+    bossId: Mapped[int | None] = mapped_column(sa.ForeignKey("author.id"))
+    boss: Mapped[Author | None] = relationship(remote_side=id, post_update=False)
+
+
+class Post(Base):
+    __tablename__ = "post"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str] = mapped_column(sa.String(20))
+    authorId: Mapped[int | None] = mapped_column(sa.ForeignKey("author.id"))
+    editorId: Mapped[int] = mapped_column(sa.ForeignKey("author.id"))
+    author: Mapped[Author | None] = relationship(foreign_keys=authorId)
+    editor: Mapped[Author] = relationship(foreign_keys=editorId, lazy="raise")
+    tags: Mapped[list[Tag]] = relationship(
+        secondary=table_of("tags"), order_by=Tag.id, lazy="raise"
+    )
+    marks: Mapped[set[Tag]] = relationship(secondary=table_of("marks"))
+    keyed: Mapped[dict[str, Tag]] = relationship(
+        secondary=table_of("keyed"), collection_class=attribute_keyed_dict("name")
+    )
+    written: WriteOnlyMapped[Tag] = relationship(secondary=table_of("written"))
+    dynamic: DynamicMapped[Tag] = relationship(secondary=table_of("dynamic"))
+    shown: Mapped[list[Tag]] = relationship(
+        secondary=Base.metadata.tables["post_tags"], viewonly=True
+    )
+    loose: Mapped[list[Loose]] = relationship()
+    firm: Mapped[list[Firm]] = relationship()
+    owned: Mapped[list[Owned]] = relationship(cascade="all, delete-orphan")
+    sorted: Mapped[list[Sorted]] = relationship(
+        collection_class=ordering_list("place"), order_by="Sorted.place"
+    )
+    seats: Mapped[list[Seat]] = relationship()
+
+
+class Loose(Base):
+    __tablename__ = "loose"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
+
+
+class Firm(Base):
+    __tablename__ = "firm"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    postId: Mapped[int] = mapped_column(sa.ForeignKey("post.id"))
+
+
+class Owned(Base):
+    __tablename__ = "owned"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
+
+
+class Sorted(Base):
+    __tablename__ = "sorted"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    place: Mapped[int | None]
+    postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
+
+
+class Seat(Base):
+    __tablename__ = "post_seat"
+
+    row: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
+
+
+class Own(Base):
+    """A model with a constructor of its own."""
+
+    __tablename__ = "own"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    tags: Mapped[set[Tag]] = relationship(
+        secondary=sa.Table(
+            "own_tag",
+            Base.metadata,
+            sa.Column("own_id", sa.ForeignKey("own.id"), primary_key=True),
+            sa.Column("tag_id", sa.ForeignKey("tag.id"), primary_key=True),
+        )
+    )
+
+    def __init__(self, **options):
+        super().__init__(**options)
+
+
+MANY = ["tags", "marks", "keyed", "written", "dynamic", "loose", "owned", "sorted"]
+OTHERS = {"loose": Loose, "firm": Firm, "owned": Owned, "sorted": Sorted}
+
+
+@pytest.fixture(scope="module")
+def app(module_url):
+    records = FlaskRecords()
+    names = [*MANY, "author", "editor", "firm", "seats"]
+    posts = SQLAlchemyService(
+        Post, multi=True, whitelist=["$populate"], writable_relations=names
+    )
+    records.add("posts", posts, public=True)
+
+    for path, model in {"tags": Tag, "authors": Author}.items():
+        service = SQLAlchemyService(
+            model,
+            multi=True,
+            whitelist=["$populate"],
+            writable_relations=["boss"] if model is Author else [],
+        )
+        records.add(path, service, public=True, readable=lambda user: {"secret": False})
+
+    for path, model in (OTHERS | {"seats": Seat}).items():
+        records.add(path, SQLAlchemyService(model, client_ids=True), public=True)
+
+    own = SQLAlchemyService(Own, whitelist=["$populate"], writable_relations=["tags"])
+    records.add("own", own, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
+        app.config["RECORDS_BOUNDS"] = {"list_items": 5}
+        yield app
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def python(app):
+    """The services, called in Python."""
+    with app.app_context():
+        yield app.extensions["records"]
+
+
+def created(client, path, **body):
+    response = client.post(f"/{path}", json=body)
+    assert response.status_code == 201, response.json
+    return response.json
+
+
+@pytest.fixture
+def editor(client):
+    return created(client, "authors")["id"]
+
+
+@pytest.fixture
+def tags(client):
+    """The identifiers of three tags."""
+    return [created(client, "tags", name=name)["id"] for name in "abc"]
+
+
+@pytest.fixture
+def secret(python):
+    """The identifier of a tag that no client sees."""
+    return python["tags"].create({"name": "s", "secret": True})["id"]
+
+
+@pytest.fixture
+def post(client, editor):
+    return created(client, "posts", title="A", editorId=editor)
+
+
+@pytest.fixture
+def others(client, python, editor, request):
+    """The identifiers of three records of a relationship."""
+    name = request.getfixturevalue("name")
+
+    if name not in OTHERS:
+        return request.getfixturevalue("tags")
+
+    parent = created(client, "posts", title="Old", editorId=editor)["id"]
+    bodies = [{"postId": parent} for _ in range(3)]
+    return [python[name].create(body)["id"] for body in bodies]
+
+
+def shown(client, post, name, service="posts"):
+    """The identifiers of the related records."""
+    value = client.get(f"/{service}/{post['id']}?$populate={name}").json[name]
+    return sorted(each["id"] for each in value)
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_list_of_records_is_written_by_identifiers(client, editor, others, name):
+    one, two, three = others
+    body = {"title": "A", "editorId": editor}
+    post = created(client, "posts", **body, **{name: [two, one]})
+    path = f"/posts/{post['id']}"
+
+    assert shown(client, post, name) == [one, two]
+
+    for verb, ids in (
+        ("patch", [two, three]),
+        ("put", [one]),
+        ("patch", [one, one]),
+        ("patch", [{"id": one, "name": "ignored"}, str(two)]),
+        ("patch", []),
+    ):
+        # The model says that what is left out is removed.
+        if name == "owned" and ids not in ([one, one], []):
+            continue
+
+        answer = getattr(client, verb)(path, json=body | {name: ids})
+        expected = {each["id"] if isinstance(each, dict) else int(each) for each in ids}
+
+        assert answer.status_code == 200, answer.json
+        assert shown(client, post, name) == sorted(expected)
+
+
+def test_answer_shows_the_relationship_if_it_is_populated(client, post, tags):
+    path = f"/posts/{post['id']}?$populate=tags"
+
+    plain = client.patch(f"/posts/{post['id']}", json={"tags": tags[:1]})
+    populated = client.patch(path, json={"tags": tags[:2]})
+
+    assert plain.json == post
+    assert [tag["id"] for tag in populated.json["tags"]] == tags[:2]
+    assert client.put(path, json=populated.json).json == populated.json
+
+
+def test_list_that_a_body_leaves_out_stays(client, post, tags):
+    client.patch(f"/posts/{post['id']}", json={"tags": tags})
+
+    client.put(
+        f"/posts/{post['id']}", json={"title": "B", "editorId": post["editorId"]}
+    )
+
+    assert shown(client, post, "tags") == tags
+
+
+def test_order_of_a_list_is_stored(client, post, python, others_of_sorted):
+    one, two, three = others_of_sorted
+    path = f"/posts/{post['id']}"
+
+    client.patch(path, json={"sorted": [three, one, two]})
+    client.patch(path, json={"sorted": [two, three]})
+
+    found = client.get(f"{path}?$populate=sorted").json["sorted"]
+    assert [each["id"] for each in found] == [two, three]
+
+
+@pytest.fixture
+def others_of_sorted(python):
+    return [python["sorted"].create({})["id"] for _ in range(3)]
+
+
+WRONG = [
+    (None, {"tags": "is not a list of identifiers"}),
+    (1, {"tags": "is not a list of identifiers"}),
+    ({"id": 1}, {"tags": "is not a list of identifiers"}),
+    ([None], {"tags.0": "names 'None', which is not there"}),
+    (["x"], {"tags.0": "names 'x', which is not there"}),
+    ([[1]], {"tags.0": "names '[1]', which is not there"}),
+    ([{}], {"tags.0": "names a record without identifier, which is not there"}),
+    ([0, 2**70], None),
+]
+
+
+@pytest.mark.parametrize(("value", "errors"), WRONG)
+def test_list_of_something_else_is_refused(client, post, value, errors):
+    response = client.patch(f"/posts/{post['id']}", json={"tags": value})
+
+    assert response.status_code == 400
+    assert errors is None or response.json["errors"] == errors
+
+
+def test_missing_records_are_named_by_their_places(client, post, editor, tags):
+    patched = client.patch(f"/posts/{post['id']}", json={"tags": [tags[0], 0]})
+    bodies = [
+        {"title": "B", "editorId": editor, "tags": tags},
+        {"title": "C", "editor": -1, "tags": [tags[0], 0]},
+    ]
+    listed = client.post("/posts", json=bodies).json["errors"]
+
+    assert patched.json["errors"] == {"tags.1": "names '0', which is not there"}
+    assert listed == {
+        "1.tags.1": "names '0', which is not there",
+        "1.editor": "names '-1', which is not there",
+    }
+    assert client.get("/posts?title=C").json == []
+
+
+def test_record_that_the_caller_can_not_see_is_like_one_that_is_not_there(
+    client, post, tags, secret
+):
+    path = f"/posts/{post['id']}"
+
+    refused = client.patch(path, json={"title": "B", "tags": [tags[0], secret]})
+    missing = client.patch(path, json={"title": "B", "tags": [tags[0], 0]})
+
+    assert refused.json["errors"] == {"tags.1": f"names '{secret}', which is not there"}
+    assert refused.status_code == missing.status_code == 400
+    assert client.get(path).json == post
+
+
+@pytest.mark.parametrize("name", ["tags", "marks", "written"])
+def test_related_record_that_the_caller_can_not_see_stays(
+    client, python, post, tags, secret, name
+):
+    posts = python["posts"]
+    posts.patch(post["id"], {name: [tags[0], secret]})
+
+    client.patch(f"/posts/{post['id']}", json={name: [tags[1]]})
+
+    record = posts.get(post["id"], Params({"$populate": [name]}))
+    assert sorted(each["id"] for each in record[name]) == [tags[1], secret]
+
+
+def test_record_is_written_by_its_identifier(client, editor):
+    body = {"title": "A", "editor": editor}
+    post = created(client, "posts", **body, author={"id": editor})
+    path = f"/posts/{post['id']}"
+
+    assert (post["authorId"], post["editorId"]) == (editor, editor)
+    assert client.patch(path, json={"author": None}).json["authorId"] is None
+    assert client.patch(path, json={"author": str(editor)}).json == post
+    assert client.put(path, json=body).json == post | {"authorId": None}
+    assert client.put(path, json=body | {"author": editor}).json == post
+    assert client.patch(path, data={"author": ""}).json["authorId"] is None
+
+
+def test_record_that_is_required_is_named(client, post):
+    missing = client.post("/posts", json={"title": "A"})
+    null = client.patch(f"/posts/{post['id']}", json={"editor": None})
+
+    assert missing.json["errors"] == {"editorId": "is required"}
+    assert (null.status_code, null.json["errors"]) == (400, {"editorId": "is required"})
+
+
+@pytest.mark.parametrize("value", [0, "x", [1], [], {}, {"id": None}, True])
+def test_something_else_than_a_record_is_refused(client, post, value):
+    response = client.patch(f"/posts/{post['id']}", json={"author": value})
+
+    assert (response.status_code, list(response.json["errors"])) == (400, ["author"])
+
+
+def test_field_and_relationship_of_a_whole_record(client, post, editor):
+    path = f"/posts/{post['id']}?$populate=author&$populate=editor"
+    other = created(client, "authors")["id"]
+    whole = client.patch(path, json={"author": editor}).json
+
+    by_field = client.patch(path, json=whole | {"authorId": other}).json
+    by_name = client.put(path, json=by_field | {"author": {"id": editor}}).json
+    both = client.put(path, json=by_name | {"author": other, "authorId": None})
+
+    assert (by_field["authorId"], by_field["author"]["id"]) == (other, other)
+    assert (by_name["authorId"], by_name["author"]["id"]) == (editor, editor)
+    assert both.json["errors"] == {"author": "contradicts 'authorId'"}
+    assert client.post(
+        "/posts", json={"title": "A", "editor": editor, "editorId": other}
+    ).json["errors"] == {"editor": "contradicts 'editorId'"}
+
+
+def test_whole_record_keeps_a_record_that_the_caller_can_not_see(client, python, post):
+    hidden = python["authors"].create({"secret": True})["id"]
+    python["posts"].patch(post["id"], {"author": hidden})
+    path = f"/posts/{post['id']}?$populate=author"
+    whole = client.get(path).json
+
+    assert whole["author"] is None
+    assert client.put(path, json=whole | {"title": "B"}).json["authorId"] == hidden
+    assert client.patch(path, json={"author": None}).json["authorId"] == hidden
+    assert client.patch(path, json={"authorId": None}).json["authorId"] is None
+
+
+def test_records_that_need_their_parent_are_not_left_out(client, python, post, editor):
+    firm = [python["firm"].create({"postId": post["id"]})["id"] for _ in range(2)]
+    path = f"/posts/{post['id']}"
+    other = created(client, "posts", title="B", editorId=editor)
+
+    refused = client.patch(path, json={"firm": firm[:1]})
+    client.patch(f"/posts/{other['id']}", json={"firm": firm[:1]})
+
+    assert (refused.status_code, list(refused.json["errors"])) == (409, ["firm"])
+    assert shown(client, post, "firm") == firm[1:]
+    assert shown(client, other, "firm") == firm[:1]
+
+
+def test_records_that_the_model_removes_with_their_parent_are_removed(
+    client, python, post
+):
+    owned = [python["owned"].create({"postId": post["id"]})["id"] for _ in range(2)]
+
+    client.patch(f"/posts/{post['id']}", json={"owned": owned[:1]})
+
+    assert client.get(f"/owned/{owned[1]}").status_code == 404
+    assert shown(client, post, "owned") == owned[:1]
+
+
+def test_records_of_several_columns_are_written_by_identifiers(client, post):
+    for number in (1, 2):
+        client.delete(f"/seats/{post['id']},{number}")
+        created(client, "seats", row=post["id"], number=number)
+
+    ids = [f"{post['id']},1", [post["id"], 2]]
+    client.patch(f"/posts/{post['id']}", json={"seats": ids})
+
+    assert shown(client, post, "seats") == [f"{post['id']},1", f"{post['id']},2"]
+
+
+def test_many_records_get_the_same_list(client, editor, tags):
+    title = f"many {tags[0]}"
+    bodies = [{"title": title, "editorId": editor}] * 2
+    posts = client.post("/posts", json=bodies).json
+
+    response = client.patch(f"/posts?title={title}", json={"tags": tags[:2]})
+
+    assert response.json == posts
+    assert [shown(client, post, "tags") for post in posts] == [tags[:2]] * 2
+
+
+def test_list_is_bounded_for_clients(client, python, post):
+    bound = 1000
+    ids = list(range(1, bound + 2))
+
+    response = client.patch(f"/posts/{post['id']}", json={"tags": ids})
+
+    assert response.json["errors"] == {"tags": "names more than 1000 records"}
+
+
+def test_constructor_of_the_application_gets_no_list(client, tags):
+    own = created(client, "own", tags=tags[:2])
+
+    assert shown(client, own, "tags", "own") == tags[:2]
+
+
+def test_record_may_be_its_own_parent(client, editor):
+    path = f"/authors/{editor}"
+
+    assert client.patch(path, json={"boss": editor}).json["bossId"] == editor
+    assert client.patch(path, json={"boss": None}).json["bossId"] is None
+
+
+def test_records_may_refer_to_each_other(client, editor):
+    other = created(client, "authors")["id"]
+    query = f"id[$in][]={editor}&id[$in][]={other}"
+    client.patch(f"/authors/{editor}", json={"boss": other})
+
+    response = client.patch(f"/authors?{query}", json={"boss": editor})
+
+    assert [record["bossId"] for record in response.json] == [editor] * 2
+
+
+def test_call_in_python_writes_what_no_client_sees(python, post, secret):
+    record = python["posts"].patch(
+        post["id"], {"tags": [secret]}, Params({"$populate": ["tags"]})
+    )
+
+    assert [tag["id"] for tag in record["tags"]] == [secret]
+
+
+def test_relationship_needs_a_service():
+    records = FlaskRecords()
+    service = SQLAlchemyService(Post, writable_relations=["tags"])
+    records.add("posts", service, public=True)
+    body = {"title": "A", "editorId": 1, "tags": [1]}
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        response = app.test_client().post("/posts", json=body)
+
+    assert response.status_code == 400
+    assert response.json["errors"] == {"tags": "is shown by no service"}
+
+
+def test_relationship_needs_a_service_that_the_caller_may_use(tmp_path):
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'own.db'}")
+    Base.metadata.create_all(engine)
+    session = sessionmaker(engine)
+    records = make_records()
+    posts = SQLAlchemyService(Post, session=session, writable_relations=["tags"])
+    records.add("posts", posts, public=True)
+    records.add("tags", SQLAlchemyService(Tag, session=session))
+
+    with serving(records) as http, http.application.app_context():
+        tag = records["tags"].create({"name": "a"})["id"]
+        body = {"title": "A", "editorId": 1, "tags": [tag]}
+        anonymous = http.post("/posts", json=body)
+        ann = http.post("/posts", json=body, headers=bearer(log_in(http)))
+
+    engine.dispose()
+    assert (anonymous.status_code, ann.status_code) == (401, 201)
+
+
+def test_write_of_a_relationship_is_one_event(client, app, post, tags):
+    events = []
+    posts = app.extensions["records"]["posts"]
+
+    def receive(name, record, context):
+        events.append((name, record))
+
+    with posts.events.connected_to(receive):
+        path = f"/posts/{post['id']}?$populate=tags"
+        client.patch(path, json={"tags": tags})
+
+    assert events == [("patched", post)]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nope", "'nope', which is not a relationship of 'Post'"),
+        ("title", "'title', which is not a relationship of 'Post'"),
+        ("shown", "'shown', which is 'viewonly'"),
+    ],
+)
+def test_option_that_names_something_else_is_an_error(name, why):
+    service = SQLAlchemyService(Post, writable_relations=[name])
+
+    with pytest.raises(ValueError, match=why):
+        service.fields_for(Params())
