@@ -6,16 +6,12 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
-from dataclasses import replace
 
-import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.orderinglist import OrderingList
 
-from ..context import HookContext
 from ..errors import BadRequest
 from ..errors import Conflict
-from ..errors import NotFound
 from ..problems import contradicts
 from ..problems import NEEDED
 from ..problems import NO_LIST_OF_IDS
@@ -26,29 +22,20 @@ from ..problems import Problem
 from ..problems import too_many_records
 from ..query.bounds import current_bounds
 from ..query.field import shown
-from ..query.plans import Plan
 from .bodies import refuse
+from .lookup import Lookup
 from .populate import service_of
-from .reads import identifier
 from .relationships import field_name
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Sequence
     from collections.abc import Set
 
     from ..context import Params
-    from ..query import Fields
-    from ..service import Service
     from ..typing import Record
+    from .lookup import Key
     from .writing import Writing
-
-    Key: t.TypeAlias = tuple[t.Any, ...]
-    """The values of an identifier."""
-
-CHUNK: t.Final = 500
-"""The number of identifiers in one call or statement."""
 
 UNLOADED: t.Final = frozenset({"write_only", "dynamic"})
 """The ways to load whose collections are not lists in memory."""
@@ -119,7 +106,7 @@ class WritableRelation:
                 errors={self.name: NO_SERVICE},
             )
 
-        return Lookup(self, service, writing, params)
+        return Lookup(self.relationship.mapper.class_, service, writing, params)
 
     def set(self, instance: t.Any, others: Sequence[t.Any], lookup: Lookup) -> None:
         """Set the relationship of an instance. Related records that the caller can't
@@ -199,87 +186,6 @@ class WritableRelation:
 
         for each in _without(others, present):
             add(each)
-
-
-class Lookup:
-    """Looks up the records of a relationship as a caller sees them."""
-
-    def __init__(
-        self,
-        relation: WritableRelation,
-        service: Service,
-        writing: Writing,
-        params: Params,
-    ) -> None:
-        self._model = relation.relationship.mapper.class_
-        self._service = service
-        self._writing = writing
-        self._params = params
-        self._fields: Fields = service.target.fields_for(params)
-        self._seen: dict[Key, t.Any] = {}
-
-    def key(self, item: t.Any) -> Key | None:
-        """Return the key of an item of a body, or ``None`` if it is none."""
-        if isinstance(item, Mapping):
-            item = item.get(self._fields.id.name)
-
-        try:
-            return identifier(self._fields, item)
-        except NotFound:
-            return None
-
-    def load(self, keys: Collection[Key]) -> Mapping[Key, t.Any]:
-        """Return the instances of the keys that the caller may see."""
-        keys = self._visible(keys)
-        columns = [field.column for field in self._fields.identifying]
-        found: dict[Key, t.Any] = {}
-
-        for chunk in _chunks(keys):
-            statement = sa.select(self._model).where(_are_in(columns, chunk))
-
-            for instance in self.instances_of(statement):
-                found[self._key_of(instance)] = instance
-
-        return found
-
-    def visible(self, instances: Sequence[t.Any]) -> list[t.Any]:
-        """Return those of some instances that the caller may see."""
-        if not instances:
-            return []
-
-        keys = [self._key_of(each) for each in instances]
-        visible = self._visible(keys)
-        pairs = zip(instances, keys, strict=True)
-        return [instance for instance, key in pairs if key in visible]
-
-    def instances_of(self, statement: t.Any) -> list[t.Any]:
-        """Return the instances of a statement."""
-        return self._writing.instances(Plan(statement.options(orm.lazyload("*")), {}))
-
-    def _key_of(self, instance: t.Any) -> Key:
-        return tuple(
-            [getattr(instance, field.name) for field in self._fields.identifying]
-        )
-
-    def _visible(self, keys: Collection[Key]) -> Set[Key]:
-        """Return the keys of the records that the service shows to the caller."""
-        if self._params.provider is None:
-            return set(keys)
-
-        name, is_composite = self._fields.id.name, self._fields.composite is not None
-        seen: set[Key] = set()
-
-        for chunk in _chunks(keys):
-            ids = [key if is_composite else key[0] for key in chunk]
-            query = {name: {"$in": ids}}
-            own = replace(self._params, query=query, route={}, extra={}, paginate=False)
-            context = HookContext(self._service, "find", own)
-            self._service.check_access(context)
-            records = self._service.call(context).sent
-            found = [self.key(record) for record in records]
-            seen.update(key for key in found if key is not None)
-
-        return seen
 
 
 @dataclass(frozen=True)
@@ -440,19 +346,3 @@ def _without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]
     """Return the instances that are not among others. Models may define equality."""
     ids = set(map(id, others))
     return [each for each in instances if id(each) not in ids]
-
-
-def _are_in(columns: Sequence[t.Any], keys: Sequence[Key]) -> t.Any:
-    first, *others = columns
-
-    if others:
-        return sa.tuple_(first, *others).in_(keys)
-
-    return first.in_([key[0] for key in keys])
-
-
-def _chunks(keys: Collection[Key]) -> Iterable[Sequence[Key]]:
-    listed = list(keys)
-
-    for start in range(0, len(listed), CHUNK):
-        yield listed[start : start + CHUNK]
