@@ -18,9 +18,9 @@ from .reads import has_great_nulls
 from .reads import identifier
 from .reads import not_found
 from .reads import read_keyed
-from .related import load_related
-from .related import Related
-from .related import settled
+from .related_bodies import load_related
+from .related_bodies import Related
+from .related_bodies import settled
 from .write_only import loading_related
 
 if t.TYPE_CHECKING:
