@@ -45,6 +45,7 @@ from .http.formatter import format_json as format_json
 from .pagination import Page as Page
 from .pagination import Pagination as Pagination
 from .problems import Problem as Problem
+from .query import Converter as Converter
 from .query import ExactNumeric as ExactNumeric
 from .query import Operator as Operator
 from .query import restrict as restrict

@@ -40,6 +40,10 @@ CODES: t.Final = {
 """The codes, and their meanings."""
 
 
+MAX_EXACT: t.Final = 2**53
+"""The number up to which all whole numbers are floats."""
+
+
 class Problem(str):
     """A problem of a field: a phrase that follows its name, such as ``is required``,
     with a code for programs. In JSON it is the phrase, or all of it if
@@ -119,6 +123,10 @@ POSSIBLE_BAD_PATTERN: t.Final = Problem(
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
+NO_COMMON_ORDER: t.Final = Problem(
+    "can't be sorted or compared, since databases have different orders of its values",
+    "incomparable",
+)
 EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")
@@ -151,6 +159,7 @@ NO_INTERVAL: t.Final = Problem(
 NO_UUID: t.Final = Problem("is not a UUID", "type", expected="uuid")
 NO_BASE64: t.Final = Problem("is not base64", "type", expected="base64")
 NO_LIST: t.Final = Problem("is not a list", "type", expected="list")
+NO_OBJECT: t.Final = Problem("is not an object", "type", expected="object")
 NO_BITS: t.Final = Problem("is not made of 0 and 1", "type", expected="bits")
 WRONG_BITS: t.Final = Problem(
     "does not have the number of bits of its column", "type", expected="bits"
@@ -175,8 +184,14 @@ def too_many_places(maximum: int) -> Problem:
 
 
 def out_of_range(minimum: int, maximum: int) -> Problem:
-    """Return the problem of a number that is not between two others."""
-    return Problem("is out of range", "out_of_range", min=minimum, max=maximum)
+    """Return the problem of a number that is not between two others. Those that are
+    not exact as floats are given as text.
+    """
+    limits = {
+        name: limit if abs(limit) <= MAX_EXACT else str(limit)
+        for name, limit in {"min": minimum, "max": maximum}.items()
+    }
+    return Problem("is out of range", "out_of_range", **limits)
 
 
 def no_choice(choices: Iterable[str]) -> Problem:

@@ -81,3 +81,29 @@ def test_wrong_values_of_types_of_postgresql_are_refused(hosts, field, value):
     queried = hosts.get(f"/hosts?{field}[$ne]={quote(text)}")
 
     assert (written.status_code, queried.status_code) == (400, 400)
+
+
+@pytest.mark.parametrize(
+    "value", [[[1, 2], [3, 4]], [[[1], [2]], [[3], [4]]], [[1, None], [None, 4]]]
+)
+def test_arrays_of_several_dimensions(hosts, value):
+    created = hosts.post("/hosts", json={"ports": value})
+    read = hosts.get(f"/hosts?ports={quote(json.dumps(value))}&$select=ports").json
+
+    assert created.json["ports"] == value
+    assert read == [{"id": 1, "ports": value}]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ([[1, 2], [3]], "does not fit its column"),
+        ([[1, "x"], [3, 4]], "is not a whole number"),
+        ([[[[[[[1]]]]]]], "nests deeper than 6 levels"),
+        ([1, [2]], "is not a list"),
+    ],
+)
+def test_wrong_arrays_of_several_dimensions_are_refused(hosts, value, error):
+    response = hosts.post("/hosts", json={"ports": value})
+
+    assert (response.status_code, response.json["errors"]) == (400, {"ports": error})

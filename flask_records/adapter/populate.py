@@ -268,5 +268,12 @@ class Link:
             records += others.run("find", query).sent
 
         name = self.remote_name
+        conversion = self._service.target.fields_for(params)[name].conversion
+        # The value in the record may be another form of the key.
+        read = conversion.cast if conversion.show else _same
         # A hook may have removed the key.
-        return [(record[name], record) for record in records if name in record]
+        return [(read(record[name]), record) for record in records if name in record]
+
+
+def _same(value: t.Any) -> t.Any:
+    return value

@@ -19,6 +19,7 @@ from ..query import FieldRules
 from ..query import Fields
 from ..query import Matching
 from ..query import Query
+from ..query.converters import converters_of
 from ..query.field_conditions import show
 from ..query.field_conditions import unmet
 from ..query.field_options import constraints_of
@@ -63,6 +64,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..query import Operator
+    from ..query.converters import Converters
     from ..query.field_rules import Permissions
     from ..query.fields import Body
     from ..typing import FieldRule
@@ -127,6 +129,8 @@ class SQLAlchemyService:
     :param constraints: The fields that rules of the database are about, and a phrase
         that follows their names in an error: ``{"ck_price": ("price", "must be
         positive")}``, by the names that the rules have in the database.
+    :param converters: Conversions of values, by the type of a column, by its Python
+        type, or by the name of a field: :class:`.Converter`.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -160,6 +164,7 @@ class SQLAlchemyService:
         writable: Mapping[str, FieldRule] | None = None,
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
+        converters: Converters | None = None,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
         writable_relations: Collection[str] = (),
@@ -186,6 +191,7 @@ class SQLAlchemyService:
             exclude=names_of("exclude", exclude),
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
+            converters=converters_of(converters or {}),
         )
         self.field_rules = FieldRules(visible or {}, writable or {})
         """The rules for the fields that a user may see or write."""

@@ -174,6 +174,11 @@ class ResolvedCall(t.NamedTuple):
             id = composite.name
             records = [{id: composite.text(each), **each} for each in records]
 
+        for name, show in self.selection.shown:
+            for record in records:
+                if record[name] is not None:
+                    record[name] = show(record[name])
+
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]
             link.fill(self.database, records, keys, self.params)

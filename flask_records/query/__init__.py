@@ -1,5 +1,6 @@
 """From a query to an SQL expression: data in, expression out."""
 
+from .converters import Converter as Converter
 from .exact_numeric import ExactNumeric as ExactNumeric
 from .field import Field as Field
 from .field_options import FieldOptions as FieldOptions

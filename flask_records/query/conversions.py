@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
+from collections.abc import Sequence
 from decimal import Decimal
 
 import sqlalchemy as sa
@@ -93,6 +94,19 @@ def members(type_: sa.Enum) -> dict[str, t.Any]:
     return dict(zip(type_.enums, type_.enum_class, strict=False))
 
 
+def is_ordered_alike(texts: Sequence[str]) -> bool:
+    """Return ``True`` if the order of texts is the same by their places and by their
+    letters, in all collations.
+    """
+    joined = "".join(texts)
+    is_plain = joined.isascii() and joined.isalnum() and joined in _cases(joined)
+    return is_plain and sorted(texts) == list(texts)
+
+
+def _cases(text: str) -> tuple[str, str]:
+    return text.lower(), text.upper()
+
+
 def _enums(type_: sa.Enum) -> Conversion:
     by_text = members(type_)
 
@@ -109,7 +123,8 @@ def _enums(type_: sa.Enum) -> Conversion:
         cast_enum,
         null_texts=[text for text in NULL_TEXTS if text not in by_text],
         # Some databases order them as they were declared, others by their names.
-        is_ordered=False,
+        is_ordered=is_ordered_alike(list(by_text)),
+        no_order=problems.NO_COMMON_ORDER,
         # An enum goes over the wire as the text in the database.
         select=lambda column: sa.type_coerce(column, sa.String()),
     )

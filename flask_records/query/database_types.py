@@ -17,9 +17,15 @@ from . import casts
 from .conversions import CONVERSIONS
 from .database_casts import as_foreign
 from .exact_numeric import ExactNumeric
+from .python_types import of_python_type
+from .python_types import own_python_type
 from .refinements import REFINEMENTS
 from .values import cast_and_check
 from .values import Conversion
+from .values import is_json
+
+MAX_DIMENSIONS: t.Final = 6
+"""The number of dimensions of an array that PostgreSQL takes."""
 
 
 def conversion_of(
@@ -63,7 +69,9 @@ def _decorated(
         return None
 
     # The type makes its values of those that are selected.
-    return replace(conversion, select=None, compared_by_database=True)
+    conversion = replace(conversion, select=None, compared_by_database=True)
+    own = own_python_type(type_)
+    return conversion if own is None else of_python_type(own, conversion, impl)
 
 
 def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
@@ -74,11 +82,20 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
 
     cast_item = cast_and_check(item)
 
+    # PostgreSQL does not care for the number of dimensions that a column declares.
+    is_open = type_.dimensions is None and not is_json(type_.item_type)
+
     def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
         if not isinstance(value, list):
             raise ValueError(problems.NO_LIST)
 
-        if dimensions > 1:
+        if dimensions > MAX_DIMENSIONS:
+            raise ValueError(problems.too_deep(MAX_DIMENSIONS))
+
+        if is_open and any(isinstance(each, list) for each in value):
+            return [cast_array(each, dimensions + 1) for each in value]
+
+        if dimensions > 1 and not is_open:
             return [cast_array(each, dimensions - 1) for each in value]
 
         return [cast_item(each) for each in value]

@@ -11,6 +11,7 @@ from dataclasses import field
 from dataclasses import replace
 
 from ..problems import Problem
+from .converters import Converters
 
 
 class Constraint(t.NamedTuple):
@@ -54,6 +55,9 @@ class FieldOptions:
     conditional: Collection[str] = ()
     """Fields that the caller sees or writes in some records only."""
 
+    converters: Converters = field(default_factory=dict)
+    """Conversions of the application, by type or by the name of a field."""
+
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
@@ -90,6 +94,7 @@ class FieldOptions:
         yield "readonly", self.readonly
         yield "write_once", self.write_once
         yield "fields", self.listed or ()
+        yield "converters", [key for key in self.converters if isinstance(key, str)]
         yield "constraints", [n for each in self.constraints.values() for n in each[0]]
 
 

@@ -203,7 +203,7 @@ class Fields:
 
         if not field.conversion.is_ordered:
             raise BadRequest(
-                f"'{name}' has no order.", errors={name: problems.INCOMPARABLE}
+                f"'{name}' has no order.", errors={name: field.conversion.no_order}
             )
 
         return field

@@ -10,15 +10,22 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
+from sqlalchemy.types import NullType
 
+from .converters import converted
+from .converters import converter_for
 from .database_types import conversion_of
 from .field import Field
 from .field import selected
 from .hybrids import HybridColumn
+from .python_types import annotated_type
 from .values import Conversion
 
 if t.TYPE_CHECKING:
     from .field_options import FieldOptions
+
+OPAQUE: t.Final = Conversion(lambda value: value, is_ordered=False, null_texts=())
+"""The conversion of a type that has no form on the wire without a converter."""
 
 COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
 """The defaults of columns that the database counts up."""
@@ -45,14 +52,14 @@ def fields_of(
             is_readonly = options.is_readonly(prop.key) or (
                 is_counted and not options.client_ids
             )
-            field = _field_of_column(mapper, prop, dialect)
+            field = _field_of_column(mapper, prop, options, dialect)
             yield replace(field, is_counted=is_counted, is_readonly=is_readonly)
 
     for name, descriptor in mapper.all_orm_descriptors.items():
         is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
 
         if is_hybrid and _is_field(str(name), options):
-            yield _field_of_hybrid(mapper, str(name), dialect)
+            yield _field_of_hybrid(mapper, str(name), options, dialect)
 
 
 def _is_field(name: str, options: FieldOptions) -> bool:
@@ -63,10 +70,11 @@ def _is_field(name: str, options: FieldOptions) -> bool:
 def _field_of_column(
     mapper: orm.Mapper[t.Any],
     prop: orm.ColumnProperty[t.Any],
+    options: FieldOptions,
     dialect: sa.Dialect | None,
 ) -> Field:
     expression = getattr(mapper.class_, prop.key)
-    conversion = _conversion(mapper, prop.key, expression, dialect)
+    conversion = _conversion(mapper, prop.key, expression, options, dialect)
     column = prop.columns[0]
 
     is_key = isinstance(column, sa.Column) and column.primary_key
@@ -98,7 +106,10 @@ def _field_of_column(
 
 
 def _field_of_hybrid(
-    mapper: orm.Mapper[t.Any], name: str, dialect: sa.Dialect | None
+    mapper: orm.Mapper[t.Any],
+    name: str,
+    options: FieldOptions,
+    dialect: sa.Dialect | None,
 ) -> Field:
     try:
         expression = getattr(mapper.class_, name)
@@ -113,9 +124,28 @@ def _field_of_hybrid(
     if not hasattr(expression, "type"):
         expression = HybridColumn(expression, labelled.element)
 
-    conversion = _conversion(mapper, name, expression, dialect)
+    if isinstance(expression.type, NullType):
+        expression, labelled = _annotated(mapper, name, expression, labelled)
+
+    conversion = _conversion(mapper, name, expression, options, dialect)
     shown = selected(name, expression, conversion) if conversion.select else labelled
     return Field(name, expression, shown, conversion)
+
+
+def _annotated(
+    mapper: orm.Mapper[t.Any], name: str, expression: t.Any, labelled: t.Any
+) -> tuple[t.Any, t.Any]:
+    """Return the expression of a hybrid property, and its label, with the type that
+    its Python function is annotated with, if it has one.
+    """
+    descriptor: t.Any = mapper.all_orm_descriptors[name]
+    type_ = annotated_type(getattr(descriptor, "fget", None))
+
+    if type_ is None:
+        return expression, labelled
+
+    typed = sa.type_coerce(labelled.element, type_)
+    return typed, sa.label(name, typed)
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
@@ -129,9 +159,17 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
 
 
 def _conversion(
-    mapper: orm.Mapper[t.Any], name: str, expression: t.Any, dialect: sa.Dialect | None
+    mapper: orm.Mapper[t.Any],
+    name: str,
+    expression: t.Any,
+    options: FieldOptions,
+    dialect: sa.Dialect | None,
 ) -> Conversion:
     conversion = conversion_of(expression.type, dialect)
+    converter, class_ = converter_for(options.converters, name, expression.type)
+
+    if converter is not None:
+        return converted(conversion or OPAQUE, converter, class_)
 
     if conversion is None:
         raise ValueError(

@@ -331,8 +331,9 @@ def _ordered(compare: Callable[[t.Any, t.Any], bool]) -> Make:
             if value is None or other is None:
                 return False
 
-            # Text has another order in each database.
-            return compare(value, other) if isinstance(value, PLAIN) else None
+            # Text has another order in each database, and an enum none in Python.
+            is_plain = isinstance(value, PLAIN) and not isinstance(value, enum.Enum)
+            return compare(value, other) if is_plain else None
 
         return test
 

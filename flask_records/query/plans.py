@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
     from .field_conditions import FieldCondition
     from .fields import Fields
     from .resolution import ResolvedQuery
+    from .values import Cast
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
@@ -83,6 +84,14 @@ class Selection:
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""
         return tuple([field.name for field in self.fields])
+
+    @cached_property
+    def shown(self) -> tuple[tuple[str, Cast], ...]:
+        """The names of fields whose values the application converts, and the functions
+        that do.
+        """
+        shows = [(field.name, field.conversion.show) for field in self.fields]
+        return tuple([(name, show) for name, show in shows if show is not None])
 
     @cached_property
     def key(self) -> Hashable:

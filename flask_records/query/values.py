@@ -11,6 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
+from ..problems import INCOMPARABLE
+from ..problems import Problem
+
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
 
@@ -69,6 +72,14 @@ class Conversion:
     """Returns the expression that is selected for a column, where that is not the
     column itself.
     """
+
+    show: Cast | None = None
+    """Returns the value on the wire of a value that was selected, where the application
+    defines it.
+    """
+
+    no_order: Problem = INCOMPARABLE
+    """The problem of a query that compares or sorts values without an order."""
 
 
 def is_json(type_: TypeEngine[t.Any]) -> bool:
