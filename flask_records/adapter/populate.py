@@ -269,8 +269,9 @@ class Link:
 
         name = self.remote_name
         conversion = self._service.target.fields_for(params)[name].conversion
+        is_text = name in self._service.capabilities.text_fields
         # The value in the record may be another form of the key.
-        read = conversion.cast if conversion.show else _same
+        read = conversion.cast if is_text or conversion.show else _same
         # A hook may have removed the key.
         return [(read(record[name]), record) for record in records if name in record]
 

@@ -131,6 +131,9 @@ class SQLAlchemyService:
         positive")}``, by the names that the rules have in the database.
     :param converters: Conversions of values, by the type of a column, by its Python
         type, or by the name of a field: :class:`.Converter`.
+    :param bigints: ``"text"`` to send clients the integers of 64 bits as text, since
+        JavaScript has no exact form of those beyond 2 to the power of 53. Numbers by
+        default.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -165,6 +168,7 @@ class SQLAlchemyService:
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,
+        bigints: t.Literal["number", "text"] = "number",
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
         writable_relations: Collection[str] = (),
@@ -193,6 +197,7 @@ class SQLAlchemyService:
             constraints=constraints_of(constraints or {}),
             converters=converters_of(converters or {}),
         )
+        self._bigints = _bigints(bigints)
         self.field_rules = FieldRules(visible or {}, writable or {})
         """The rules for the fields that a user may see or write."""
         self._ruled_views: dict[Hashable, Views] = {}
@@ -228,6 +233,15 @@ class SQLAlchemyService:
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
         return frozenset(self._application.fields.mapper.relationships.keys())
+
+    @cached_property
+    def text_fields(self) -> frozenset[str]:
+        """The fields whose integers clients get as text."""
+        if self._bigints == "number":
+            return frozenset()
+
+        fields = self._application.fields
+        return frozenset(each.name for each in fields if each.holds_big_integers)
 
     @cached_property
     def _application(self) -> Views:
@@ -611,6 +625,13 @@ def _check_class(model: t.Any) -> None:
         f"The model has to be a class, not an instance of '{name}'. Give the class:"
         f" SQLAlchemyService({name if sa.inspect(model, False) else 'Model'})."
     )
+
+
+def _bigints(value: t.Any) -> str:
+    if value not in ("number", "text"):
+        raise ValueError(f"'bigints' is 'number' or 'text', not {value!r}.")
+
+    return t.cast("str", value)
 
 
 def _paths(populate: t.Any) -> Mapping[str, str]:

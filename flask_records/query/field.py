@@ -68,6 +68,13 @@ class Field:
         type_ = self.column.type
         return self.is_usual and not self.conversion.is_foreign and not is_json(type_)
 
+    @property
+    def holds_big_integers(self) -> bool:
+        """``True`` for integers of 64 bits, and for arrays of them."""
+        type_ = self.column.type
+        type_ = type_.item_type if isinstance(type_, sa.ARRAY) else type_
+        return isinstance(type_, sa.BigInteger)
+
     def returned(self, column: sa.Column[t.Any]) -> t.Any:
         """Return the expression of this field in the ``RETURNING`` of a write, which
         has the same value as :attr:`selected` in a read.

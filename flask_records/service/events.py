@@ -13,6 +13,7 @@ from ..signals import refuse_function
 from ..transaction import after_commit
 from ..transaction import gather
 from ..transaction import Transaction
+from .big_integers import as_text
 from .plain_records import plain
 
 if t.TYPE_CHECKING:
@@ -194,10 +195,12 @@ class EventSender:
     def _events(
         self, name: str, records: list[SentAndStored], context: HookContext | None
     ) -> Iterator[Event]:
+        text_fields = self._service.capabilities.text_fields
         place = f"The record of '{self._service.path} {name}'"
 
         for sent, stored in records:
             visible = self._service.event_parts.for_events(plain(sent, place))
+            visible = as_text(visible, text_fields) if text_fields else visible
             stored = visible if stored is sent else plain(stored, place)
             yield Event(self._service, name, visible, stored, context)
 

@@ -26,6 +26,7 @@ from ..signals import EVENTS
 from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
+from .big_integers import as_text
 from .caller import Caller
 from .events import EventSender
 from .events import Publishers
@@ -591,6 +592,9 @@ class Service:
 
         if hidden:
             context.dispatch = self.visible(context.sent)
+
+        if self.capabilities.text_fields:
+            context.dispatch = as_text(context.sent, self.capabilities.text_fields)
 
     def _hide_others(self, context: HookContext) -> None:
         """Hide the fields of other services in a result that the client may not see."""

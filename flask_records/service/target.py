@@ -43,6 +43,9 @@ class Target(t.Protocol):
     events: Collection[str]
     """The names of the custom events."""
 
+    text_fields: Collection[str]
+    """The fields whose integers clients get as text."""
+
     sends_events: bool
     """``False`` to send an event to clients only if a function publishes it."""
 
@@ -105,6 +108,7 @@ def refuse_class(path: str, target: t.Any) -> None:
 SETS: t.Final[Mapping[str, Callable[[t.Any], Iterable[t.Any]]]] = {
     "hidden": partial(names_of, "hidden"),
     "relationships": partial(names_of, "relationships"),
+    "text_fields": partial(names_of, "text_fields"),
     "own_methods": iter,
 }
 """The capabilities that are sets, and readers of what an object gives."""
@@ -123,6 +127,7 @@ class Capabilities:
     id: str = "id"
     hidden: frozenset[str] = frozenset()
     relationships: frozenset[str] = frozenset()
+    text_fields: frozenset[str] = frozenset()
     sends_events: bool = True
     model: type[t.Any] | None = None
     own_methods: frozenset[Callable[..., t.Any]] = frozenset()
