@@ -155,5 +155,5 @@ def test_descriptions_of_unknown_fields_are_refused():
         Offer, constraints={"ck": ("prise", "must be positive")}
     )
 
-    with pytest.raises(ValueError, match="'prise' is not a field of 'Offer'"):
+    with pytest.raises(ValueError, match="'prise', which is not a field of 'Offer'"):
         _ = service.id

@@ -71,7 +71,7 @@ def client(database_url):
         service = SQLAlchemyService(model, client_ids=True, multi=True)
         records.add(path, service, public=True)
 
-    pages = SQLAlchemyService(Page, id="number", client_ids=True)
+    pages = SQLAlchemyService(Page, client_ids=True)
     records.add("pages", pages, public=True)
     streets = SQLAlchemyService(Street, client_ids=True)
     records.add("streets", streets, public=True)
