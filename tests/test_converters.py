@@ -181,6 +181,24 @@ def test_wrong_values_of_bodies_name_their_field(offers):
     assert answer.json["errors"] == {"price": "is not in EUR", "size": "is not valid"}
 
 
+def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
+    records = FlaskRecords()
+    double = Converter(lambda value: int(value) // 2, lambda value: value * 2)
+    service = SQLAlchemyService(Offer, converters={"size": double}, readonly=["size"])
+    offers = records.add("offers", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        with app.app_context():
+            record = offers.create({"size": 10})
+
+        client = app.test_client()
+        taken = client.put("/offers/1", json={**record, "cost": "1.00"})
+        refused = client.put("/offers/1", json={**record, "size": 12})
+
+    assert (taken.status_code, taken.json["size"]) == (200, 10)
+    assert refused.json["errors"] == {"size": "is read-only"}
+
+
 def test_null_is_null(offers):
     answer = offers.client.patch("/offers/1", json={"price": None})
 

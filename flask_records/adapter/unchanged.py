@@ -67,6 +67,11 @@ def is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
     """Return ``True`` if a value of a body is what a record shows. JavaScript cuts
     times to milliseconds, and numbers to 53 bits.
     """
+    show = field.conversion.show
+
+    if show is not None:
+        return bool(sent == (None if stored is None else show(stored)))
+
     try:
         value = cast(field.conversion, sent, in_query=False)
     except ValueError:
