@@ -7,6 +7,7 @@ import re
 import pytest
 from flask import Flask
 
+from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
@@ -56,6 +57,7 @@ OPTIONS = [
     (lambda: add(Plain(), after_request="x"), "a list of functions"),
     (lambda: FlaskRecords(before_request=print), "before_request=[print]"),
     (lambda: add(Announcing()), "events=['typing']"),
+    (lambda: AuthenticationService(strategies=["jwt"]), 'strategies={"api-key": '),
     (lambda: add(Plain), "Plain(...)"),
     (lambda: add(User), "SQLAlchemyService(User)"),
     (lambda: add(User()), "SQLAlchemyService(User)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 from flask import current_app
 
@@ -31,7 +32,6 @@ from .users import Users
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Mapping
 
     from flask import Flask
     from werkzeug.datastructures import Headers
@@ -110,6 +110,13 @@ class AuthenticationService:
         """``True`` if logins replace older hashes."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
+
+        if not isinstance(strategies or {}, Mapping):
+            raise TypeError(
+                "'strategies' maps names to strategies:"
+                f' strategies={{"api-key": ApiKey()}}, not {strategies!r}.'
+            )
+
         built_in: dict[str, Strategy | OAuthStrategy] = {"jwt": JWT, "local": LOCAL}
         self.strategies = built_in | dict(strategies or {})
         """The strategies by name."""
