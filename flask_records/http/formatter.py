@@ -55,8 +55,7 @@ def format_json(context: HookContext) -> Response:
         return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
-    place = f"The result of '{context.path}.{context.method}'"
-    return json_response(dumps(checked(sent, place)), status)
+    return json_response(dumps(checked(sent, context)), status)
 
 
 class CompleteResponse(Response):
@@ -165,10 +164,10 @@ def encoded(value: t.Any) -> t.Any:
     )
 
 
-def checked(result: t.Any, place: str) -> t.Any:
+def checked(result: t.Any, context: HookContext) -> t.Any:
     """Return a result that is records, or values of types that have a form on the wire.
 
-    :param place: The name of the result, for the error.
+    :param context: The call, for the error.
     :raises TypeError: There is an object of another class in the place of a record.
     """
     records = result.data if isinstance(result, Page) else result
@@ -176,6 +175,8 @@ def checked(result: t.Any, place: str) -> t.Any:
 
     if RECORDS.issuperset(map(type, records)):
         return result
+
+    place = f"The result of '{context.path}.{context.method}'"
 
     for record in records:
         if record is None or isinstance(record, KNOWN) or as_record(record, place):

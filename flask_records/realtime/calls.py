@@ -66,8 +66,7 @@ def answer(
             )
 
         context.service.call(context)
-        place = f"The result of '{context.path}.{method}'"
-        text = dumps(checked(context.sent, place))
+        text = dumps(checked(context.sent, context))
     except Exception as error:
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])
