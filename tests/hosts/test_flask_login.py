@@ -27,8 +27,6 @@ class Browser(requests.Session):
 
     def log_in(self):
         assert self.post("/login", data=ANN).text == "Hello."
-        # The next page names the login.
-        self.get("/notes")
 
     @property
     def cookie(self):
@@ -137,6 +135,24 @@ def test_socket_of_a_session_gets_events(browser):
         events = socket.events()
 
     assert events == [["notes created", {"id": 1, "text": "Hi", "userId": 1}]]
+
+
+def test_remembered_user_gets_a_socket_with_the_first_page(module, url):
+    def log_in():
+        user = module.db.session.get(module.User, 1)
+        module.login_user(user, remember=True)
+        return "Hello."
+
+    module.app.view_functions["log_in"] = log_in
+
+    with Browser(url) as browser:
+        browser.log_in()
+        # The browser was closed meanwhile.
+        del browser.cookies["session"]
+        browser.get("/profile")
+
+        with connected(url, Cookie=browser.cookie) as socket:
+            assert socket.result("find", "notes") == []
 
 
 def test_logout_ends_the_socket_of_this_browser_only(module, browser, other):
