@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 import requests
+from flask import Flask
 
 from ..test_docs import module as module
+from .documented import run_examples
 from .documented import serving
 
 STARS = {"stars": "Input should be less than or equal to 5"}
@@ -53,3 +55,19 @@ def test_body_of_another_shape_is_refused(notes, body):
     headers = {"Content-Type": "application/json"}
 
     assert requests.post(notes, data=body, headers=headers).status_code == 400
+
+
+def test_types_of_errors_are_codes_if_the_application_asks(module):
+    run_examples("existing-tools.md", module)
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    app.config["RECORDS_ERRORS"] = {"codes": True}
+    module.db.init_app(app)
+    module.records.init_app(app)
+
+    answer = app.test_client().post("/notes", json={"text": "Hi"})
+
+    message = "String should have at least 3 characters"
+    assert answer.json["errors"] == {
+        "text": {"code": "string_too_short", "message": message}
+    }
