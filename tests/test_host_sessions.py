@@ -393,6 +393,28 @@ def test_session_with_several_databases(tmp_path):
     assert seen == [[1, 1], [1, 1], [2, 2], [2, 2]]
 
 
+def test_session_of_a_function_joins_when_its_service_is_called(tmp_path):
+    app, records = Flask("tests"), FlaskRecords()
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
+    Room.metadata.create_all(engine)
+    session = orm.Session(engine)
+    service = SQLAlchemyService(Room, session=lambda: session)
+    rooms = records.add("rooms", service, public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        with Transaction():
+            session.add(Room(name="first"))
+            rooms.create({"name": "second"})
+
+        with orm.Session(engine) as other:
+            names = other.scalars(sa.select(Room.name)).all()
+
+    session.close()
+    engine.dispose()
+    assert names == ["first", "second"]
+
+
 # Work in progress of the application.
 
 

@@ -66,7 +66,9 @@ def join(source: SharedSource) -> JoinedSession:
         if isinstance(participant, JoinedSession) and participant.is_of(session):
             return participant
 
-    return transaction.join(session, lambda: JoinedSession(session))
+    # In a part, nobody can tell if the application wrote before the whole began.
+    is_late = not transaction.is_outermost
+    return transaction.join(session, lambda: JoinedSession(session, is_late=is_late))
 
 
 class JoinedSession:
@@ -77,7 +79,9 @@ class JoinedSession:
 
     :param source: The session, or the ``scoped_session`` that makes it when somebody
         uses it.
+    :param key: The key of the participant. The source by default.
     :param is_own: ``True`` for a session that was made for the transaction.
+    :param is_late: ``True`` if all that it has in progress belongs to the transaction.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class JoinedSession:
         *,
         key: t.Any = None,
         is_own: bool = False,
+        is_late: bool = False,
     ) -> None:
         self._source = source
         self._key = source if key is None else key
@@ -94,7 +99,11 @@ class JoinedSession:
         session = self.session_in_use()
         self._waits_for_use = False
         self._ends_transaction = session is None
-        self._work_before = NO_WORK if session is None else _work_before(session)
+        self._work_before = NO_WORK
+
+        if session is not None and not is_late:
+            self._work_before = _work_before(session)
+
         self.is_in_progress = bool(self._work_before)
         """``True`` if the application had begun to write in the session before."""
         self._written: orm.SessionTransaction | None = None

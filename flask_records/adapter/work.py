@@ -82,14 +82,16 @@ def written_by(transaction: orm.SessionTransaction) -> int:
     """Return the number of statements that a transaction of a session has written
     with, except for those of savepoints in it that are open.
     """
-    begun = _connections(transaction).values()
-    return sum([_statements.get(each, 0) for each in begun])
+    entries = _entries(transaction)
+    return sum(
+        [_statements.get(begun, 0) for _, begun, is_ended, _ in entries if is_ended]
+    )
 
 
 def connections_of(session: orm.Session) -> set[sa.Connection]:
     """Return the connections that the transaction of a session has."""
     root = session.get_transaction()
-    return set() if root is None else set(_connections(root))
+    return set() if root is None else {entry[0] for entry in _entries(root)}
 
 
 def open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
@@ -101,19 +103,14 @@ def open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
         transaction = transaction.parent
 
 
-def _connections(
+def _entries(
     transaction: orm.SessionTransaction,
-) -> dict[sa.Connection, Begun]:
-    """Return the connections of a transaction with those of their own transactions
-    that it ends.
+) -> set[tuple[sa.Connection, Begun, bool, bool]]:
+    """Return the connections of a transaction, each with its own transaction, and with
+    ``True`` if that ends with the session's.
     """
-    # SQLAlchemy has no public name for them.
-    entries = t.cast("t.Any", transaction)._connections.values()
-    return {
-        connection: begun
-        for connection, begun, is_to_commit, _ in entries
-        if is_to_commit
-    }
+    # SQLAlchemy has no public name for them. Each is there twice.
+    return set(t.cast("t.Any", transaction)._connections.values())
 
 
 def _count(cursor: t.Any, statement: str, parameters: t.Any, context: t.Any) -> None:
