@@ -11,6 +11,12 @@ from sqlalchemy import orm
 from sqlalchemy.orm.base import PassiveFlag
 from sqlalchemy.orm.writeonly import WriteOnlyHistory
 
+if t.TYPE_CHECKING:
+    AnyHistory: t.TypeAlias = WriteOnlyHistory[t.Any]
+else:
+    # It is generic in later versions of SQLAlchemy only.
+    AnyHistory = WriteOnlyHistory
+
 _loads: ContextVar[bool] = ContextVar("records_loads_related", default=False)
 
 
@@ -42,7 +48,7 @@ def loading_related(mapper: orm.Mapper[t.Any], session: orm.Session) -> Iterator
         _loads.reset(token)
 
 
-class History(WriteOnlyHistory[t.Any]):
+class History(AnyHistory):
     """The changes of a write-only collection, with all that the database has."""
 
     def __init__(
