@@ -466,6 +466,29 @@ def test_value_that_a_record_has_is_taken(open_site):
     assert answer.json["text"] == "N"
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"writable": {"secret": own}},
+        {"writable": {"secret": by_admins}},
+        {"write_once": ["secret"]},
+        {"readonly": ["secret"]},
+    ],
+)
+@pytest.mark.parametrize("rule", [own, by_admins])
+@pytest.mark.parametrize("verb", ["patch", "put"])
+def test_values_that_are_not_visible_cannot_be_guessed(open_site, options, rule, verb):
+    site = open_site(visible={"secret": rule}, **options)
+
+    right, wrong = [
+        site.call(BOB, verb, "/1", json={"text": "N", "owner": 1, "secret": guess})
+        for guess in ("s1", "wrong")
+    ]
+
+    assert right.status_code == wrong.status_code == 400
+    assert right.json == wrong.json
+
+
 def test_field_is_written_to_all_of_many_records_or_none(open_site):
     site = open_site(writable={"price": own})
 

@@ -33,6 +33,9 @@ class Guards(t.NamedTuple):
     conditions: tuple[FieldCondition, ...] = ()
     """The queries that a record has to meet."""
 
+    visible: Collection[str] = ()
+    """The fields that the client sees in all records, and may send back unchanged."""
+
     def check_changes(
         self,
         writing: Writing,
@@ -45,17 +48,17 @@ class Guards(t.NamedTuple):
         :param instances: The instances of the records, as they are stored.
         :param values: The new values.
         :raises BadRequest: The client may not write a value to one of the records. The
-            value that a record has already is no problem.
+            value that a record has already is no problem, if the client sees it.
         """
         problems = {
             name: CHANGED
             for name in self.write_once
-            if _changed(instances, name, values)
+            if self._changed(instances, name, values)
         }
 
         for condition, refused in self._refused(writing, call, instances):
             for name in condition.names:
-                if _changed(refused, name, values):
+                if refused and self._changed(refused, name, values):
                     problems[name] = READ_ONLY
 
         refuse(problems)
@@ -88,6 +91,15 @@ class Guards(t.NamedTuple):
 
         refuse(problems)
 
+    def _changed(self, instances: Sequence[t.Any], name: str, values: Record) -> bool:
+        """Return ``True`` if one of some instances has another value of a field, or if
+        the client may not know that.
+        """
+        return name in values and (
+            name not in self.visible
+            or any([getattr(each, name) != values[name] for each in instances])
+        )
+
     def _refused(
         self, writing: Writing, call: ResolvedCall, instances: Sequence[t.Any]
     ) -> list[tuple[FieldCondition, list[t.Any]]]:
@@ -113,10 +125,3 @@ class Guards(t.NamedTuple):
 
 UNGUARDED: t.Final = Guards()
 """The guards of a body without such fields."""
-
-
-def _changed(instances: Sequence[t.Any], name: str, values: Record) -> bool:
-    """Return ``True`` if one of some instances has not the new value of a field yet."""
-    return name in values and any(
-        [getattr(instance, name) != values[name] for instance in instances]
-    )

@@ -545,7 +545,10 @@ class SQLAlchemyService:
             return call
 
         conditions = view.conditions(written_if, self._syntax)
-        return call._replace(guards=Guards(write_once, tuple(conditions)))
+        # Who does not see a value must not find it out by guesses.
+        hidden = {} if permissions is None else permissions.shown_if
+        visible = view.fields.names - hidden.keys()
+        return call._replace(guards=Guards(write_once, tuple(conditions), visible))
 
     def _writing(self, params: Params, permissions: Permissions | None) -> Writing:
         fields = self._views(params, permissions).fields

@@ -288,7 +288,7 @@ class Fields:
             if field is None or (name in sent and field.is_refused(value)):
                 if name not in self._readable:
                     errors[shortened(name)] = problems.UNKNOWN_FIELD
-                elif is_compared:
+                elif is_compared and name not in self.conditional:
                     unwritten[name] = value
                 else:
                     errors[name] = problems.READ_ONLY
