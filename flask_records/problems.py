@@ -123,6 +123,9 @@ POSSIBLE_BAD_PATTERN: t.Final = Problem(
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
+NOT_IN_QUERIES: t.Final = Problem("can't be filtered or sorted by", "incomparable")
+CHANGED: t.Final = Problem("can't be changed", "read_only")
+UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
 NO_COMMON_ORDER: t.Final = Problem(
     "can't be sorted or compared, since databases have different orders of its values",
     "incomparable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..problems import Problem
+from ..problems import CHANGED
 from ..problems import READ_ONLY
 from ..query.plans import Selection
 from .bodies import refuse
@@ -18,8 +18,6 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .view import ResolvedCall
     from .writing import Writing
-
-CHANGED: t.Final = Problem("can't be changed", "read_only")
 
 
 class Guards(t.NamedTuple):

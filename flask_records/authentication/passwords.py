@@ -13,6 +13,7 @@ from functools import cached_property
 
 from ..errors import BadRequest
 from ..problems import TOO_LONG
+from ..problems import UNHASHABLE
 from .hashers import Argon2id
 from .hashers import Bcrypt
 from .hashers import format_of
@@ -137,7 +138,7 @@ class Passwords:
         except ValueError as error:
             raise BadRequest(
                 "This password can't be hashed. Use another one.",
-                errors={"password": "can't be hashed"},
+                errors={"password": UNHASHABLE},
             ) from error
 
     def _spend_time(self, password: str) -> None:

@@ -7,6 +7,7 @@ import typing as t
 from dataclasses import replace
 
 from ..errors import BadRequest
+from ..problems import NOT_IN_QUERIES
 from .fields import TrustedName
 from .matching import EXACT
 from .resolution import ResolvedComparison
@@ -63,7 +64,7 @@ def show(
             raise BadRequest(
                 f"'{name}' is not visible in every record that this query could match,"
                 " so that it can't be filtered or sorted by.",
-                errors={name: "can't be filtered or sorted by"},
+                errors={name: NOT_IN_QUERIES},
             )
 
     selected = {field.name for field in query.selected}
