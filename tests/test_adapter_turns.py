@@ -196,6 +196,11 @@ def test_a_participant_that_can_not_be_closed_keeps_none_open(one_connection):
     app, service, engine = one_connection
 
     class Broken:
+        is_in_progress = False
+
+        def savepoint(self):
+            return self
+
         def prepare(self):
             pass
 

@@ -6,6 +6,7 @@ import inspect
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Set
 from itertools import islice
 
 import sqlalchemy as sa
@@ -28,6 +29,8 @@ if t.TYPE_CHECKING:
 MAX_SHOWN: t.Final = 5
 """The number of problems in the message of an error. Its ``errors`` has more."""
 
+NOTHING: t.Final[frozenset[str]] = frozenset()
+
 KEEP: t.Final = object()
 """The default of a field that only the database can tell."""
 
@@ -41,10 +44,8 @@ class Bodies:
     def __init__(self, fields: Fields, relations: Relations) -> None:
         self._fields = fields
         self._writable = relations.writable
-        # Front ends send a whole record back, with what '$populate' has put into it.
-        self._ignored = relations.shown | (
-            frozenset() if fields.composite else fields.fixed
-        )
+        self._shown = relations.shown
+        self._fixed = frozenset() if fields.composite else fields.fixed
         # The parts of an identifier are fields that a client writes in create.
         self._kept = fields.fixed if fields.composite else frozenset()
         self._parameters = _required_parameters(fields.model)
@@ -92,7 +93,7 @@ class Bodies:
         replaced = self._read(
             _mapping("update", body),
             sent=client_fields,
-            skip=self._ignored,
+            skip=self._fixed | self._populated(body),
             keep=self._kept,
             new=True,
             is_compared=True,
@@ -124,7 +125,7 @@ class Bodies:
         return self._read(
             _mapping("patch", body),
             sent=client_fields,
-            skip=self._fields.fixed - self._kept if is_many else self._ignored,
+            skip=self._fixed if is_many else self._fixed | self._populated(body),
             keep=self._kept,
             new=False,
             is_compared=not is_many,
@@ -146,6 +147,15 @@ class Bodies:
 
         return read
 
+    def _populated(self, body: Mapping[str, t.Any]) -> Set[str]:
+        """Return the names under which a body has related records. Front ends send a
+        whole record back, with what ``$populate`` has put into it.
+        """
+        if self._shown.isdisjoint(body):
+            return NOTHING
+
+        return {name for name in self._shown & body.keys() if _is_populated(body[name])}
+
     def _set_by_relations(self, body: Mapping[str, t.Any]) -> Collection[str]:
         """Return the names of the fields that relationships of a body set."""
         named = [each for name, each in self._writable.items() if name in body]
@@ -163,6 +173,12 @@ def has_constructor(fields: Fields) -> bool:
     """Return ``True`` if a model has another constructor than that of SQLAlchemy."""
     constructor = fields.mapper.class_manager.original_init
     return not constructor.__module__.startswith("sqlalchemy.")
+
+
+def _is_populated(value: t.Any) -> bool:
+    """Return ``True`` for values that a relationship can be shown with."""
+    others = value if isinstance(value, list) else [value]
+    return value is None or all(isinstance(other, Mapping) for other in others)
 
 
 def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:

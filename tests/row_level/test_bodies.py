@@ -76,7 +76,7 @@ def test_record_is_neither_given_away_nor_taken(
 @pytest.mark.parametrize(
     "data",
     [
-        *({"user_id": 2}, {"USERID": 2}, {"user": 2}, {"user": {"id": 2}}),
+        *({"user_id": 2}, {"USERID": 2}, {"user": 2}, {"user": [2]}),
         *({"userId ": 2}, {"userId[]": 2}, {"$set": {"userId": 2}}),
         *({"__proto__": {"userId": 2}}, {"__dict__": {"userId": 2}}),
         *([{"userId": 2}], [[{"userId": 2}]], "userId", 2, None),
@@ -94,6 +94,20 @@ def test_body_that_is_not_understood_changes_nothing(
     response = client.open(path, method=verb, json=data, headers=ann)
 
     assert (response.status_code, notes()) == (400, NOTES)
+
+
+@once
+@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
+def test_related_record_in_a_body_changes_nothing_of_it(client, ann, notes, verb):
+    """A front end sends back what it got."""
+    data = {"text": "changed", "user": {"id": 2, "email": "ann@evil.example"}}
+    before = rows_of(client, Person)
+
+    response = client.open("/notes/1", method=verb, json=data, headers=ann)
+
+    assert response.status_code == 200
+    assert [note["userId"] for note in notes()] == [note["userId"] for note in NOTES]
+    assert rows_of(client, Person) == before
 
 
 def test_other_users_are_not_changed(client, ann):
