@@ -26,6 +26,7 @@ from flask_login import UserMixin
 from flask_socketio import SocketIO
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
+from sqlalchemy.orm import WriteOnlyMapped
 from werkzeug.security import check_password_hash
 from werkzeug.security import generate_password_hash
 
@@ -88,15 +89,15 @@ class User(UserMixin, db.Model):
     password_hash: orm.Mapped[str | None] = orm.mapped_column(sa.String(256))
     about_me: orm.Mapped[str | None] = orm.mapped_column(sa.String(140))
     last_seen: orm.Mapped[dt.datetime | None]
-    posts: orm.WriteOnlyMapped[Post] = orm.relationship(back_populates="author")
-    following: orm.WriteOnlyMapped[User] = orm.relationship(
+    posts: WriteOnlyMapped[Post] = orm.relationship(back_populates="author")
+    following: WriteOnlyMapped[User] = orm.relationship(
         secondary=followers,
         primaryjoin=lambda: followers.c.follower_id == User.id,
         secondaryjoin=lambda: followers.c.followed_id == User.id,
         back_populates="followers",
         passive_deletes=True,
     )
-    followers: orm.WriteOnlyMapped[User] = orm.relationship(
+    followers: WriteOnlyMapped[User] = orm.relationship(
         secondary=followers,
         primaryjoin=lambda: followers.c.followed_id == User.id,
         secondaryjoin=lambda: followers.c.follower_id == User.id,
