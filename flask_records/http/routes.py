@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
 
     from flask import Blueprint
     from flask import Flask
+    from flask import Request
     from flask.blueprints import BlueprintSetupState
     from werkzeug.routing import BaseConverter
 
@@ -169,42 +170,44 @@ class Routes:
             self.check(app)
             self._is_checked = True
 
-        match_as_sent(app)
+        # The proxy finds the request anew at each use.
+        current = t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
+        match_as_sent(app, current)
 
-        if request.method not in METHODS or not self._is_doubtful():
+        if current.method not in METHODS or not self._is_doubtful(current):
             return
 
         # All routes of services have OPTIONS.
-        for method in ("OPTIONS",) if request.url_rule else ("OPTIONS", *METHODS):
-            if self._route(app, method):
+        for method in ("OPTIONS",) if current.url_rule else ("OPTIONS", *METHODS):
+            if self._route(app, current, method):
                 return
 
-    def _is_doubtful(self) -> bool:
+    def _is_doubtful(self, current: Request) -> bool:
         """Return whether another service may have the URL but not the verb."""
-        rule = request.url_rule
+        rule = current.url_rule
 
         if rule is None:
-            is_refused = isinstance(request.routing_exception, MethodNotAllowed)
-            return is_refused or sent_path(request.environ) is not None
+            is_refused = isinstance(current.routing_exception, MethodNotAllowed)
+            return is_refused or sent_path(current.environ) is not None
 
         if rule.endpoint not in self._paths:
             return False
 
-        values = map(str, (request.view_args or {}).values())
+        values = map(str, (current.view_args or {}).values())
         return not self._parts.isdisjoint(values)
 
-    def _route(self, app: Flask, method: str) -> bool:
+    def _route(self, app: Flask, current: Request, method: str) -> bool:
         """Route the request as one with another verb, if that reaches a service."""
         try:
-            rule, values = match(app, request, method)
+            rule, values = match(app, current, method)
         except (HTTPException, UnicodeError):
             return False
 
         if rule.endpoint not in self._paths:
             return False
 
-        request.url_rule, request.view_args = rule, values
-        request.routing_exception = None
+        current.url_rule, current.view_args = rule, values
+        current.routing_exception = None
         return True
 
 

@@ -7,7 +7,6 @@ import typing as t
 from contextlib import suppress
 from urllib.parse import unquote
 
-from flask import request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound
 
@@ -26,14 +25,13 @@ SLASH: t.Final = "\udc2f"
 """Stands for an encoded slash while a path is matched. No decoded path contains it."""
 
 
-def match_as_sent(app: Flask) -> None:
+def match_as_sent(app: Flask, current: Request) -> None:
     """Match the path of a request as it was sent, if it belongs to a service or was
     taken for one. Servers decode it, so that ``/users/a%2Fb`` looks like another path.
     """
-    if sent_path(request.environ) is None:
+    if sent_path(current.environ) is None:
         return
 
-    current = t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
     rule, values = None, None
 
     # A redirect can't be made from a path with a mark.
