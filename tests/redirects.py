@@ -1,4 +1,4 @@
-"""What strangers try as a redirect, and a browser that follows it."""
+"""Redirects that strangers try, and a browser that follows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written with the application's session inside of a call is committed with it,
+"""Writes with the application's session inside of a call are committed with it,
 and what the application has in progress stays its own.
 """
 

@@ -24,7 +24,7 @@ from .waiting import wait_until
 
 
 def own(user):
-    """What belongs to the user."""
+    """The records of the user."""
     return user and {"user_id": user["id"]}
 
 

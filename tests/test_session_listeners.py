@@ -96,7 +96,7 @@ def app(db, records, posts, drafts, database_url, request):
 
 @pytest.fixture
 def log(app, db):
-    """What the mixin has indexed, commit by commit."""
+    """The texts that the mixin has indexed, commit by commit."""
     SearchableMixin.index, SearchableMixin.log = {}, []
     sa.event.listen(db.session, "before_commit", SearchableMixin.before_commit)
     sa.event.listen(db.session, "after_commit", SearchableMixin.after_commit)

@@ -33,7 +33,7 @@ AUTHENTICATED: t.Final = "authenticated"
 
 
 class Delivery(t.NamedTuple):
-    """What some connections get of an event."""
+    """The data of an event for some connections."""
 
     record: t.Any
     """The record, or the part of it that they may see."""
