@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..context import HookContext
 from ..errors import NotFound
 from ..query.plans import Plan
 from .reads import identifier
@@ -63,12 +61,12 @@ class Lookup:
 
     def load(self, keys: Collection[Key]) -> Mapping[Key, t.Any]:
         """Return the instances of the keys that the caller may see."""
-        keys = self._visible(keys)
-        columns = [field.column for field in self._fields.identifying]
+        keys, column = self._visible(keys), self._fields.id.column
         found: dict[Key, t.Any] = {}
 
         for chunk in _chunks(keys):
-            statement = sa.select(self._model).where(_are_in(columns, chunk))
+            are_meant = column.in_(self._identifiers(chunk))
+            statement = sa.select(self._model).where(are_meant)
 
             for instance in self.instances_of(statement):
                 found[self._key_of(instance)] = instance
@@ -99,29 +97,20 @@ class Lookup:
         if self._params.provider is None:
             return set(keys)
 
-        name, is_composite = self._fields.id.name, self._fields.composite is not None
+        caller = self._service.as_caller(self._params, paginate=False)
         seen: set[Key] = set()
 
         for chunk in _chunks(keys):
-            ids = [key if is_composite else key[0] for key in chunk]
-            query = {name: {"$in": ids}}
-            own = replace(self._params, query=query, route={}, extra={}, paginate=False)
-            context = HookContext(self._service, "find", own)
-            self._service.check_access(context)
-            records = self._service.call(context).sent
-            found = [self.key(record) for record in records]
+            query = {self._fields.id.name: {"$in": self._identifiers(chunk)}}
+            found = [self.key(record) for record in caller.run("find", query).sent]
             seen.update(key for key in found if key is not None)
 
         return seen
 
-
-def _are_in(columns: Sequence[t.Any], keys: Sequence[Key]) -> t.Any:
-    first, *others = columns
-
-    if others:
-        return sa.tuple_(first, *others).in_(keys)
-
-    return first.in_([key[0] for key in keys])
+    def _identifiers(self, keys: Iterable[Key]) -> list[t.Any]:
+        """Return the values of the identifier field for keys."""
+        is_composite = self._fields.composite is not None
+        return [key if is_composite else key[0] for key in keys]
 
 
 def _chunks(keys: Collection[Key]) -> Iterable[Sequence[Key]]:
