@@ -10,6 +10,7 @@ from sqlalchemy import orm
 
 from ..errors import NotFound
 from ..query.plans import Plan
+from .chunks import chunks
 from .reads import identifier
 
 if t.TYPE_CHECKING:
@@ -25,9 +26,6 @@ if t.TYPE_CHECKING:
 
     Key: t.TypeAlias = tuple[t.Any, ...]
     """The values of an identifier."""
-
-CHUNK: t.Final = 500
-"""The number of identifiers in one call or statement."""
 
 
 class Lookup:
@@ -64,7 +62,7 @@ class Lookup:
         keys, column = self._visible(keys), self._fields.id.column
         found: dict[Key, t.Any] = {}
 
-        for chunk in _chunks(keys):
+        for chunk in chunks(keys):
             are_meant = column.in_(self._identifiers(chunk))
             statement = sa.select(self._model).where(are_meant)
 
@@ -100,7 +98,7 @@ class Lookup:
         caller = self._service.as_caller(self._params, paginate=False)
         seen: set[Key] = set()
 
-        for chunk in _chunks(keys):
+        for chunk in chunks(keys):
             query = {self._fields.id.name: {"$in": self._identifiers(chunk)}}
             found = [self.key(record) for record in caller.run("find", query).sent]
             seen.update(key for key in found if key is not None)
@@ -111,10 +109,3 @@ class Lookup:
         """Return the values of the identifier field for keys."""
         is_composite = self._fields.composite is not None
         return [key if is_composite else key[0] for key in keys]
-
-
-def _chunks(keys: Collection[Key]) -> Iterable[Sequence[Key]]:
-    listed = list(keys)
-
-    for start in range(0, len(listed), CHUNK):
-        yield listed[start : start + CHUNK]

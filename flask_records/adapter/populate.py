@@ -13,6 +13,7 @@ from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
 from ..query.plans import Plan
+from .chunks import chunks
 from .equal_keys import equal_keys
 from .relationships import field_name
 from .relationships import is_plain
@@ -30,9 +31,6 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Record
     from .database import Database
-
-CHUNK: t.Final = 500
-"""The number of keys in one call."""
 
 
 class Populate:
@@ -223,8 +221,8 @@ class Link:
         places: dict[t.Any, int] = {}
 
         with database.reading() as reading:
-            for start in range(0, len(keys), CHUNK):
-                statement = ordered.where(remote.in_(keys[start : start + CHUNK]))
+            for chunk in chunks(keys):
+                statement = ordered.where(remote.in_(chunk))
 
                 for row in reading.rows(Plan(statement, {})):
                     places.setdefault(tuple(row), len(places))
@@ -248,9 +246,9 @@ class Link:
             statement = statement.where(relationship.secondaryjoin)
 
         with database.reading() as reading:
-            for start in range(0, len(keys), CHUNK):
-                chunk = statement.where(left.in_(keys[start : start + CHUNK]))
-                ordered = chunk.order_by(*self._order_by, left, right)
+            for chunk in chunks(keys):
+                chosen = statement.where(left.in_(chunk))
+                ordered = chosen.order_by(*self._order_by, left, right)
                 rows: Sequence[t.Any] = reading.rows(Plan(ordered, {}))
                 pairs += [(row[0], row[1]) for row in rows]
 
@@ -263,8 +261,8 @@ class Link:
         others = self._service.as_caller(params, paginate=False)
         records: list[Record] = []
 
-        for start in range(0, len(keys), CHUNK):
-            query = {self.remote_name: {"$in": keys[start : start + CHUNK]}}
+        for chunk in chunks(keys):
+            query = {self.remote_name: {"$in": chunk}}
             records += others.run("find", query).sent
 
         name = self.remote_name

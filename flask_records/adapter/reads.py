@@ -7,6 +7,7 @@ import typing as t
 from ..errors import NotFound
 from ..query.field import shown
 from ..query.values import cast
+from .chunks import chunks
 from .database_errors import not_kept
 from .deep_pages import deep_page
 from .deep_pages import MIN_SKIP
@@ -21,9 +22,6 @@ if t.TYPE_CHECKING:
     from .reading import Reading
     from .rows import Rows
     from .view import ResolvedCall
-
-CHUNK: t.Final = 500
-"""The number of primary keys in one statement."""
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
@@ -55,8 +53,7 @@ def read_keyed(
     locking = reads_the_past(reading.dialect)
     rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
 
-    for start in range(0, len(keys), CHUNK):
-        chunk = keys[start : start + CHUNK]
+    for chunk in chunks(keys):
         values = chunk if length > 1 else [key[0] for key in chunk]
         read = reading.rows(plans.keyed(selection, values, locking=locking))
         rows.update({tuple(row[-length:]): row for row in read})
