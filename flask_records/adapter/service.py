@@ -399,11 +399,9 @@ class SQLAlchemyService:
         if is_list:
             self.check_multi("create", params)
 
-        permissions = self._permissions(params)
-        writing = self._writing(params, permissions)
-        call = self._resolved(params, writing.dialect, permissions)
+        writing, call = self._writing(params)
         bodies = call.view.bodies.created(data, params.client_fields)
-        call = self._guarded(call, permissions)
+        call = self._guarded(call)
         writer = self._writer("insert", writing, call, bodies)
 
         try:
@@ -422,11 +420,9 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        permissions = self._permissions(params)
-        writing = self._writing(params, permissions)
-        call = self._resolved(params, writing.dialect, permissions)
+        writing, call = self._writing(params)
         body = call.view.bodies.replaced(data, params.client_fields)
-        call = self._guarded(call, permissions)
+        call = self._guarded(call)
         return _one(self._write(writing, call, id, body), id)
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
@@ -439,12 +435,10 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("patch", params)
 
-        permissions = self._permissions(params)
-        writing = self._writing(params, permissions)
-        call = self._resolved(params, writing.dialect, permissions)
+        writing, call = self._writing(params)
         is_many = id is None
         body = call.view.bodies.merged(data, params.client_fields, is_many=is_many)
-        call = self._guarded(call, permissions)
+        call = self._guarded(call)
         records = self._write(writing, call, id, body)
         return records if is_many else _one(records, id)
 
@@ -457,9 +451,7 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("remove", params)
 
-        permissions = self._permissions(params)
-        writing = self._writing(params, permissions)
-        call = self._resolved(params, writing.dialect, permissions)
+        writing, call = self._writing(params)
         writer = self._writer("delete", writing, call, is_many=id is None)
         records = writer.remove(writing, call, id)
         return records if id is None else _one(records, id)
@@ -530,13 +522,15 @@ class SQLAlchemyService:
             else ()
         )
         selection = view.selection(query, links)
-        return ResolvedCall(view, params, query, links, selection, self._database)
+        database = self._database
+        return ResolvedCall(
+            view, params, query, links, selection, database, permissions
+        )
 
-    def _guarded(
-        self, call: ResolvedCall, permissions: Permissions | None
-    ) -> ResolvedCall:
+    def _guarded(self, call: ResolvedCall) -> ResolvedCall:
         """Return a call that writes, with the guards of the fields in its body."""
         sent, view = call.params.client_fields, call.view
+        permissions = call.permissions
         write_once = view.fields.write_once.intersection(sent)
         rules = {} if permissions is None else permissions.written_if
         written_if = {name: rules[name] for name in rules if name in sent}
@@ -550,9 +544,12 @@ class SQLAlchemyService:
         visible = view.fields.names - hidden.keys()
         return call._replace(guards=Guards(write_once, tuple(conditions), visible))
 
-    def _writing(self, params: Params, permissions: Permissions | None) -> Writing:
+    def _writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
+        """Return an object that writes, and the call with its query resolved."""
+        permissions = self._permissions(params)
         fields = self._views(params, permissions).fields
-        return self._database.writing(fields, params.client_fields)
+        writing = self._database.writing(fields, params.client_fields)
+        return writing, self._resolved(params, writing.dialect, permissions)
 
     def _check_rules(self) -> None:
         """Refuse rules for fields that clients do not see or write.

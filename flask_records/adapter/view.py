@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..query import Syntax
+    from ..query.field_rules import Permissions
     from ..typing import Record
     from .database import Database
     from .populate import Link
@@ -159,6 +160,9 @@ class ResolvedCall(t.NamedTuple):
 
     database: Database
     """The database of the model."""
+
+    permissions: Permissions | None = None
+    """What the rules for fields say for the caller, if there are any."""
 
     guards: Guards = UNGUARDED
     """The fields of the body that have to be looked at by record."""
