@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,19 +91,32 @@ class Page:
         return dict(vars(self))
 
 
+def with_records(result: t.Any, change: Callable[[Record], Record]) -> t.Any:
+    """Return a result with other records.
+
+    :param result: A record, a list of records, a page, or anything else.
+    :param change: Returns the record in place of another one.
+    """
+    if isinstance(result, Page):
+        data = [with_records(record, change) for record in result.data]
+        return Page(result.total, result.limit, result.skip, data)
+
+    if isinstance(result, list):
+        return [with_records(record, change) for record in result]
+
+    return change(result) if isinstance(result, dict) else result
+
+
 def without(result: t.Any, fields: Collection[str]) -> t.Any:
     """Return a result without some fields of its records.
 
     :param result: A record, a list of records, a page, or anything else.
     """
-    if isinstance(result, Page):
-        data = [without(record, fields) for record in result.data]
-        return Page(result.total, result.limit, result.skip, data)
 
-    if isinstance(result, list):
-        return [without(record, fields) for record in result]
+    def change(record: Record) -> Record:
+        if not any(name in record for name in fields):
+            return record
 
-    if isinstance(result, dict) and any(name in result for name in fields):
-        return {name: value for name, value in result.items() if name not in fields}
+        return {name: value for name, value in record.items() if name not in fields}
 
-    return result
+    return with_records(result, change)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
-from ..pagination import Page
+from ..pagination import with_records
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
+
+    from ..typing import Record
 
 
 def as_text(result: t.Any, names: Collection[str]) -> t.Any:
@@ -17,18 +18,14 @@ def as_text(result: t.Any, names: Collection[str]) -> t.Any:
     :param result: A record, a list of records, a page, or anything else.
     :param names: The names of the fields.
     """
-    if isinstance(result, Page):
-        return dataclasses.replace(result, data=as_text(result.data, names))
 
-    if isinstance(result, list):
-        return [as_text(record, names) for record in result]
+    def change(record: Record) -> Record:
+        return {
+            name: _text(value) if name in names else value
+            for name, value in record.items()
+        }
 
-    if not isinstance(result, dict):
-        return result
-
-    return {
-        name: _text(value) if name in names else value for name, value in result.items()
-    }
+    return with_records(result, change)
 
 
 def _text(value: t.Any) -> t.Any:
