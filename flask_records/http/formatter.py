@@ -24,6 +24,7 @@ from werkzeug.http import quote_etag
 from ..context import NO_RESULT
 from ..pagination import Page
 from ..service.plain_records import as_record
+from ..service.plain_records import shows_itself
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,7 +156,7 @@ def encoded(value: t.Any) -> t.Any:
         return form
 
     # The application's own types of columns may define their text.
-    if any("__str__" in vars(base) for base in type(value).__mro__[:-1]):
+    if shows_itself(type(value)):
         return str(value)
 
     raise TypeError(

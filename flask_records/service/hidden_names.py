@@ -182,13 +182,13 @@ def _mapping(value: dict[t.Any, t.Any], user: t.Any) -> dict[t.Any, t.Any]:
         if type(name) is not HiddenName or name.is_shown_to(user)
     }
     is_same = HiddenName not in map(type, value)
-    return value if is_same and _are_same(shown.values(), value.values()) else shown
+    return value if is_same and are_same(shown.values(), value.values()) else shown
 
 
 def _sequence(value: t.Any, user: t.Any) -> t.Any:
     items = [without_hidden(item, user) for item in value]
 
-    if _are_same(items, value):
+    if are_same(items, value):
         return value
 
     if isinstance(value, list):
@@ -220,7 +220,8 @@ def _dataclass(value: t.Any, user: t.Any) -> t.Any:
     return value
 
 
-def _are_same(values: t.Any, others: t.Any) -> bool:
+def are_same(values: t.Any, others: t.Any) -> bool:
+    """Return ``True`` for the same objects in the same order."""
     return all([one is other for one, other in zip(values, others, strict=True)])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from ..pagination import Page
+from .hidden_names import are_same
 from .hidden_names import without_hidden
 
 if t.TYPE_CHECKING:
@@ -50,8 +51,7 @@ def plain(result: t.Any, place: str) -> t.Any:
 
     if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
         items = [plain(item, f"{place}[{index}]") for index, item in enumerate(result)]
-        is_same = all([one is two for one, two in zip(items, result, strict=True)])
-        return result if is_same else items
+        return result if are_same(items, result) else items
 
     record = as_record(result, place)
     return result if record is None else _mapping(record, place)
@@ -77,13 +77,17 @@ def as_record(value: t.Any, place: str) -> Record | None:
     return None
 
 
+def shows_itself(class_: t.Any) -> bool:
+    """Return ``True`` for a class of values whose text the application has defined."""
+    return any("__str__" in vars(base) for base in class_.__mro__[:-1])
+
+
 def _mapping(record: dict[t.Any, t.Any], place: str) -> dict[t.Any, t.Any]:
     if PLAIN.issuperset(map(type, record.values())):
         return record
 
     items = {name: plain(item, f"{place}.{name}") for name, item in record.items()}
-    is_same = all([item is record[name] for name, item in items.items()])
-    return record if is_same else items
+    return record if are_same(items.values(), record.values()) else items
 
 
 def _dumped(value: t.Any) -> Record:
@@ -96,11 +100,6 @@ def _dumped(value: t.Any) -> Record:
 
 def _public(value: t.Any, names: t.Iterable[str]) -> Record:
     return {name: getattr(value, name) for name in names if not name.startswith("_")}
-
-
-def _shows_itself(class_: t.Any) -> bool:
-    """Return ``True`` for a class of values whose text the application has defined."""
-    return any("__str__" in vars(base) for base in class_.__mro__[:-1])
 
 
 READERS: t.Final[
@@ -120,13 +119,13 @@ READERS: t.Final[
     (lambda class_, value: isinstance(value, Mapping), dict),
     (
         lambda class_, value: (
-            dataclasses.is_dataclass(class_) and not _shows_itself(class_)
+            dataclasses.is_dataclass(class_) and not shows_itself(class_)
         ),
         lambda value: _public(value, [each.name for each in dataclasses.fields(value)]),
     ),
     (
         lambda class_, value: (
-            hasattr(class_, "__attrs_attrs__") and not _shows_itself(class_)
+            hasattr(class_, "__attrs_attrs__") and not shows_itself(class_)
         ),
         lambda value: _public(value, [each.name for each in value.__attrs_attrs__]),
     ),
