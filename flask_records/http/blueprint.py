@@ -134,7 +134,7 @@ class ServiceBlueprint:
         return blueprint
 
     def _view(self, **route: t.Any) -> ResponseReturnValue:
-        current = _current_request()
+        current = current_request()
 
         if current.method == "OPTIONS":
             return empty()
@@ -215,7 +215,7 @@ class ServiceBlueprint:
         return query
 
     def _finish(self, response: Response) -> Response:
-        current = _current_request()
+        current = current_request()
         is_read = current.method in ("GET", "HEAD") and response.status_code == 200
         etag = weak_etag(response) if is_read and response.is_sequence else None
         cache = cache_control_of(remembered_call()) if self.has_callers() else None
@@ -236,7 +236,8 @@ def _verbs(service: Service, has_id: bool) -> Iterator[str]:
             yield verb
 
 
-def _current_request() -> Request:
+def current_request() -> Request:
+    """Return the current request itself."""
     # The proxy finds the request anew at each use.
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 

@@ -7,13 +7,13 @@ import typing as t
 from dataclasses import dataclass
 
 from flask import current_app
-from flask import request
 from flask import request_started
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.routing import Map
 from werkzeug.routing import Rule
 
+from .blueprint import current_request
 from .blueprint import METHODS
 from .blueprint import rule_of
 from .sent_paths import match
@@ -170,8 +170,7 @@ class Routes:
             self.check(app)
             self._is_checked = True
 
-        # The proxy finds the request anew at each use.
-        current = t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
+        current = current_request()
         match_as_sent(app, current)
 
         if current.method not in METHODS or not self._is_doubtful(current):
