@@ -152,8 +152,9 @@ def _of_postgresql(driver: t.Any, code: str) -> Violation:
 
 def _of_mysql(code: int, message: str) -> Violation:
     kind = MYSQL[code]
+    constraint = MYSQL_CONSTRAINT.search(message)
     # MariaDB writes the name of the table before that of a rule of a column.
-    name = match[1].rpartition(".")[2] if (match := _search_constraint(message)) else ""
+    name = constraint[1].rpartition(".")[2] if constraint else ""
     table = match[1] if (match := MYSQL_TABLE.search(message)) else ""
     columns: tuple[str, ...] = ()
 
@@ -167,7 +168,3 @@ def _of_mysql(code: int, message: str) -> Violation:
         name, columns = (quoted, (quoted,)) if is_index else (name, (quoted,))
 
     return Violation(kind, name, columns, table)
-
-
-def _search_constraint(message: str) -> re.Match[str] | None:
-    return MYSQL_CONSTRAINT.search(message)
