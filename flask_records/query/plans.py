@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace
+from functools import cache
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -405,8 +406,9 @@ def id_parameters(id: Sequence[t.Any]) -> dict[str, t.Any]:
     return dict(zip(_id_names(len(id)), id, strict=True))
 
 
-def _id_names(number: int) -> list[str]:
-    return [f"{ID}_{index}" for index in range(number)]
+@cache
+def _id_names(number: int) -> tuple[str, ...]:
+    return tuple([f"{ID}_{index}" for index in range(number)])
 
 
 def _select(query: ResolvedQuery, selection: Selection) -> Select:
