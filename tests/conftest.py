@@ -101,6 +101,14 @@ def records():
 
 
 @pytest.fixture
+def sent(records):
+    """The names of the events that were sent."""
+    sent = []
+    records.events()(lambda event, record, context: sent.append(event))
+    return sent
+
+
+@pytest.fixture
 def users(records):
     return records.add(
         "users",

@@ -27,14 +27,6 @@ def app(db, records, rooms, messages, database_url):
         yield app
 
 
-@pytest.fixture
-def sent(records):
-    """The events that were sent."""
-    sent = []
-    records.events()(lambda event, record, context: sent.append(event))
-    return sent
-
-
 def create(app, path, **body):
     return app.test_client().post(f"/{path}", json=body)
 

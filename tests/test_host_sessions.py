@@ -67,14 +67,6 @@ def app(db, records, own_rooms, users, rooms, messages, database_url):
         yield app
 
 
-@pytest.fixture
-def sent(records):
-    """The events that were sent, with the number of records that were stored then."""
-    sent = []
-    records.events()(lambda event, record, context: sent.append(event))
-    return sent
-
-
 # What is written without SQLAlchemyService.
 
 
