@@ -10,7 +10,7 @@ if t.TYPE_CHECKING:
 
 
 def names_of(option: str, value: t.Any) -> tuple[str, ...]:
-    """Return the names that an option lists.
+    """Return the names that an option lists, those of a set in alphabetical order.
 
     :param option: The name of the option, for the error.
     :raises TypeError: The value is not a list of names.
@@ -28,7 +28,8 @@ def names_of(option: str, value: t.Any) -> tuple[str, ...]:
             f" {value!r}."
         )
 
-    return names
+    # The order of a set differs between processes, and so would generated files.
+    return tuple(sorted(names)) if isinstance(value, (set, frozenset)) else names
 
 
 def functions_of(option: str, value: t.Any) -> tuple[Callable[..., t.Any], ...]:

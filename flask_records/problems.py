@@ -21,12 +21,14 @@ CODES: t.Final = {
     "out_of_range": "the value is less than `min`, greater than `max`, or otherwise"
     " too small or too great",
     "too_long": "the value has more than `max` of `unit`",
+    "too_short": "the value has fewer than `min` of `unit`",
     "too_deep": "the value nests deeper than `max` levels",
     "too_precise": "the number has more digits than fit",
     "empty": "the value is empty",
     "characters": "the text has characters that can't be stored",
     "misfit": "the value does not fit its column, as the database says",
     "pattern": "the value is no pattern",
+    "format": "the text does not match `pattern`",
     "operator": "the query compares or sorts in an unknown way",
     "incomparable": "the field can't be sorted or compared",
     "not_unique": "another record has the value",
@@ -123,6 +125,7 @@ POSSIBLE_BAD_PATTERN: t.Final = Problem(
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
+EQUALITY_ONLY: t.Final = Problem("is compared for equality only", "incomparable")
 NOT_IN_QUERIES: t.Final = Problem("can't be filtered or sorted by", "incomparable")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
@@ -133,12 +136,21 @@ NO_COMMON_ORDER: t.Final = Problem(
 EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
 BAD_ORDER: t.Final = Problem("is sorted by neither 1 nor -1", "operator")
+NO_COUNT: t.Final = Problem(
+    "must be a non-negative integer", "type", expected="integer"
+)
+NO_ORDER: t.Final = Problem(
+    "takes fields, such as $sort[name]=1", "type", expected="object"
+)
 NO_PAIR: t.Final = Problem("is not a list of two values", "operator")
 NOT_UNIQUE: t.Final = Problem("has to be unique", "not_unique")
 NOT_KEPT: t.Final = Problem("is not kept by the database", "not_kept")
 NO_RECORD: t.Final = Problem("refers to a record that is not there", "reference")
 BROKEN_RULE: t.Final = Problem("breaks a rule of the database", "constraint")
 EXCLUDED: t.Final = Problem("conflicts with another record", "exclusion")
+NESTED_TOO_DEEP: t.Final = Problem("nests too deep", "too_deep")
+NOT_VALID: t.Final = Problem("is not valid", "invalid")
+TOO_MANY_PROBLEMS: t.Final = Problem("has too many problems to name", "more")
 AND_MORE: t.Final = Problem("and more", "more")
 TOO_LONG: t.Final = Problem("is too long", "too_long")
 REFUSED_UUID: t.Final = Problem("is a UUID that MariaDB refuses", "misfit")
@@ -161,6 +173,7 @@ NO_INTERVAL: t.Final = Problem(
 )
 NO_UUID: t.Final = Problem("is not a UUID", "type", expected="uuid")
 NO_BASE64: t.Final = Problem("is not base64", "type", expected="base64")
+FILE: t.Final = Problem("is a file, or has one", "type", expected="JSON")
 NO_LIST: t.Final = Problem("is not a list", "type", expected="list")
 NO_OBJECT: t.Final = Problem("is not an object", "type", expected="object")
 NO_BITS: t.Final = Problem("is not made of 0 and 1", "type", expected="bits")
@@ -175,6 +188,17 @@ def too_long(maximum: int, unit: str) -> Problem:
     return Problem(text, "too_long", max=maximum, unit=unit)
 
 
+def too_short(minimum: int, unit: str) -> Problem:
+    """Return the problem of a value with fewer than a number of things."""
+    text = f"has fewer than {minimum} {unit}"
+    return Problem(text, "too_short", min=minimum, unit=unit)
+
+
+def no_match(pattern: str) -> Problem:
+    """Return the problem of a text that does not match a regular expression."""
+    return Problem(f"does not match '{pattern}'", "format", pattern=pattern)
+
+
 def too_deep(maximum: int) -> Problem:
     """Return the problem of a value that nests too deep."""
     return Problem(f"nests deeper than {maximum} levels", "too_deep", max=maximum)
@@ -184,6 +208,18 @@ def too_many_places(maximum: int) -> Problem:
     """Return the problem of a number with more than a number of decimal places."""
     text = f"has more than {maximum} decimal places"
     return Problem(text, "too_precise", max=maximum)
+
+
+def no_names(parameter: str) -> Problem:
+    """Return the problem of a parameter of a query that does not list names."""
+    text = f"takes names, such as {parameter}[]=name"
+    return Problem(text, "type", expected="list")
+
+
+def no_queries(parameter: str) -> Problem:
+    """Return the problem of a group of a query that does not list queries."""
+    text = f"takes a list of queries, such as {parameter}[0][a]=1"
+    return Problem(text, "type", expected="list")
 
 
 def out_of_range(minimum: int, maximum: int) -> Problem:

@@ -31,6 +31,9 @@ class Caller:
     paginate: bool = True
     """``True`` for pages if the service has pages, ``False`` for a list."""
 
+    is_counted: bool = True
+    """``False`` for parts of a call, which no limit counts."""
+
     def find(self, query: Record | None = None) -> list[Record] | Page:
         """Return the records that match a query, or a page of them.
 
@@ -102,5 +105,5 @@ class Caller:
             self.params, query=query or {}, route={}, extra={}, paginate=self.paginate
         )
         context = HookContext(self.service, method, params, id, data)
-        self.service.check_access(context)
+        self.service.check_access(context, is_counted=self.is_counted)
         return self.service.call(context)

@@ -7,6 +7,8 @@ import typing as t
 
 from ..context import NO_RESULT
 from ..query.redaction import without_parameters
+from ..query.syntax import names_of_populate
+from ..query.syntax import POPULATE
 from ..signals import call
 from ..signals import EVENTS
 from ..signals import refuse_function
@@ -26,6 +28,7 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..signals import OrderedSignal
     from ..typing import Publisher
+    from ..typing import Record
     from .service import Service
 
     SentAndStored: t.TypeAlias = tuple[t.Any, t.Any]
@@ -50,6 +53,31 @@ class Event(t.NamedTuple):
 
     context: HookContext | None
     """The call that caused it, if there was one."""
+
+    populate: Sequence[str] = ()
+    """The relationships that hooks of the call have asked for. The record has none:
+    each receiver gets those that it may see.
+    """
+
+
+class AskedRelationships:
+    """The relationships that a query asks for before any hook changes it."""
+
+    def __init__(self, query: Record) -> None:
+        self._value = query.get(POPULATE)
+        self._names = names_of_populate(self._value)
+
+    def added_by_hooks(self, query: Record) -> Sequence[str]:
+        """Return the relationships that hooks have asked for since. They are the same
+        whoever calls, so that events may have them.
+        """
+        value = query.get(POPULATE)
+
+        if value is None:
+            return ()
+
+        names, is_replaced = names_of_populate(value), value is not self._value
+        return [name for name in names if is_replaced or name not in self._names]
 
 
 class EventTransport(t.Protocol):
@@ -140,8 +168,11 @@ class EventSender:
         is_sent = method in EVENTS and service.sends_events
         return is_sent and service.has_rules and bool(self._transports)
 
-    def send_result(self, context: HookContext) -> None:
-        """Send the event of a call, once for each record, if its method has one."""
+    def send_result(self, context: HookContext, populate: Sequence[str] = ()) -> None:
+        """Send the event of a call, once for each record, if its method has one.
+
+        :param populate: The relationships that hooks have asked for.
+        """
         name = EVENTS.get(context.method)
 
         if name is None or not self._service.sends_events or not self.is_connected:
@@ -153,7 +184,8 @@ class EventSender:
         if context.stored is NO_RESULT or len(stored) != len(sent):
             stored = sent
 
-        self._send(name, list(zip(sent, stored, strict=True)), context)
+        records = list(zip(sent, stored, strict=True))
+        self._send(name, records, context, populate)
 
     def send(
         self,
@@ -170,6 +202,11 @@ class EventSender:
             stored = record if stored is NO_RESULT else stored
             self._send(name, [(record, stored)], context)
 
+    def send_all(self, name: str, records: Sequence[Record]) -> None:
+        """Send an event of each of some records, as :meth:`send` does."""
+        if self.is_connected:
+            self._send(name, [(record, record) for record in records], None)
+
     @property
     def is_connected(self) -> bool:
         """``True`` if there is a receiver, or a transport that may get listeners."""
@@ -177,9 +214,13 @@ class EventSender:
         return bool(self._transports or own.receivers or of_all.receivers)
 
     def _send(
-        self, name: str, records: list[SentAndStored], context: HookContext | None
+        self,
+        name: str,
+        records: list[SentAndStored],
+        context: HookContext | None,
+        populate: Sequence[str] = (),
     ) -> None:
-        events: Iterable[Event] = self._events(name, records, context)
+        events: Iterable[Event] = self._events(name, records, context, populate)
         listening = self._transports.listening()
 
         # Otherwise they are made after the commit, if there are listeners by then.
@@ -193,7 +234,11 @@ class EventSender:
         after_commit(lambda: self._deliver(name, events))
 
     def _events(
-        self, name: str, records: list[SentAndStored], context: HookContext | None
+        self,
+        name: str,
+        records: list[SentAndStored],
+        context: HookContext | None,
+        populate: Sequence[str],
     ) -> Iterator[Event]:
         text_fields = self._service.capabilities.text_fields
         place = f"The record of '{self._service.path} {name}'"
@@ -202,7 +247,7 @@ class EventSender:
             visible = self._service.event_parts.for_events(plain(sent, place))
             visible = as_text(visible, text_fields) if text_fields else visible
             stored = visible if stored is sent else plain(stored, place)
-            yield Event(self._service, name, visible, stored, context)
+            yield Event(self._service, name, visible, stored, context, populate)
 
     def _receivers(self, name: str) -> list[Callable[..., t.Any]]:
         own, of_all = self._signals

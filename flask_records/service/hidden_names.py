@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import typing as t
+import uuid
 from copy import copy
+from decimal import Decimal
 
 from ..pagination import Page
 from ..pagination import without
@@ -16,7 +19,10 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
 
-SCALARS: t.Final = (str, int, float, bool, type(None), bytes)
+PLAIN: t.Final = frozenset(
+    {str, int, float, bool, type(None), bytes, Decimal, uuid.UUID}
+    | {dt.datetime, dt.date, dt.time, dt.timedelta}
+)
 """The usual types of values that hold no records."""
 
 
@@ -120,7 +126,7 @@ def without_hidden(value: t.Any, user: t.Any = NOBODY) -> t.Any:
 
     :param user: The user, ``None`` for an anonymous client, or nobody by default.
     """
-    if isinstance(value, SCALARS):
+    if type(value) in PLAIN:
         return value
 
     if isinstance(value, dict):
@@ -169,11 +175,10 @@ class EventParts:
 
 
 def _mapping(value: dict[t.Any, t.Any], user: t.Any) -> dict[t.Any, t.Any]:
+    has_hidden = HiddenName in map(type, value)
+
     # Most records hold nothing that needs a closer look.
-    for name, item in value.items():
-        if type(name) is HiddenName or type(item) not in SCALARS:
-            break
-    else:
+    if not has_hidden and PLAIN.issuperset(map(type, value.values())):
         return value
 
     shown = {
@@ -181,8 +186,8 @@ def _mapping(value: dict[t.Any, t.Any], user: t.Any) -> dict[t.Any, t.Any]:
         for name, item in value.items()
         if type(name) is not HiddenName or name.is_shown_to(user)
     }
-    is_same = HiddenName not in map(type, value)
-    return value if is_same and are_same(shown.values(), value.values()) else shown
+    is_same = not has_hidden and are_same(shown.values(), value.values())
+    return value if is_same else shown
 
 
 def _sequence(value: t.Any, user: t.Any) -> t.Any:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import typing as t
-import uuid
 from collections.abc import Callable
 from collections.abc import Mapping
-from decimal import Decimal
 
 from ..pagination import Page
 from .hidden_names import are_same
+from .hidden_names import PLAIN
 from .hidden_names import without_hidden
 
 if t.TYPE_CHECKING:
     from ..typing import Record
-
-PLAIN: t.Final = frozenset(
-    {str, int, float, bool, type(None), bytes, Decimal, uuid.UUID}
-    | {dt.datetime, dt.date, dt.time, dt.timedelta}
-)
-"""The usual types of values that hold no records."""
 
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \

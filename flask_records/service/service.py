@@ -1,80 +1,70 @@
-"""The six methods of a service, each run between its hooks."""
+"""A named set of records, reached through six methods."""
 
 from __future__ import annotations
 
 import typing as t
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 
 from ..context import HookContext
-from ..context import NO_RESULT
 from ..context import Params
-from ..errors import BadRequest
-from ..errors import is_answer
-from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..globals import call_stack
 from ..names import names_of
 from ..pagination import Page
 from ..pagination import without
 from ..query import names_in
-from ..query import restrict
-from ..signals import call
+from ..query import rule_of
+from ..query import UserRule
+from ..query.computed_fields import computed_fields
 from ..signals import CallSignals
 from ..signals import EVENTS
 from ..signals import METHODS
-from ..signals import READS
-from ..transaction import Transaction
-from .big_integers import as_text
+from ..validation import schemas_of
 from .caller import Caller
+from .class_schemas import with_classes
+from .computed import ComputedAnswers
 from .events import EventSender
 from .events import Publishers
 from .events import Transports
 from .hidden_names import EventParts
 from .hidden_names import Marks
-from .hidden_names import without_hidden
-from .plain_records import plain
+from .methods import methods_of
+from .methods import public_methods
+from .pipeline import Pipeline
 from .target import Capabilities
 from .target import refuse_class
+from .validation import Validation
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from ..query.field_rules import Permissions
+    from ..typing import Computation
     from ..typing import Id
     from ..typing import Publisher
     from ..typing import Readable
+    from ..typing import ReadableFunction
     from ..typing import Record
+    from ..validation import MethodSchemas
 
-SUPPRESSED: t.Final = """\
-A context manager of 'around' has suppressed an error, so that the call has no result. \
-Connect an error hook to handle errors.\
+
+OWN_COMPUTED: t.Final = """\
+The fields of '{path}' are computed by its object. Give it 'computed': \
+{name}(..., computed={{...}}).\
 """
-
-REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
-
-MANY: t.Final = frozenset({"patch", "remove"})
-"""The methods that write all records of a query if they have no identifier."""
-
-ARGUMENTS: dict[str, Callable[[HookContext], tuple[t.Any, ...]]] = {
-    "find": lambda context: (),
-    "get": lambda context: (context.id,),
-    "create": lambda context: (context.data,),
-    "update": lambda context: (context.id, context.data),
-    "patch": lambda context: (context.id, context.data),
-    "remove": lambda context: (context.id,),
-}
-"""The arguments of each method before the params. A custom method gets the data."""
 
 
 class Service:
     """A named set of records, reached through six methods.
 
     It is what :meth:`.FlaskRecords.add` returns. Calls made here are internal: they
-    run hooks and send events, and may do what a client may not. The methods with a
-    leading underscore skip hooks and send no events: see section 4.3.12 of the
+    run hooks and send events, and may do what a client may not. With the params of a
+    client's call, they are calls of that client, whose access is checked. The methods
+    with a leading underscore skip hooks and send no events: see section 4.3.12 of the
     specification.
 
     :param path: The path of the service, without slashes around it.
@@ -89,9 +79,15 @@ class Service:
         default.
     :param guards: Functions of the context of an external call that identify the
         caller, or refuse the call. A transport runs them before the call.
+    :param count: Counts an external call, or refuses one call too many.
     :param readable: The rule for the records that a user may see: a function of the
-        user, or of ``None``, that returns a query, or ``None`` for all. It applies to
-        all calls of clients but create, and to events.
+        user, or of ``None``, that returns a query, or ``None`` for all, or a query with
+        :class:`.FromUser`. It applies to all calls of clients but create, and to
+        events.
+    :param schemas: The classes that calls are checked by, as
+        :meth:`.FlaskRecords.add` takes them. Those of the object by default.
+    :param computed: Functions of a list of records that return the values of a field
+        for them, by the name of the field.
     :raises TypeError: The object has none of the six methods, or an option that takes
         several names is text.
     :raises ValueError: A custom method is not there.
@@ -108,45 +104,42 @@ class Service:
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         guards: Collection[Callable[[HookContext], None]] = (),
+        count: Callable[[HookContext], None] | None = None,
         readable: Readable | None = None,
+        schemas: Mapping[str, t.Any] | None = None,
+        computed: Mapping[str, Computation] | None = None,
     ) -> None:
         self.path = path
         """The path of the service."""
         self.target = target
         """The object with the methods."""
         refuse_class(path, target)
-        methods = names_of("methods", methods)
-        self.custom_methods = tuple(name for name in methods if name not in METHODS)
+        self.methods = methods_of(path, target, names_of("methods", methods))
+        """The names of the methods that the service has, custom ones last."""
+        self.custom_methods = tuple(n for n in self.methods if n not in METHODS)
         """The names of the methods beyond the six."""
-        missing = [name for name in self.custom_methods if not _has(target, name)]
-        _refuse("methods", path, missing)
-        self.methods = (
-            *(name for name in METHODS if name in methods and _has(target, name)),
-            *self.custom_methods,
-        )
-        """The names of the methods that the service has."""
         own_events = getattr(target, "events", ()) if events is None else events
         self.custom_events = names_of("events", own_events)
         """The names of the custom events."""
-
-        if not self.methods:
-            names = ", ".join(METHODS)
-            raise TypeError(f"The service '{path}' has none of the methods {names}.")
-
+        self.schemas = self._schemas_of(schemas)
+        """The schemas by method."""
+        self.validation = Validation(self.schemas) if self.schemas else None
+        """Checks calls by the schemas, if there are any."""
         all_methods = (*METHODS, *self.custom_methods)
-
-        if isinstance(public, bool):
-            public = all_methods if public else ()
-
-        self.public = frozenset(names_of("public", public))
+        self.public = public_methods(path, public, all_methods)
         """The names of the methods that need no token."""
-        _refuse("public", path, sorted(self.public.difference(all_methods)))
+        if computed and hasattr(target, "computed_fields"):
+            raise TypeError(OWN_COMPUTED.format(path=path, name=type(target).__name__))
+
+        self.computed = ComputedAnswers(computed_fields(computed or {}))
+        """Computes fields of the records that the object gives."""
         self._guards = tuple(guards)
-        self.readable = readable
+        self._count = count
+        self.readable: ReadableFunction | None = (
+            None if readable is None else rule_of(readable, f"'readable' of '{path}'")
+        )
         """The query of the records that a user may see, as a function of the user."""
-        self.hidden_in_rule: frozenset[str] = frozenset()
-        """The hidden fields that the query has named in this process."""
-        self._all = signals
+        self._hidden_in_answers: frozenset[str] = frozenset()
         event_names = (*EVENTS.values(), *self.custom_events)
         own = CallSignals(all_methods, event_names)
         self.around = own.around
@@ -162,14 +155,38 @@ class Service:
         self.publishers = Publishers(event_names)
         """The functions that decide who gets an event."""
         self._sender = EventSender(self, signals.events, transports)
+        self._pipeline = Pipeline(self, own, signals, self._sender)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.path}'>"
 
+    def _schemas_of(
+        self, given: Mapping[str, t.Any] | None
+    ) -> Mapping[str, MethodSchemas]:
+        own = getattr(self.target, "schemas", None)
+
+        # A method of this name is a method of the service.
+        if given is None and not callable(own):
+            given = own
+
+        if given is None:
+            return {}
+
+        is_model = hasattr(self.target, "beside_schema")
+        return schemas_of(self.path, given, self.methods, is_model=is_model)
+
     @cached_property
     def capabilities(self) -> Capabilities:
         """The optional parts of the object."""
-        return Capabilities.of(self.target)
+        parts = Capabilities.of(self.target)
+
+        if self.schemas:
+            is_model = parts.beside_schema is not None
+            own = parts.schemas_for
+            schemas_for = with_classes(own, self.schemas, is_model=is_model)
+            parts = replace(parts, schemas_for=schemas_for)
+
+        return self.computed.schemas_for(parts) if self.computed else parts
 
     @property
     def sends_events(self) -> bool:
@@ -284,6 +301,14 @@ class Service:
         """
         return Caller(self, params, paginate)
 
+    def part_of_call(self, params: Params) -> Caller:
+        """Return the methods of this service for what a call itself needs. They are
+        those of :meth:`as_caller` without pages, and no limit counts their calls.
+
+        :param params: The params of the call.
+        """
+        return Caller(self, params, paginate=False, is_counted=False)
+
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.
 
@@ -312,6 +337,14 @@ class Service:
         """
         self._sender.send(event, record, call_stack.get(), stored)
 
+    def announce_all(self, event: str, records: Sequence[Record]) -> None:
+        """Send an event of each of some records, together, that no call has written.
+
+        :param event: The name of the event.
+        :param records: The records, which are stored as they are.
+        """
+        self._sender.send_all(event, records)
+
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the
         event's name, the record and the context that returns the names of channels, or
@@ -325,16 +358,21 @@ class Service:
         """
         return self.publishers.connect(*events)
 
-    def check_access(self, context: HookContext) -> None:
+    def check_access(self, context: HookContext, *, is_counted: bool = True) -> None:
         """Refuse an external call that needs a valid token and has none. A transport
         calls this before it looks at the query and the data.
 
         :param context: The call, with its provider and the caller's credentials.
+        :param is_counted: ``False`` for a part of a call, which no limit counts.
         :raises NotAuthenticated: The call needs a token, or has an invalid one.
+        :raises TooManyRequests: There were too many calls.
         :raises RecordsError: A guard of the service refuses the call.
         """
         if context.params.provider is None:
             return
+
+        if is_counted and self._count is not None:
+            self._count(context)
 
         for guard in self._guards:
             guard(context)
@@ -363,11 +401,48 @@ class Service:
 
         return permissions
 
+    def _note_hidden(self, condition: Record) -> None:
+        if condition and self.capabilities.hidden:
+            self._hidden_in_answers |= self.capabilities.hidden & names_in(condition)
+
+    @property
+    def hidden_in_rule(self) -> frozenset[str]:
+        """The hidden fields that rules name: queries, and the answers of functions in
+        this process.
+        """
+        return self._hidden_in_answers | self._hidden_in_queries
+
+    @cached_property
+    def _hidden_in_queries(self) -> frozenset[str]:
+        rules = [self.readable, *self.capabilities.field_rules.visible.values()]
+        names = [names_in(rule.query) for rule in rules if isinstance(rule, UserRule)]
+        return self.capabilities.hidden.intersection(frozenset().union(*names))
+
+    def meets(
+        self, queries: Sequence[Record], ids: Sequence[Id]
+    ) -> list[list[bool]] | None:
+        """Return for each of some queries which records :meth:`_get` finds with it, or
+        ``None`` if only that can tell.
+
+        :param queries: The queries.
+        :param ids: The identifiers of the records.
+        """
+        meets = self.capabilities.meets
+        is_own = meets is not None and self._pipeline.is_own("get")
+        return meets(queries, ids) if meets and is_own else None
+
     @property
     def has_rules(self) -> bool:
         """``True`` if not every user sees every record, or every field."""
         rules = self.capabilities.field_rules
         return self.readable is not None or bool(rules.visible)
+
+    @property
+    def finds_by_rules(self) -> bool:
+        """``True`` if rules alone decide what ``find`` shows to a caller whom it
+        accepts, and neither a hook nor a method of the application.
+        """
+        return self._pipeline.is_plain("find")
 
     @cached_property
     def event_parts(self) -> EventParts:
@@ -388,10 +463,6 @@ class Service:
         marks = Marks(rules=self.capabilities.field_rules, user=user)
         return marks.mark(context.sent, context.sent) if marks else context.sent
 
-    def _note_hidden(self, condition: Record) -> None:
-        if condition and self.capabilities.hidden:
-            self.hidden_in_rule |= self.capabilities.hidden & names_in(condition)
-
     def visible(self, result: t.Any) -> t.Any:
         """Return a result without the hidden fields.
 
@@ -410,136 +481,8 @@ class Service:
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
-        return self._call(context, is_final=context.params.provider is not None)
-
-    def _call(self, context: HookContext, *, is_final: bool = False) -> HookContext:
-        token = call_stack.set(context)
-
-        try:
-            if self._all.around.receivers or self.around.receivers:
-                self._run_surrounded(context, is_final=is_final)
-                # A context manager may have changed the result.
-                self._hide(context, is_own=False)
-                self._hide_others(context)
-            else:
-                self._run_or_fail(context, is_final=is_final)
-        finally:
-            call_stack.reset(token)
-
-        return context
-
-    def _run_surrounded(self, context: HookContext, *, is_final: bool) -> None:
-        with ExitStack() as stack:
-            self._all.around.enter(stack, context.method, context)
-            self.around.enter(stack, context.method, context)
-            self._run_or_fail(context, is_final=is_final)
-            return
-
-        raise RuntimeError(SUPPRESSED) from context.error
-
-    def _run_or_fail(self, context: HookContext, *, is_final: bool) -> None:
-        try:
-            with Transaction(writes=context.method not in READS, is_final=is_final):
-                self._run(context)
-        except Exception as error:
-            self._fail(context, error, is_final=is_final)
-
-    def _run(self, context: HookContext) -> None:
-        self._check(context)
-        self._begin(context.method)
-
-        if context.params.provider is not None:
-            self._limit(context)
-
-        self._all.before.run(context.method, context)
-        self.before.run(context.method, context)
-        is_own = False
-
-        if context.result is NO_RESULT:
-            context.result = self._call_method(context)
-            is_own = self._is_own(context.method)
-
-            if not is_own:
-                self._make_plain(context)
-
-            if context.keeps_stored or self._sender.keeps_stored(context.method):
-                context.stored = _copied(context.result)
-
-        self.after.run(context.method, context)
-        self._all.after.run(context.method, context)
-        is_own = is_own and not self._has_after_hooks(context)
-        self._hide(context, is_own=is_own)
-        # The receivers of events may see less than the caller.
-        self._sender.send_result(context)
-
-        if not is_own:
-            self._hide_others(context)
-
-    def _begin(self, method: str) -> None:
-        # Others would wait for a lock, or for a connection, as long as a hook is slow.
-        if self._all.before.is_slow(method) or self.before.is_slow(method):
-            self.capabilities.begin_later(method)
-        else:
-            self.capabilities.begin(method)
-
-    def _limit(self, context: HookContext) -> None:
-        """Limit a call of a client to what the client may name and see."""
-        if context.data is not None:
-            context.params.client_fields = _names_in(context.data)
-
-        if context.id is None and context.method in MANY:
-            context.params.client_conditions = names_in(context.params.query)
-
-        if self.readable is None or context.method == "create":
-            return
-
-        condition = self.readable_by(context.params.user)
-
-        if condition:
-            restrict(context.params, condition)
-
-    def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
-        if is_answer(error):
-            raise error
-
-        # The result has been rolled back.
-        context.result = context.dispatch = NO_RESULT
-        context.error = error
-
-        if self.error.receivers or self._all.error.receivers:
-            with Transaction(is_final=is_final):
-                self.error.run(context.method, context)
-                self._all.error.run(context.method, context)
-
-        if context.error is not None:
-            raise context.error
-
-        if context.result is NO_RESULT:
-            context.result = None
-
-        self._hide(context, is_own=False)
-        self._hide_others(context)
-
-    def _check(self, context: HookContext) -> None:
-        if context.method not in self.methods:
-            raise MethodNotAllowed(
-                f"Method `{context.method}` is not supported by this endpoint."
-            )
-
-        if context.method == "update" and (
-            context.id is None or isinstance(context.data, list)
-        ):
-            raise BadRequest(REPLACES_MANY)
-
-        # Before hooks would do work for each record of a call that is then refused.
-        if context.method == "create" and isinstance(context.data, list):
-            self.capabilities.check_multi("create", context.params, len(context.data))
-
-    def _call_method(self, context: HookContext) -> t.Any:
-        # Tests of an application may replace a method once the service is added.
-        method = getattr(self.target, context.method)
-        arguments = ARGUMENTS.get(context.method, ARGUMENTS["create"])
-        return call(method, *arguments(context), context.params)
+        is_final = context.params.provider is not None
+        return self._pipeline.run(context, is_final=is_final)
 
     def _internal(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
@@ -550,109 +493,19 @@ class Service:
             # The rules of this service are not those of the call that it is made in.
             params = replace(params)
 
-        context = self._call(HookContext(self, method, params, id, data))
-        return self.result_of(context)
+        context = HookContext(self, method, params, id, data)
+        self.check_access(context)
+        return self.result_of(self._pipeline.run(context))
 
     def _bare(
         self, method: str, params: Params | None, id: Id = None, data: t.Any = None
     ) -> t.Any:
-        context = HookContext(self, method, params or Params(), id, data)
-        self._check(context)
+        params = params or Params()
 
-        with Transaction(writes=method not in READS):
-            self.capabilities.begin(method)
-            context.result = self._call_method(context)
+        if params.schema_fields is not None:
+            # A schema of the call that this one is made in is not about its data.
+            params = replace(params, schema_fields=None)
 
-        is_own = self._is_own(method)
-        self._hide(context, is_own=is_own)
-
-        if not is_own:
-            self._hide_others(context)
-
+        context = HookContext(self, method, params, id, data)
+        self._pipeline.run_bare(context)
         return self.result_of(context)
-
-    def _hide(self, context: HookContext, *, is_own: bool) -> None:
-        """Hide the fields of this service that clients may not see from a client. A
-        call in Python keeps them, under names that remember it.
-
-        :param is_own: ``True`` if no hook or object has made the result.
-        """
-        hidden = self.capabilities.hidden
-
-        if not is_own:
-            self._make_plain(context)
-
-        if context.params.provider is None:
-            marks = Marks(hidden, self.capabilities.field_rules)
-
-            if marks or context.dispatch is not NO_RESULT:
-                context.result = marks.mark(context.result, context.sent)
-
-            return
-
-        if hidden:
-            context.dispatch = self.visible(context.sent)
-
-        if self.capabilities.text_fields:
-            context.dispatch = as_text(context.sent, self.capabilities.text_fields)
-
-    def _hide_others(self, context: HookContext) -> None:
-        """Hide the fields of other services in a result that the client may not see."""
-        if context.params.provider is None:
-            return
-
-        shown = without_hidden(context.sent, context.params.user)
-
-        if shown is not context.sent:
-            context.dispatch = shown
-
-    def _make_plain(self, context: HookContext) -> None:
-        """Turn the records of a result into dicts, so that fields can be hidden. A call
-        in Python that hides none gets the objects themselves.
-        """
-        parts = self.capabilities
-
-        if context.params.provider is None and not (parts.hidden or parts.field_rules):
-            return
-
-        place = f"The result of '{self.path}.{context.method}'"
-        context.result = plain(context.result, place)
-
-        if context.dispatch is not NO_RESULT:
-            context.dispatch = plain(context.dispatch, place)
-
-    def _is_own(self, method: str) -> bool:
-        """Return ``True`` if a method gives records of this service and no others."""
-        # Tests of an application may replace a method once the service is added.
-        function = getattr(getattr(self.target, method), "__func__", None)
-        return function in self.capabilities.own_methods
-
-    def _has_after_hooks(self, context: HookContext) -> bool:
-        """Return ``True`` if a hook may have changed the result."""
-        signals = (self.after, self._all.after)
-        return any([each.ordered(context.method) for each in signals])
-
-
-def _names_in(data: t.Any) -> frozenset[str]:
-    bodies = data if isinstance(data, list) else [data]
-    return frozenset().union(*[body for body in bodies if isinstance(body, dict)])
-
-
-def _copied(result: t.Any) -> t.Any:
-    if isinstance(result, list):
-        return [_copied(record) for record in result]
-
-    return dict(result) if isinstance(result, dict) else result
-
-
-def _has(target: t.Any, name: str) -> bool:
-    return not name.startswith("_") and callable(getattr(target, name, None))
-
-
-def _refuse(option: str, path: str, names: Collection[str]) -> None:
-    """Refuse names of an option that are not methods."""
-    for name in names:
-        raise ValueError(
-            f"'{option}' of '{path}' names '{name}', which is not a method. The methods"
-            f" are: {', '.join(METHODS)}, and those of the object that 'methods' names."
-        )

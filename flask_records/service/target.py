@@ -16,6 +16,7 @@ from ..names import names_of
 from ..query.field_rules import FieldRules
 from ..query.field_rules import NO_RULES
 from ..signals import METHODS
+from .schemas import ANYTHING
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,6 +27,11 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..query import Fields
     from ..query import Matching
+    from ..typing import Id
+    from ..typing import Record
+    from ..validation import Beside
+    from .schemas import Schemas
+    from .service import Service
 
 
 class Target(t.Protocol):
@@ -42,6 +48,9 @@ class Target(t.Protocol):
 
     events: Collection[str]
     """The names of the custom events."""
+
+    computed_fields: Collection[str]
+    """The fields that functions of the application compute, of any values."""
 
     text_fields: Collection[str]
     """The fields whose integers clients get as text."""
@@ -72,6 +81,19 @@ class Target(t.Protocol):
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller knows of."""
 
+    def schemas_for(self, params: Params | None) -> Schemas:
+        """Return the JSON Schemas of what a caller sends and gets, or what all clients
+        do, as far as no rule hides it.
+        """
+
+    schemas: Mapping[str, t.Any]
+    """The classes that calls are checked by, by method."""
+
+    def beside_schema(
+        self, method: str, body: Record, params: Params, *, is_many: bool
+    ) -> Beside:
+        """Return the fate of values of a client whose names a schema does not have."""
+
     client_fields: Fields
     """The fields that clients know of, as far as no rule hides them."""
 
@@ -80,6 +102,21 @@ class Target(t.Protocol):
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return what decides which records, stored or in JSON, meet a query."""
+
+    def meets(
+        self, queries: Sequence[Record], ids: Sequence[Id]
+    ) -> list[list[bool]] | None:
+        """Return for each of some queries which stored records meet it, as :meth:`get`
+        finds them, or ``None`` if only that can tell.
+        """
+
+    def relations_of(
+        self, records: Sequence[Record], names: Sequence[str], params: Params
+    ) -> list[Record]:
+        """Return relationships of records in JSON, as far as a caller sees them."""
+
+    def services_of(self, names: Sequence[str]) -> list[Service]:
+        """Return the services that show relationships."""
 
 
 def refuse_class(path: str, target: t.Any) -> None:
@@ -108,6 +145,7 @@ def refuse_class(path: str, target: t.Any) -> None:
 SETS: t.Final[Mapping[str, Callable[[t.Any], Iterable[t.Any]]]] = {
     "hidden": partial(names_of, "hidden"),
     "relationships": partial(names_of, "relationships"),
+    "computed_fields": partial(names_of, "computed_fields"),
     "text_fields": partial(names_of, "text_fields"),
     "own_methods": iter,
 }
@@ -116,6 +154,16 @@ SETS: t.Final[Mapping[str, Callable[[t.Any], Iterable[t.Any]]]] = {
 
 def _do_nothing(*arguments: t.Any) -> None:
     """Stand in for a step that an object does not take."""
+
+
+def _no_schemas(params: Params | None) -> Schemas:
+    """Stand in for the schemas of an object that has none."""
+    return ANYTHING
+
+
+def _no_services(names: Sequence[str]) -> list[Service]:
+    """Stand in for the services of an object that has no relationships."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -127,6 +175,7 @@ class Capabilities:
     id: str = "id"
     hidden: frozenset[str] = frozenset()
     relationships: frozenset[str] = frozenset()
+    computed_fields: frozenset[str] = frozenset()
     text_fields: frozenset[str] = frozenset()
     sends_events: bool = True
     model: type[t.Any] | None = None
@@ -137,8 +186,17 @@ class Capabilities:
     check: Callable[[Flask, Collection[str]], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
+    schemas_for: Callable[[Params | None], Schemas] = _no_schemas
+    beside_schema: Callable[..., Beside] | None = None
     client_fields: Fields | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None
+    meets: (
+        Callable[[Sequence[Record], Sequence[Id]], list[list[bool]] | None] | None
+    ) = None
+    relations_of: (
+        Callable[[Sequence[Record], Sequence[str], Params], list[Record]] | None
+    ) = None
+    services_of: Callable[[Sequence[str]], list[Service]] = _no_services
 
     @classmethod
     def of(cls, target: t.Any) -> t.Self:

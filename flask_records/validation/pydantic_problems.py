@@ -1,0 +1,157 @@
+"""The errors of pydantic, as problems of fields."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from itertools import islice
+
+from .. import problems
+from ..problems import Problem
+from ..query.bounds import MAX_ERRORS
+from ..query.bounds import shortened
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import ValidationError
+
+OBLIGATION = re.compile(r"[A-Za-z ]{1,30} (should .*)", re.DOTALL)
+"""A message that says what a value should be."""
+
+FIXED: t.Final[Mapping[str, Problem]] = {
+    "missing": problems.REQUIRED,
+    "missing_argument": problems.REQUIRED,
+    "extra_forbidden": problems.UNKNOWN_FIELD,
+    "unexpected_keyword_argument": problems.UNKNOWN_FIELD,
+    "string_type": problems.NO_TEXT,
+    "string_unicode": problems.NOT_UNICODE,
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), problems.NO_INTEGER),
+    "int_parsing_size": problems.OUT_OF_RANGE,
+    **dict.fromkeys(
+        ("float_type", "float_parsing", "decimal_type", "decimal_parsing"),
+        problems.NO_NUMBER,
+    ),
+    "finite_number": problems.NOT_FINITE,
+    **dict.fromkeys(("bool_type", "bool_parsing"), problems.NO_BOOLEAN),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
+        problems.NO_MOMENT,
+    ),
+    **dict.fromkeys(
+        ("date_type", "date_parsing", "date_from_datetime_parsing"), problems.NO_DATE
+    ),
+    "date_from_datetime_inexact": problems.TIME_NOT_DATE,
+    **dict.fromkeys(("time_type", "time_parsing"), problems.NO_TIME),
+    **dict.fromkeys(("time_delta_type", "time_delta_parsing"), problems.NO_INTERVAL),
+    **dict.fromkeys(("uuid_type", "uuid_parsing"), problems.NO_UUID),
+    "base64_decode": problems.NO_BASE64,
+    **dict.fromkeys(("list_type", "tuple_type", "set_type"), problems.NO_LIST),
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "dataclass_type"),
+        problems.NO_OBJECT,
+    ),
+    "recursion_loop": problems.NESTED_TOO_DEEP,
+    "recursion_depth_exceeded": problems.NESTED_TOO_DEEP,
+}
+"""The problems of errors that always say the same."""
+
+UNITS: t.Final[Mapping[str, str]] = {
+    "string_too_long": "characters",
+    "string_too_short": "characters",
+    "bytes_too_long": "bytes",
+    "bytes_too_short": "bytes",
+    "too_long": "items",
+    "too_short": "items",
+}
+"""The units of errors of lengths."""
+
+CODES: t.Final[Mapping[str, str]] = {
+    **dict.fromkeys(("enum", "literal_error"), "choice"),
+    **dict.fromkeys(
+        ("greater_than", "greater_than_equal", "less_than", "less_than_equal"),
+        "out_of_range",
+    ),
+    **dict.fromkeys(
+        ("decimal_max_digits", "decimal_max_places", "decimal_whole_digits"),
+        "too_precise",
+    ),
+}
+"""The codes of errors whose text is that of pydantic."""
+
+LIMITS: t.Final[Mapping[str, str]] = {"ge": "min", "le": "max"}
+"""The names of limits in the data of problems, by those of pydantic."""
+
+
+MAX_LISTED: t.Final = 1000
+"""The number of errors up to which all are read."""
+
+
+def pruned(value: t.Any) -> t.Any:
+    """Return the first items of a value, at each level, whose errors are named."""
+    if isinstance(value, list):
+        return [pruned(item) for item in value[: MAX_ERRORS + 1]]
+
+    if isinstance(value, dict):
+        items = islice(value.items(), MAX_ERRORS + 1)
+        return {name: pruned(item) for name, item in items}
+
+    return value
+
+
+def problems_of(error: ValidationError) -> dict[str, Problem]:
+    """Return the problems of an error by their paths. That of a validator of a whole
+    model has the path of the model, which is empty for the outermost one, unless its
+    data names a ``field``.
+    """
+    errors = error.errors(include_url=False, include_input=False)
+    found: dict[str, Problem] = {}
+
+    for each in islice(errors, MAX_ERRORS + 1):
+        problem = _problem(t.cast("dict[str, t.Any]", each))
+        place = [str(part) for part in each["loc"]]
+
+        if "field" in problem.data:
+            place.append(str(problem.data["field"]))
+
+        found.setdefault(shortened(".".join(place)), problem)
+
+    return found
+
+
+def _problem(error: Mapping[str, t.Any]) -> Problem:
+    kind, context = error["type"], error.get("ctx", {})
+    fixed = FIXED.get(kind)
+
+    if fixed is not None:
+        return fixed
+
+    if kind in UNITS:
+        return _of_length(kind, context)
+
+    if kind == "string_pattern_mismatch":
+        return problems.no_match(context["pattern"])
+
+    # A validator has raised it. Its text is that of the application.
+    if isinstance(context.get("error"), Exception):
+        problem = Problem.of(context["error"])
+        return problem if problem else problems.NOT_VALID
+
+    obligation = OBLIGATION.fullmatch(error["msg"])
+    text = obligation[1] if obligation else f"is not valid: {error['msg']}"
+    limits = {name: context[key] for key, name in LIMITS.items() if key in context}
+    return Problem(shortened(text), CODES.get(kind, "invalid"), **limits)
+
+
+def _of_length(kind: str, context: Mapping[str, t.Any]) -> Problem:
+    is_long = kind.endswith("too_long")
+    name, make = LENGTHS[is_long]
+    return make(context[name], UNITS[kind])
+
+
+LENGTHS: t.Final[Mapping[bool, tuple[str, Callable[[int, str], Problem]]]] = {
+    True: ("max_length", problems.too_long),
+    False: ("min_length", problems.too_short),
+}
+"""The limits of lengths, and their problems, by ``True`` for the longest."""
