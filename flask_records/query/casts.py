@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import enum
 import json
 import math
 import re
@@ -16,6 +17,8 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from decimal import InvalidOperation
+
+from werkzeug.datastructures import FileStorage
 
 from .. import problems
 
@@ -40,6 +43,9 @@ def as_text(value: t.Any) -> str:
     """Return text, also of numbers and truth values."""
     if type(value) is str and value.isascii():
         return value
+
+    if isinstance(value, enum.Enum):
+        value = value.value
 
     if isinstance(value, bool):
         value = "true" if value else "false"
@@ -227,7 +233,11 @@ def as_uuid(value: t.Any) -> uuid.UUID:
 
 
 def as_bytes(value: t.Any) -> bytes:
-    """Return bytes, of base64."""
+    """Return bytes, of base64 or of a file."""
+    if isinstance(value, FileStorage):
+        value.stream.seek(0)
+        return value.stream.read()
+
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
 
@@ -246,18 +256,31 @@ def as_json(value: t.Any) -> t.Any:
         raise ValueError(problems.too_deep(MAX_JSON_DEPTH))
 
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_text)
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(problems.NOT_UNICODE) from None
-    except ValueError:
-        raise ValueError(problems.NUMBER_OUT_OF_RANGE) from None
+    except ValueError as error:
+        is_file = error.args == (problems.FILE,)
+        problem = problems.FILE if is_file else problems.NUMBER_OUT_OF_RANGE
+        raise ValueError(problem) from None
 
     # PostgreSQL could store it, and fail in each query from then on.
     if NUL_IN_JSON.search(text):
         raise ValueError(problems.NUL)
 
     return value
+
+
+def _text(value: t.Any) -> str:
+    """Return the text of a value that the application may store in a document.
+
+    :raises ValueError: It is a file.
+    """
+    if isinstance(value, FileStorage):
+        raise ValueError(problems.FILE)
+
+    return str(value)
 
 
 def _is_deeper(value: t.Any, levels: int) -> bool:

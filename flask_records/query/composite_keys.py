@@ -18,8 +18,10 @@ from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
+from ..problems import EQUALITY_ONLY
 from ..problems import Problem
 from .casts import as_moment
+from .conversions import TEXT
 from .field import Field
 from .values import cast
 from .values import Conversion
@@ -52,7 +54,9 @@ def composite_field(name: str, parts: Sequence[Field]) -> CompositeField:
     :param name: Its name on the wire.
     """
     parts = tuple(parts)
-    conversion = Conversion(partial(_cast, parts), null_texts=(), is_ordered=False)
+    conversion = Conversion(
+        partial(_cast, parts), null_texts=(), is_ordered=False, schema=TEXT
+    )
     return CompositeField(
         name, CompositeColumn(name, parts), None, conversion, parts=parts
     )
@@ -88,7 +92,7 @@ class CompositeColumn(sa.ColumnOperators):
         compare = COMPARISONS.get(op)
 
         if compare is None:
-            why = "is compared for equality only"
+            why = EQUALITY_ONLY
             raise BadRequest(f"'{self._name}' {why}.", errors={self._name: why})
 
         return compare(self._columns, other[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -58,8 +59,21 @@ def whole_numbers(low: int, high: int) -> Conversion:
 
         return number
 
-    return Conversion(cast_integer)
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Conversion(cast_integer, schema=schema)
 
+
+TEXT: t.Final[Mapping[str, t.Any]] = {"type": "string"}
+"""The JSON Schema of text."""
+
+NUMBER: t.Final[Mapping[str, t.Any]] = {"type": "number"}
+"""The JSON Schema of numbers that JSON has."""
+
+DECIMAL: t.Final[Mapping[str, t.Any]] = {"type": "string", "format": "decimal"}
+"""The JSON Schema of numbers that are text, to keep all digits."""
+
+SECONDS: t.Final[Mapping[str, t.Any]] = {"type": "number", "description": "Seconds."}
+"""The JSON Schema of intervals."""
 
 NO_KEY: t.Final = """\
 SQLAlchemy does not find a record by a primary key of the type SET. Give the table \
@@ -79,7 +93,8 @@ def _integers(bits: int) -> Make:
 
 def _texts(type_: sa.String) -> Conversion:
     check = at_most(type_.length, "characters")
-    return Conversion(casts.as_text, check, is_text=True, null_texts=())
+    schema = TEXT if type_.length is None else {**TEXT, "maxLength": type_.length}
+    return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
 
 
 def members(type_: sa.Enum) -> dict[str, t.Any]:
@@ -127,6 +142,7 @@ def _enums(type_: sa.Enum) -> Conversion:
         no_order=problems.NO_COMMON_ORDER,
         # An enum goes over the wire as the text in the database.
         select=lambda column: sa.type_coerce(column, sa.String()),
+        schema={**TEXT, "enum": list(by_text)},
     )
 
 
@@ -157,15 +173,18 @@ def numerics(type_: t.Any) -> Conversion:
         if not type_.asdecimal and Decimal(repr(float(number))) != number:
             raise ValueError(problems.TOO_PRECISE)
 
-    return Conversion(casts.as_decimal, check)
+    schema = DECIMAL if type_.asdecimal else NUMBER
+    return Conversion(casts.as_decimal, check, schema=schema)
 
 
 def _floats(type_: t.Any) -> Conversion:
     if not type_.asdecimal:
-        return Conversion(casts.as_float)
+        return Conversion(casts.as_float, schema=NUMBER)
 
     return Conversion(
-        casts.as_float, select=lambda column: sa.type_coerce(column, ShortestDecimal())
+        casts.as_float,
+        select=lambda column: sa.type_coerce(column, ShortestDecimal()),
+        schema=DECIMAL,
     )
 
 
@@ -185,7 +204,10 @@ def _bits(type_: postgresql.BIT) -> Conversion:
 
         return bits
 
-    return Conversion(cast_bits, is_foreign=True, compared_by_database=True)
+    schema = {**TEXT, "pattern": "^[01]*$"}
+    return Conversion(
+        cast_bits, is_foreign=True, compared_by_database=True, schema=schema
+    )
 
 
 def _sets(type_: mysql.SET) -> Conversion:
@@ -203,18 +225,23 @@ def _sets(type_: mysql.SET) -> Conversion:
         is_ordered=False,
         key_fault=NO_KEY,
         select=lambda column: sa.type_coerce(column, sa.String()),
+        schema=TEXT,
     )
 
 
 def _uuids(type_: sa.Uuid[t.Any]) -> Conversion:
     as_uuid = casts.as_uuid
-    return Conversion(as_uuid if type_.as_uuid else lambda value: str(as_uuid(value)))
+    cast = as_uuid if type_.as_uuid else lambda value: str(as_uuid(value))
+    return Conversion(cast, schema={**TEXT, "format": "uuid"})
 
 
 def _binaries(type_: t.Any) -> Conversion:
     length = getattr(type_, "length", None)
     # The text "null" is the base64 of three bytes.
-    return Conversion(casts.as_bytes, at_most(length, "bytes"), null_texts=())
+    schema = {**TEXT, "contentEncoding": "base64"}
+    return Conversion(
+        casts.as_bytes, at_most(length, "bytes"), null_texts=(), schema=schema
+    )
 
 
 CONVERSIONS: dict[type[t.Any], Make] = {
@@ -227,19 +254,21 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     mysql.TINYINT: _integers(8),
     mysql.MEDIUMINT: _integers(24),
     mysql.BIT: lambda type_: whole_numbers(0, 2 ** (type_.length or 1) - 1),
-    mysql.YEAR: unchecked(whole_numbers(1901, 2155).cast),
+    mysql.YEAR: lambda type_: whole_numbers(1901, 2155),
     sa.Numeric: numerics,
     ExactNumeric: numerics,
     sa.Float: _floats,
-    sa.Boolean: unchecked(casts.as_boolean),
+    sa.Boolean: unchecked(casts.as_boolean, schema={"type": "boolean"}),
     sa.DateTime: lambda type_: Conversion(
-        casts.as_moment if type_.timezone else casts.as_naive_moment
+        casts.as_moment if type_.timezone else casts.as_naive_moment,
+        schema={**TEXT, "format": "date-time"},
     ),
-    sa.Date: unchecked(casts.as_date),
-    sa.Time: unchecked(casts.as_time),
-    sa.Interval: unchecked(casts.as_interval),
+    sa.Date: unchecked(casts.as_date, schema={**TEXT, "format": "date"}),
+    # The registry of OpenAPI has this name for times without a zone.
+    sa.Time: unchecked(casts.as_time, schema={**TEXT, "format": "time-local"}),
+    sa.Interval: unchecked(casts.as_interval, schema=SECONDS),
     postgresql.BIT: _bits,
-    postgresql.INTERVAL: unchecked(casts.as_interval),
+    postgresql.INTERVAL: unchecked(casts.as_interval, schema=SECONDS),
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
@@ -253,7 +282,7 @@ CONVERSIONS: dict[type[t.Any], Make] = {
         from_text=lambda value: casts.as_json(casts.of_json_text(value)),
     ),
     # The type of an expression without a type.
-    NullType: unchecked(casts.as_text),
+    NullType: unchecked(casts.as_text, schema=TEXT),
 }
 """The conversions by column type. A type that is not here has that of its nearest base,
 and text otherwise.

@@ -107,6 +107,7 @@ def converted(
         compared_by_database=True,
         select=None,
         show=converter.show,
+        schema=converter.schema,
     )
 
 

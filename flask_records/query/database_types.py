@@ -23,6 +23,7 @@ from .refinements import REFINEMENTS
 from .values import cast_and_check
 from .values import Conversion
 from .values import is_json
+from .values import nullable
 
 MAX_DIMENSIONS: t.Final = 6
 """The number of dimensions of an array that PostgreSQL takes."""
@@ -106,7 +107,27 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
         is_ordered=False,
         from_text=lambda value: cast_array(casts.of_json_text(value)),
         select=item.select and (lambda column: sa.cast(column, array)),
+        schema=_array_schema(item, type_.dimensions or 1, is_open=is_open),
     )
+
+
+def _array_schema(
+    item: Conversion, dimensions: int, *, is_open: bool
+) -> Mapping[str, t.Any]:
+    """Return the JSON Schema of an array.
+
+    :param is_open: It may have any number of dimensions.
+    """
+    if is_open:
+        return {"type": "array"}
+
+    # Any item may be null.
+    items: Mapping[str, t.Any] = nullable(item.schema)
+
+    for _ in range(dimensions):
+        items = {"type": "array", "items": items}
+
+    return items
 
 
 PLAIN_DECORATORS = (sa.Interval, ExactNumeric)

@@ -68,6 +68,7 @@ def show(
             )
 
     selected = {field.name for field in query.selected}
+    selected |= {field.name for field in query.computed}
     shown = [each for each in conditions if not selected.isdisjoint(each.names)]
     return replace(query, conditions=tuple(shown))
 

@@ -11,6 +11,7 @@ from dataclasses import field
 from dataclasses import replace
 
 from ..problems import Problem
+from .computed_fields import ComputedField
 from .converters import Converters
 
 
@@ -37,6 +38,12 @@ class FieldOptions:
     readonly: Collection[str] = ()
     """Fields that a client can't write."""
 
+    readonly_ignored: bool = False
+    """``True`` to leave out what a client sends for fields that no client can write."""
+
+    refused: Collection[str] = ()
+    """Fields that rules keep this client from writing."""
+
     write_once: Collection[str] = ()
     """Fields that a client can write in create only."""
 
@@ -58,25 +65,36 @@ class FieldOptions:
     converters: Converters = field(default_factory=dict)
     """Conversions of the application, by type or by the name of a field."""
 
+    computed: Mapping[str, ComputedField] = field(default_factory=dict)
+    """Fields of answers that functions compute, by name."""
+
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""
         return self.listed is None or name in self.listed or name == self.id
 
     def is_readonly(self, name: str) -> bool:
         """Return ``True`` for a field that clients can't write."""
-        return name in self.readonly or not self.is_listed(name)
+        is_refused = name in self.readonly or name in self.refused
+        return is_refused or not self.is_listed(name)
+
+    def is_ignored(self, name: str) -> bool:
+        """Return ``True`` for a field that is left out of a body that can't write it.
+        Rules and guards say what a client did wrong.
+        """
+        is_ruled = name in self.refused or name in self.conditional
+        return self.readonly_ignored and not is_ruled
 
     def restricted(
         self,
         hidden: Collection[str],
-        readonly: Collection[str],
+        refused: Collection[str],
         conditional: Collection[str],
     ) -> FieldOptions:
         """Return the options for clients that see and write fewer fields."""
         return replace(
             self,
             hidden=frozenset(self.hidden).union(hidden),
-            readonly=frozenset(self.readonly).union(readonly),
+            refused=refused,
             conditional=conditional,
         )
 

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from .user_rules import rule_of
+
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from ..typing import FieldFunction
     from ..typing import FieldRule
     from ..typing import Record
 
@@ -53,11 +56,23 @@ class FieldRules:
     is for none, too.
     """
 
-    visible: Mapping[str, FieldRule]
+    visible: Mapping[str, FieldFunction]
     """The rules for the fields that a user may see."""
 
-    writable: Mapping[str, FieldRule]
+    writable: Mapping[str, FieldFunction]
     """The rules for the fields that a user may write."""
+
+    @classmethod
+    def of_options(
+        cls,
+        visible: Mapping[str, FieldRule] | None,
+        writable: Mapping[str, FieldRule] | None,
+    ) -> t.Self:
+        """Return the rules of options, each a function or a query.
+
+        :raises TypeError: A rule is neither.
+        """
+        return cls(_functions("visible", visible), _functions("writable", writable))
 
     def __bool__(self) -> bool:
         return bool(self.visible or self.writable)
@@ -84,8 +99,17 @@ NO_RULES: t.Final = FieldRules({}, {})
 """The rules of a service that has none."""
 
 
+def _functions(
+    option: str, rules: Mapping[str, FieldRule] | None
+) -> Mapping[str, FieldFunction]:
+    return {
+        name: rule_of(rule, f"The rule of '{name}' in '{option}'")
+        for name, rule in (rules or {}).items()
+    }
+
+
 def _split(
-    option: str, rules: Mapping[str, FieldRule], user: t.Any
+    option: str, rules: Mapping[str, FieldFunction], user: t.Any
 ) -> tuple[frozenset[str], Mapping[str, Record]]:
     """Return the fields that are refused to a user, and the queries of others."""
     answers = {name: _checked(option, name, rule(user)) for name, rule in rules.items()}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Set
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -14,10 +12,11 @@ from sqlalchemy import orm
 
 from .. import problems
 from ..errors import BadRequest
-from ..problems import Problem
-from .bounds import MAX_ERRORS
+from .body_fields import BodyFields
 from .bounds import shortened
 from .composite_keys import composite_field
+from .computed_fields import not_in_queries
+from .computed_fields import Shown
 from .field import Field
 from .field_options import DEFAULTS
 from .mapped_fields import fields_of
@@ -27,36 +26,25 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .composite_keys import CompositeField
+    from .computed_fields import ComputedField
     from .field_options import FieldOptions
-    from .values import Cast
-
-
-MAX_CASTS: t.Final = 256
-"""The number of sets of names whose casts are remembered."""
 
 
 COMPOSITE: t.Final = "id"
 """The name of an identifier that is made of several fields, unless it has another."""
 
+COMPOSITE_CURE: t.Final = """\
+ An identifier that is made of several of them is named 'id', or begins with an \
+underscore, such as '_id'.\
+"""
+
+SHOWING: t.Final = ("hidden", "fields")
+"""The options that may name computed fields."""
+
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
 reflected, do that before 'init_app'.\
 """
-
-
-class Body(t.NamedTuple):
-    """A body, read by the fields of a caller."""
-
-    values: dict[str, t.Any]
-    """The values to write, by field."""
-
-    errors: dict[str, Problem]
-    """The problems, by name."""
-
-    unwritten: dict[str, t.Any]
-    """Values of fields that the caller may not write. They are no problem if the record
-    has them already.
-    """
 
 
 class TrustedName(str):
@@ -94,25 +82,11 @@ class Fields:
         mapped = fields_of(self.mapper, self._options, dialect)
         fields = {field.name: field for field in mapped}
         is_composite = len(keys) > 1 and not (options.id and id in fields)
-
         options = self._options
-        ids = [] if is_composite else [id]
+        self._check_names(fields, is_composite=is_composite)
 
-        for option, names in options.named(ids):
-            for name in names:
-                if name not in fields:
-                    raise ValueError(
-                        f"'{option}' names '{name}', which is not a field of"
-                        f" '{model.__name__}'. Its fields are: {', '.join(fields)}."
-                    )
-
-        for name in options.exclude:
-            if name not in self.mapper.all_orm_descriptors:
-                raise ValueError(
-                    f"'exclude' names '{name}', which is not a column or a hybrid"
-                    f" property of '{model.__name__}'."
-                )
-
+        self.ignores_readonly = options.readonly_ignored
+        """``True`` to leave out of bodies what no client can write."""
         self.constraints = options.constraints
         """Rules of the database that the application describes, by their names."""
         self.composite = self._composite(id, fields) if is_composite else None
@@ -125,48 +99,44 @@ class Fields:
         """The names of the fields that a written record keeps."""
         self.primary_key = [getattr(model, name) for name in keys]
         """The columns that identify a record."""
-        self._fields = fields
-        self.columns: dict[str, sa.Column[t.Any]] = {
-            prop.key: prop.columns[0]
-            for prop in self.mapper.column_attrs
-            if isinstance(prop.columns[0], sa.Column)
-        }
+        self.columns = self._table_columns()
         """The columns of tables by the names of their fields."""
         self.has_comparators = any(field.has_comparator for field in fields.values())
         """``True`` if a comparator of the application compares a column."""
         self.has_expressions = not self.columns.keys() >= fields.keys()
         """``True`` if a field is computed by an expression."""
-        self._required = [field.name for field in fields.values() if field.is_required]
-        self._writable = {
-            name: field for name, field in fields.items() if field.is_writable
-        }
-        self._client_writable = frozenset(
-            name for name, field in self._writable.items() if not field.is_readonly
-        )
-        self._casts: dict[tuple[str, ...], tuple[Cast, ...]] = {}
-        self._readable = {
+
+        readable = {
             name: field
             for name, field in fields.items()
             if name not in options.hidden and options.is_listed(name)
         }
-        self._all = tuple(self._readable.values())
+        self._all = tuple(readable.values())
+        # An identifier of several fields is no column: it is not among those to select.
+        self._fields = {**fields, id: self.id}
+        self._readable = {**readable, id: self.id} if is_composite else readable
 
-        if self.composite is not None:
-            self._fields = {**fields, id: self.composite}
-            self._readable = {**self._readable, id: self.composite}
-
-        elif options.id:
+        if not is_composite:
             self._check_id()
 
-        self.names = frozenset(self._readable)
+        self.computed: Mapping[str, ComputedField] = {
+            name: each
+            for name, each in options.computed.items()
+            if name not in options.hidden and options.is_listed(name)
+        }
+        """The fields of answers that functions compute, as far as they can be read."""
+        self._stored = tuple(fields.values())
+        self._shown = self._shown_with(self._all, tuple(self.computed.values()))
+        self.names = frozenset({*self._readable, *self.computed})
         """The names of the fields that can be read."""
-        self.hidden = frozenset(fields) - self.names
+        self.hidden = frozenset({*fields, *options.computed}) - self.names
         """The names of the fields that can't be read."""
         self.conditional = frozenset(options.conditional)
         """The names of the fields that the caller sees or writes in some records."""
-        self._kept = self.fixed.union(options.write_once, options.conditional)
         self.write_once = frozenset(options.write_once)
         """The names of the fields that clients write in create only."""
+        self.body = BodyFields(self, fields.values(), options)
+        """The fields that bodies may name."""
 
     def on(self, dialect: sa.Dialect) -> Fields:
         """Return the fields on a database.
@@ -189,6 +159,9 @@ class Fields:
         try:
             return fields[name]
         except KeyError:
+            if name in self.computed:
+                raise not_in_queries(name) from None
+
             name = shortened(name)
             raise BadRequest(
                 f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
@@ -231,127 +204,80 @@ class Fields:
         chosen = {field.name: field for field in self.identifying} | chosen
         return tuple([each for each in chosen.values() if each is not self.composite])
 
-    def is_written(self, name: str) -> bool:
-        """Return ``True`` if a body may name a field."""
-        is_known = name in self.names and name in self._writable
-        return is_known or self.is_sent(name)
+    def shown(self, names: Iterable[str] | None) -> Shown:
+        """Return the parts of records: the fields to select, and those to compute.
 
-    def is_sent(self, name: str) -> bool:
-        """Return ``True`` if a body of a client may name a field."""
-        return name in self._client_writable
-
-    def values(
-        self,
-        data: Mapping[str, t.Any],
-        *,
-        sent: Collection[str] = (),
-        skip: Set[str] = frozenset(),
-        keep: Set[str] = frozenset(),
-        new: bool,
-        is_compared: bool = False,
-    ) -> Body:
-        """Return the values of a body by field, and the problems of the others by
-        field. After :data:`.MAX_ERRORS` problems, the rest is not looked at.
-
-        :param sent: The names in it that came from a client. None by default.
-        :param skip: Names that are ignored.
-        :param keep: The names of fields that keep their values.
-        :param new: ``True`` for the body of a new record, where null asks for the
-            default.
-        :param is_compared: ``True`` if there is a record to compare the values with
-            that the caller may not write. They are problems by default.
+        :param names: The names listed, or ``None`` for all.
+        :raises BadRequest: A name is not a field.
         """
-        is_simple = skip.isdisjoint(data) and keep.isdisjoint(data)
-        cast_values = self._cast(data) if is_simple else None
+        if names is None:
+            return self._shown
 
-        if cast_values is not None:
-            return Body(cast_values, {}, {})
-
-        writable = self._writable
-        values: dict[str, t.Any] = {}
-        errors: dict[str, Problem] = {}
-        unwritten: dict[str, t.Any] = {}
-
-        for name, value in data.items():
-            if errors and len(errors) > MAX_ERRORS:
-                break
-
-            if name in skip:
-                continue
-
-            field = None if name in keep else writable.get(name)
-
-            if value is None and self.composite and name == self.composite.name:
-                # Front ends send a new record with a null for its identifier.
-                continue
-
-            if field is None or (name in sent and field.is_refused(value)):
-                if name not in self._readable:
-                    errors[shortened(name)] = problems.UNKNOWN_FIELD
-                elif is_compared and name not in self.conditional:
-                    unwritten[name] = value
-                else:
-                    errors[name] = problems.READ_ONLY
-
-                continue
-
-            try:
-                value = field.stored(value)
-            except ValueError as error:
-                errors[name] = Problem.of(error)
-                continue
-
-            if value is not None or field.is_nullable:
-                values[name] = value
-            elif not (new and field.has_default):
-                errors[name] = problems.REQUIRED
-
-        return Body(values, errors, unwritten)
-
-    def _cast(self, data: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-        """Return the values of a body, or ``None`` if each has to be looked at."""
-        names = tuple(data)
-        casts = self._casts.get(names)
-
-        if casts is None:
-            if not self._client_writable.issuperset(names):
-                return None
-
-            if len(self._casts) >= MAX_CASTS:
-                self._casts.clear()
-
-            casts = tuple([self._writable[name].stored for name in names])
-            self._casts[names] = casts
-
-        try:
-            values = [
-                cast(value) for cast, value in zip(casts, data.values(), strict=True)
-            ]
-        except ValueError:
-            return None
-
-        if any([value is None for value in values]):
-            return None
-
-        return dict(zip(names, values, strict=True))
+        listed = dict.fromkeys(names)
+        computed = [self.computed[name] for name in listed if name in self.computed]
+        stored = [name for name in listed if name not in self.computed]
+        return self._shown_with(self.selected(stored), tuple(computed))
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         prop = self.mapper.attrs.get(name)
         return isinstance(prop, orm.ColumnProperty) and is_unique(prop.columns[0])
 
-    def missing(self, values: Collection[str]) -> list[str]:
-        """Return the names of the fields that a new record needs and is not given."""
-        return [name for name in self._required if name not in values]
+    def _check_names(self, fields: Mapping[str, Field], *, is_composite: bool) -> None:
+        """Refuse names of options that are not in the model.
 
-    def replaceable(self) -> Iterable[Field]:
-        """Yield the fields that an update resets unless the body names them."""
-        # A caller can't repeat or change some fields: these stay.
-        for field in self._all:
-            is_fixed = field.name in self._kept
+        :raises ValueError: There is one.
+        """
+        options, model = self._options, self.model.__name__
+        id = t.cast("str", options.id)
+        ids = [] if is_composite and _names_composite(id) else [id]
 
-            if field.is_writable and not (field.is_readonly or is_fixed):
-                yield field
+        for option, names in options.named(ids):
+            for name in names:
+                is_computed = option in SHOWING and name in options.computed
+
+                if name not in fields and not is_computed:
+                    cure = COMPOSITE_CURE if is_composite and option == "id" else ""
+                    raise ValueError(
+                        f"'{option}' names '{name}', which is not a field of"
+                        f" '{model}'. Its fields are: {', '.join(fields)}.{cure}"
+                    )
+
+        for name in options.computed:
+            if name in fields or name in self.mapper.all_orm_descriptors:
+                raise ValueError(
+                    f"'computed' names '{name}', which is an attribute of '{model}'"
+                    " already. Choose another name."
+                )
+
+        for name in options.exclude:
+            if name not in self.mapper.all_orm_descriptors:
+                raise ValueError(
+                    f"'exclude' names '{name}', which is not a column or a hybrid"
+                    f" property of '{model}'."
+                )
+
+    def _shown_with(
+        self, fields: tuple[Field, ...], computed: tuple[ComputedField, ...]
+    ) -> Shown:
+        """Return the parts of records with some fields and computed ones, which are
+        computed from all fields, hidden ones too, so that they are the same for all
+        callers.
+        """
+        if not computed:
+            return Shown(fields)
+
+        others = [field for field in self._stored if field not in fields]
+        names = tuple([field.name for field in others])
+        return Shown((*fields, *others), computed, names)
+
+    def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
+        columns = {prop.key: prop.columns[0] for prop in self.mapper.column_attrs}
+        return {
+            name: column
+            for name, column in columns.items()
+            if isinstance(column, sa.Column)
+        }
 
     def _composite(self, name: str, fields: Mapping[str, Field]) -> CompositeField:
         """Return the identifier that is made of the fields of the primary key.
@@ -396,6 +322,13 @@ class Fields:
         """Return the names of the fields of the primary key."""
         columns = self.mapper.primary_key
         return [self.mapper.get_property_by_column(column).key for column in columns]
+
+
+def _names_composite(name: str) -> bool:
+    """Return ``True`` for a name of an identifier that is made of several fields. Any
+    other is more likely to be the name of a field, misspelt.
+    """
+    return name == COMPOSITE or name.startswith("_")
 
 
 def _mapper(model: type[t.Any]) -> orm.Mapper[t.Any]:

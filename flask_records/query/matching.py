@@ -8,6 +8,7 @@ import enum
 import typing as t
 import uuid
 from collections.abc import Mapping
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -19,6 +20,11 @@ from .syntax import Group
 from .syntax import items_of
 from .syntax import NOT
 from .syntax import Query
+from .value_keys import exactly
+from .value_keys import key_of
+from .value_keys import may_equal
+from .value_keys import PLAIN
+from .value_keys import UNKNOWN
 from .values import is_json
 
 if t.TYPE_CHECKING:
@@ -41,25 +47,10 @@ if t.TYPE_CHECKING:
 
     Make: t.TypeAlias = Callable[[Field, int], Test]
 
-PLAIN = (
-    *(bool, int, float, decimal.Decimal, dt.date, dt.time, dt.timedelta),
-    *(enum.Enum, uuid.UUID),
-)
-"""The types whose values all databases compare alike."""
-
 EXACT: t.Final = frozenset(
     (type(None), bool, int, float, str, decimal.Decimal, dt.date, uuid.UUID)
 )
 """The types whose values are the same if their ``repr`` is."""
-
-UNKNOWN: t.Final = object()
-"""A value that is not in the record, or that only the database can compare."""
-
-MAX_DIGITS: t.Final = 30
-"""The length of a decimal up to which all databases compare it exactly."""
-
-MAX_INTERVAL = dt.timedelta(seconds=2**32)
-"""The interval up to which the number of its seconds is exact in JSON."""
 
 
 class Matching:
@@ -85,7 +76,15 @@ class Matching:
         """Return a function of the index of a record that returns ``True`` if the
         record meets a query, or ``None`` if only the database can tell: a field is not
         in the record or has a type of its own, or an operator is not a built-in one.
-        Equal queries get the same function.
+
+        :raises BadRequest: The query is not understood.
+        """
+        _, make = self.keyed(query)
+        return make()
+
+    def keyed(self, query: Record) -> tuple[Hashable, Callable[[], IndexTest]]:
+        """Return a key that equal queries have in common, and no others, and a function
+        that makes the test of the query.
 
         :raises BadRequest: The query is not understood.
         """
@@ -96,16 +95,20 @@ class Matching:
         if shape is None:
             shape = self._shapes[key] = self._shape(query)
 
-        if not split.is_exact:
-            return shape.bound(split.values, self._records)
+        return split.key(shape), partial(shape.bound, split.values, self._records)
 
-        text = repr(split.values)
-        test = shape.tests.get(text)
+    def field(self, name: str) -> Field | None:
+        """Return a field, or ``None`` if only the database can compare its values.
 
-        if test is None:
-            test = shape.tests[text] = shape.bound(split.values, self._records)
+        :raises BadRequest: There is no such field.
+        """
+        field = self._fields[name]
+        return None if _is_compared_otherwise(field, "$eq") else field
 
-        return test
+    def key(self, field: Field, index: int) -> Hashable:
+        """Return the key of the value of a record, or :data:`UNKNOWN`."""
+        value = self._records[index][field]
+        return UNKNOWN if value is UNKNOWN else key_of(value)
 
     def _shape(self, query: Record) -> _Shape:
         casts: list[Cast] = []
@@ -123,8 +126,6 @@ class _Shape:
     def __init__(self, test: Test, casts: Sequence[Cast]) -> None:
         self._test = test
         self._casts = casts
-        self.tests: dict[str, IndexTest] = {}
-        """The tests with values, by the ``repr`` of these."""
 
     def bound(
         self, values: Sequence[t.Any], records: Sequence[CastRecord]
@@ -140,6 +141,12 @@ class _Shape:
         return lambda index: test(records[index], cast_values)
 
 
+def key_of_query(query: Record) -> Hashable:
+    """Return a key that equal queries have in common, and no others."""
+    split = _Split()
+    return split.key(split.of_query(query))
+
+
 class _Split:
     """Takes the values out of a query, in the order of the comparisons that
     :meth:`.Query.parse` returns. The rest is the shape.
@@ -149,6 +156,13 @@ class _Split:
         self.values: list[t.Any] = []
         self.is_exact = True
         """``True`` if values with the same ``repr`` are the same values."""
+
+    def key(self, shape: Hashable) -> Hashable:
+        """Return a key of a query with the values.
+
+        :param shape: Stands for the shape of the query.
+        """
+        return (shape, repr(self.values)) if self.is_exact else object()
 
     def of_query(self, query: Mapping[str, t.Any]) -> Hashable:
         """Return the shape of a query."""
@@ -212,7 +226,7 @@ class CastRecord(dict["Field", t.Any]):
         value = self._record.get(field.name, UNKNOWN)
 
         try:
-            cast = value if value is UNKNOWN else _exactly(field.compared(value))
+            cast = value if value is UNKNOWN else exactly(field.compared(value))
         except BadRequest:
             # The database has a value that no client can write.
             cast = UNKNOWN
@@ -249,24 +263,13 @@ def _is_compared_otherwise(field: Field, operator: str) -> bool:
     return not field.is_usual or is_own or is_vague
 
 
-def _exactly(value: t.Any) -> t.Any:
-    """Return a value, or :data:`UNKNOWN` if databases do not compare it exactly."""
-    is_inexact = (
-        # MariaDB reads the text of a decimal with an exponent as a float.
-        (len(text := str(value)) > MAX_DIGITS or "E" in text)
-        if isinstance(value, decimal.Decimal)
-        else isinstance(value, dt.timedelta) and abs(value) > MAX_INTERVAL
-    )
-    return UNKNOWN if is_inexact else value
-
-
 def _one(field: Field) -> Cast:
-    return lambda value: _exactly(field.compared(value))
+    return lambda value: exactly(field.compared(value))
 
 
 def _many(field: Field) -> Cast:
     def cast(value: t.Any) -> t.Any:
-        values = list(map(_exactly, many(field, value)))
+        values = list(map(exactly, many(field, value)))
 
         if UNKNOWN in values:
             return UNKNOWN
@@ -292,8 +295,11 @@ def _equal(field: Field, place: int) -> Test:
         if isinstance(value, PLAIN):
             return bool(value == other)
 
+        if not isinstance(value, str):
+            return None
+
         # Text that differs may be the same without regard to case, or to spaces.
-        return True if isinstance(value, str) and value == other else None
+        return value == other or (None if may_equal(value, other) else False)
 
     return test
 
@@ -314,8 +320,13 @@ def _in(field: Field, place: int) -> Test:
         if isinstance(value, PLAIN):
             return value in listed.values
 
+        if not isinstance(value, str):
+            return None
+
         # As above.
-        return True if isinstance(value, str) and value in listed.values else None
+        return value in listed.values or (
+            None if any([may_equal(value, each) for each in listed.values]) else False
+        )
 
     return test
 

@@ -111,4 +111,5 @@ def _documents(class_: type[t.Any]) -> Conversion:
         anything,
         is_ordered=False,
         from_text=lambda value: cast(casts.of_json_text(value)),
+        schema={"type": "array" if class_ is list else "object"},
     )

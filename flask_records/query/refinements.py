@@ -145,7 +145,12 @@ def _times_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
     if not type_.timezone:
         return conversion
 
-    return replace(conversion, cast=as_zoned_time, compared_by_database=True)
+    return replace(
+        conversion,
+        cast=as_zoned_time,
+        compared_by_database=True,
+        schema={**conversion.schema, "format": "time"},
+    )
 
 
 def _moments_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:

@@ -17,6 +17,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from .computed_fields import ComputedField
     from .field_conditions import FieldCondition
     from .fields import Fields
     from .syntax import Condition
@@ -109,6 +110,12 @@ class ResolvedQuery:
     that it is built once for all of them.
     """
 
+    computed: tuple[ComputedField, ...] = ()
+    """The fields of the records that functions compute."""
+
+    unshown: tuple[str, ...] = ()
+    """The names of selected fields that others are computed from, and nobody sees."""
+
     conditions: tuple[FieldCondition, ...] = ()
     """The selected fields that a record has only if it meets another query."""
 
@@ -152,7 +159,7 @@ def resolve(
     :raises BadRequest: A field is unknown or has no order, or a value is not of its
         type.
     """
-    selected = fields.selected(query.select)
+    selected, computed, unshown = fields.shown(query.select)
     values: list[t.Any] = []
     kinds: list[Kind] = []
     terms = tuple(
@@ -185,6 +192,8 @@ def resolve(
         size,
         is_cacheable,
         is_cacheable and not has_literal,
+        computed,
+        unshown,
     )
 
 

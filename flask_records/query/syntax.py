@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .. import problems
 from ..errors import BadRequest
+from ..problems import Problem
 from .bounds import INDEX
 from .bounds import shortened
 
@@ -128,6 +129,12 @@ def items_of(value: t.Any) -> list[t.Any] | None:
     return None
 
 
+def names_of_populate(value: t.Any) -> tuple[str, ...]:
+    """Return the names of a ``$populate``, or none if it is not understood."""
+    items = [value] if isinstance(value, str) else items_of(value) or ()
+    return tuple([item for item in items if isinstance(item, str)])
+
+
 def unknown(name: str, place: t.Any) -> BadRequest:
     """Return the error for a name with a dollar sign that is not understood."""
     return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
@@ -142,7 +149,6 @@ class _Conditions:
     def all_of(
         self, query: _Raw, paging: Collection[str], depth: int
     ) -> tuple[Condition, ...]:
-        _check_depth(depth)
         conditions: list[Condition] = []
 
         for name, value in query.items():
@@ -157,16 +163,17 @@ class _Conditions:
         return tuple(conditions)
 
     def _group(self, name: str, value: t.Any, depth: int) -> Group:
+        _check_depth(name, depth)
         items = [value] if name == NOT else items_of(value)
 
         if items is None or not all(isinstance(item, Mapping) for item in items):
-            raise BadRequest(f"{name} takes a list of queries, such as {name}[0][a]=1.")
+            raise _malformed(name, problems.no_queries(name))
 
         terms = [self.all_of(item, (), depth) for item in items]
         return Group(name, tuple(Group("$and", term) for term in terms))
 
     def _of_field(self, name: str, value: t.Any, depth: int) -> list[Condition]:
-        _check_depth(depth)
+        _check_depth(name, depth)
         items = items_of(value)
 
         if items is not None:
@@ -200,9 +207,17 @@ class _Conditions:
         return Comparison(name, operator, value)
 
 
-def _check_depth(depth: int) -> None:
+def _check_depth(name: str, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise BadRequest(f"The query nests deeper than {MAX_DEPTH} levels.")
+        raise BadRequest(
+            f"The query nests deeper than {MAX_DEPTH} levels.",
+            errors={shortened(name): problems.too_deep(MAX_DEPTH)},
+        )
+
+
+def _malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
+    """Return the error for the value of a name with a dollar sign."""
+    return BadRequest(f"{name} {problem}.", data=data, errors={name: problem})
 
 
 def _below_field(name: str, key: str, value: t.Any) -> BadRequest:
@@ -232,7 +247,7 @@ def _count(name: str, value: t.Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return min(value, MAX_INTEGER)
 
-    raise BadRequest(f"{name} must be a non-negative integer.", data={name: value})
+    raise _malformed(name, problems.NO_COUNT, {name: value})
 
 
 def _sort(value: t.Any) -> tuple[tuple[str, bool], ...]:
@@ -240,7 +255,7 @@ def _sort(value: t.Any) -> tuple[tuple[str, bool], ...]:
         return ()
 
     if not isinstance(value, Mapping):
-        raise BadRequest("$sort takes fields, such as $sort[name]=1.")
+        raise _malformed("$sort", problems.NO_ORDER)
 
     return tuple((name, _is_descending(name, way)) for name, way in value.items())
 
@@ -267,6 +282,6 @@ def _names(name: str, value: t.Any) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else items_of(value)
 
     if items is None or not all(isinstance(item, str) for item in items):
-        raise BadRequest(f"{name} takes names, such as {name}[]=name.")
+        raise _malformed(name, problems.no_names(name))
 
     return tuple(items)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
@@ -80,6 +82,20 @@ class Conversion:
 
     no_order: Problem = INCOMPARABLE
     """The problem of a query that compares or sorts values without an order."""
+
+    schema: Mapping[str, t.Any] = field(default_factory=dict)
+    """The JSON Schema of the values on the wire, other than null. Empty if they may be
+    anything, such as what a driver makes of a type that only it knows.
+    """
+
+
+def nullable(schema: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+    """Return the JSON Schema of values that may be null."""
+    if not isinstance(schema.get("type"), str):
+        return schema if not schema else {"anyOf": [schema, {"type": "null"}]}
+
+    enum = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **enum}
 
 
 def is_json(type_: TypeEngine[t.Any]) -> bool:

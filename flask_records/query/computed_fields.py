@@ -1,0 +1,138 @@
+"""Fields of answers that functions of the application compute."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from ..errors import BadRequest
+from ..errors import RecordsError
+from ..problems import NOT_IN_QUERIES
+from ..signals import call
+from .annotations import hint_of_items
+from .annotations import schema_of_hint
+
+if t.TYPE_CHECKING:
+    from ..typing import Computation
+    from ..typing import Record
+    from .annotations import Schema
+    from .field import Field
+
+FORM: t.Final = """\
+'computed' maps names of fields to functions of a list of records that return a list \
+of values: computed={{"fullName": full_names}}, not {value!r}.\
+"""
+
+RETURNS_OTHERWISE: t.Final = """\
+The function of '{name}' in 'computed' gets a list of records, and returns a list of \
+their values, such as list[str], not {hint}.\
+"""
+
+WRONG_LENGTH: t.Final = """\
+The function of '{name}' in 'computed' has to return a list of {expected} values, one \
+for each record, not {value}.\
+"""
+
+
+class ComputedField(t.NamedTuple):
+    """A field of answers that a function of the application computes."""
+
+    name: str
+    """Its name."""
+
+    function: Computation
+    """Returns the values for some records, in their order."""
+
+    schema: Schema
+    """The JSON Schema of the values, and the description of the field."""
+
+    def values(self, records: Sequence[Record]) -> Sequence[t.Any]:
+        """Return the values for some records. The function is called once, and not at
+        all if there are none.
+
+        :raises RuntimeError: The function refuses the call, or does not return a value
+            for each record.
+        """
+        if not records:
+            return ()
+
+        try:
+            values = call(self.function, list(records))
+        except RecordsError as error:
+            # The client has done nothing wrong.
+            if error.code is not None and error.code < 500:
+                raise RuntimeError(f"'{self.name}' can't be computed.") from error
+
+            raise
+
+        if isinstance(values, (list, tuple)) and len(values) == len(records):
+            return values
+
+        is_list = isinstance(values, (list, tuple))
+        value = f"of {len(values)}" if is_list else f"an object of {type(values)}"
+        raise RuntimeError(
+            WRONG_LENGTH.format(name=self.name, expected=len(records), value=value)
+        )
+
+
+class Shown(t.NamedTuple):
+    """The parts of the records of a query."""
+
+    selected: tuple[Field, ...]
+    """The fields to select: those that are shown, and those to compute others from."""
+
+    computed: tuple[ComputedField, ...] = ()
+    """The fields to compute."""
+
+    unshown: tuple[str, ...] = ()
+    """The names of selected fields that the records do not show."""
+
+
+def not_in_queries(name: str) -> BadRequest:
+    """Return the error for a query that filters or sorts by a computed field."""
+    return BadRequest(
+        f"'{name}' is computed, so that it can't be filtered or sorted by.",
+        errors={name: NOT_IN_QUERIES},
+    )
+
+
+def computed_fields(option: t.Any) -> Mapping[str, ComputedField]:
+    """Return the fields of an option, by name.
+
+    :raises TypeError: The option has another form.
+    """
+    if not isinstance(option, Mapping):
+        raise TypeError(FORM.format(value=option))
+
+    return {name: _field(name, function) for name, function in option.items()}
+
+
+def _field(name: t.Any, function: t.Any) -> ComputedField:
+    if not isinstance(name, str) or name.startswith("$") or not callable(function):
+        raise TypeError(FORM.format(value={name: function}))
+
+    try:
+        schema = schema_of_hint(hint_of_items(function))
+    except TypeError as error:
+        text = RETURNS_OTHERWISE.format(name=name, hint=error)
+        raise TypeError(text) from None
+
+    doc = inspect.getdoc(function) if inspect.isroutine(function) else None
+    return ComputedField(
+        name, function, {**schema, "description": doc} if doc else schema
+    )
+
+
+def compute(records: Sequence[Record], fields: Collection[ComputedField]) -> None:
+    """Add computed fields to records. No function sees the value of another one.
+
+    :raises RuntimeError: A function does not return a value for each record.
+    """
+    columns = [(field.name, field.values(records)) for field in fields]
+
+    for name, values in columns:
+        for record, value in zip(records, values, strict=True):
+            record[name] = value
