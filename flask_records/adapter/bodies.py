@@ -7,27 +7,21 @@ import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Set
-from itertools import islice
 
 import sqlalchemy as sa
 
-from ..errors import BadRequest
 from ..errors import not_an_object
-from ..problems import AND_MORE
 from ..problems import Problem
 from ..problems import REQUIRED
 from ..query.bounds import MAX_ERRORS
-from ..query.bounds import MORE_ERRORS
+from ..query.refusals import refuse
 
 if t.TYPE_CHECKING:
     from ..query import Field
     from ..query import Fields
-    from ..query.fields import Body
+    from ..query.body_fields import Body
     from ..typing import Record
     from .related import Relations
-
-MAX_SHOWN: t.Final = 5
-"""The number of problems in the message of an error. Its ``errors`` has more."""
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
@@ -58,6 +52,7 @@ class Bodies:
         """Return the values of new records.
 
         :param data: The body of one, or a list of bodies.
+        :param client_fields: The names in it that came from a client.
         :raises BadRequest: Any of the bodies is wrong. The problems are told together,
             and those after the first :data:`.MAX_ERRORS` are not looked for.
         """
@@ -66,7 +61,10 @@ class Bodies:
 
         for index, body in enumerate(data if isinstance(data, list) else [data]):
             values, errors, _ = self._read(
-                _mapping("create", body), sent=client_fields, new=True
+                _mapping("create", body),
+                sent=client_fields,
+                skip=self._ignored(body),
+                new=True,
             )
 
             for name in self._missing({*body, *self._set_by_relations(body)}):
@@ -84,25 +82,36 @@ class Bodies:
         refuse(problems)
         return records
 
-    def replaced(self, body: t.Any, client_fields: Collection[str]) -> Body:
+    def replaced(
+        self,
+        body: t.Any,
+        client_fields: Collection[str],
+        schema_fields: Collection[str] | None = None,
+    ) -> Body:
         """Return the body of an update, with null or the default for the fields that it
         leaves out.
 
+        :param client_fields: The names in it that came from a client.
+        :param schema_fields: The fields that the client may write, by a schema. Others
+            keep their values.
         :raises BadRequest: The body is not an object.
         """
         replaced = self._read(
             _mapping("update", body),
             sent=client_fields,
             skip=self._fixed | self._populated(body),
-            keep=self._kept,
+            keep=self._kept | _beside(client_fields, schema_fields),
             new=True,
             is_compared=True,
         )
         values, errors, _ = replaced
         others = self._set_by_relations(body)
 
-        for field in self._fields.replaceable():
+        for field in self._fields.body.replaceable():
             if field.name in values or field.name in errors or field.name in others:
+                continue
+
+            if schema_fields is not None and field.name not in schema_fields:
                 continue
 
             value = _default_of(field)
@@ -115,18 +124,27 @@ class Bodies:
         return replaced
 
     def merged(
-        self, body: t.Any, client_fields: Collection[str], *, is_many: bool = False
+        self,
+        body: t.Any,
+        client_fields: Collection[str],
+        schema_fields: Collection[str] | None = None,
+        *,
+        is_many: bool = False,
     ) -> Body:
         """Return the body of a patch.
 
+        :param client_fields: The names in it that came from a client.
+        :param schema_fields: The fields that the client may write, by a schema.
         :param is_many: ``True`` for a patch of all records that meet a query.
         :raises BadRequest: The body is not an object.
         """
+        body = _mapping("patch", body)
+        populated = self._ignored(body) if is_many else self._populated(body)
         return self._read(
-            _mapping("patch", body),
+            body,
             sent=client_fields,
-            skip=self._fixed if is_many else self._fixed | self._populated(body),
-            keep=self._kept,
+            skip=self._fixed | populated,
+            keep=self._kept | _beside(client_fields, schema_fields),
             new=False,
             is_compared=not is_many,
         )
@@ -134,10 +152,10 @@ class Bodies:
     def _read(self, body: Mapping[str, t.Any], **options: t.Any) -> Body:
         """Return a body, with the identifiers of relationships among its values."""
         if self._writable.keys().isdisjoint(body):
-            return self._fields.values(body, **options)
+            return self._fields.body.values(body, **options)
 
         fields = {name: body[name] for name in body if name not in self._writable}
-        read = self._fields.values(fields, **options)
+        read = self._fields.body.values(fields, **options)
 
         for name in body.keys() & self._writable.keys():
             try:
@@ -156,6 +174,12 @@ class Bodies:
 
         return {name for name in self._shown & body.keys() if _is_populated(body[name])}
 
+    def _ignored(self, body: Mapping[str, t.Any]) -> Set[str]:
+        """Return the names of related records that a body has without a record to
+        compare it with.
+        """
+        return self._populated(body) if self._fields.ignores_readonly else NOTHING
+
     def _set_by_relations(self, body: Mapping[str, t.Any]) -> Collection[str]:
         """Return the names of the fields that relationships of a body set."""
         named = [each for name, each in self._writable.items() if name in body]
@@ -164,7 +188,7 @@ class Bodies:
     def _missing(self, names: Collection[str]) -> list[str]:
         """Return the names of the fields that a new record needs and is not given."""
         if not self._fills_in:
-            return self._fields.missing(names)
+            return self._fields.body.missing(names)
 
         return [name for name in self._parameters if name not in names]
 
@@ -188,26 +212,11 @@ def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
     return body
 
 
-def refuse(problems: Mapping[str, Problem]) -> None:
-    """Refuse a body.
-
-    :param problems: All problems by name. Nothing happens if there are none.
-    :raises BadRequest: There is a problem.
-    """
-    if not problems:
-        return
-
-    errors = dict(islice(problems.items(), MAX_ERRORS))
-    shown = [f"'{name}' {problem}" for name, problem in errors.items()]
-    text, more = ", ".join(shown[:MAX_SHOWN]), len(shown) - MAX_SHOWN
-
-    if len(problems) > MAX_ERRORS:
-        errors[MORE_ERRORS] = AND_MORE
-        text += " and more"
-    elif more > 0:
-        text += f" and {more} more"
-
-    raise BadRequest(f"The data is not valid: {text}.", errors=errors)
+def _beside(
+    client_fields: Collection[str], schema_fields: Collection[str] | None
+) -> Set[str]:
+    """Return the names that a client has sent beside those of a schema."""
+    return NOTHING if schema_fields is None else {*client_fields} - {*schema_fields}
 
 
 def _required_parameters(model: type[t.Any]) -> list[str]:

@@ -77,7 +77,7 @@ def _nameable(fields: Fields, columns: Iterable[str]) -> Iterator[str]:
     """Yield the names of the fields of columns that the caller may name."""
     for wanted in columns:
         for name, column in named_columns(fields):
-            is_nameable = name in fields.names or fields.is_written(name)
+            is_nameable = name in fields.names or fields.body.is_written(name)
 
             if column.name == wanted and is_nameable:
                 yield name

@@ -234,7 +234,7 @@ def _references(fields: Fields, written: Collection[str]) -> list[str]:
     names = [
         name
         for name, column in named_columns(fields)
-        if column.foreign_keys and name in written and fields.is_written(name)
+        if column.foreign_keys and name in written and fields.body.is_written(name)
     ]
     return names if len(names) == 1 else []
 

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .calls import ResolvedCall
     from .reading import Reading
     from .rows import Rows
-    from .view import ResolvedCall
 
 MIN_SKIP: t.Final = 1000
 """The number of skipped records from which on a page is read by its primary keys."""

@@ -70,6 +70,7 @@ class Reason(enum.Enum):
     RELATED = "relationships are written by identifiers"
     POPULATE = "relationships are loaded"
     VISIBLE = "the caller sees a field in some records only"
+    COMPUTED = "functions compute fields of a record that is removed"
     GUARDS = "a client may write a field to some records only"
     FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
     MANY = "many records are written by a query"
@@ -108,7 +109,7 @@ class Eligibility:
         return (
             self._reasons[verb]
             or self._reason_of_session(verb, writing)
-            or self._reason_of_query(query)
+            or self._reason_of_query(verb, query)
             or self._reason_of_values(verb, bodies)
         )
 
@@ -225,12 +226,16 @@ class Eligibility:
         dispatch = t.cast("t.Any", self._mapper).dispatch
         return Reason.LISTENERS if listens(dispatch, MAPPER_EVENTS[verb]) else None
 
-    def _reason_of_query(self, query: ResolvedQuery) -> Reason | None:
+    def _reason_of_query(self, verb: str, query: ResolvedQuery) -> Reason | None:
         if query.populate:
             return Reason.POPULATE
 
         if query.conditions:
             return Reason.VISIBLE
+
+        # They may look up related records, which must be there yet.
+        if query.computed and verb == "delete":
+            return Reason.COMPUTED
 
         if self._are_columns(query.selected) and self._are_columns(query.fields):
             return None

@@ -7,7 +7,7 @@ import typing as t
 from ..problems import CHANGED
 from ..problems import READ_ONLY
 from ..query.plans import Selection
-from .bodies import refuse
+from ..query.refusals import refuse
 from .reads import read_keyed
 
 if t.TYPE_CHECKING:
@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
 
     from ..query.field_conditions import FieldCondition
     from ..typing import Record
-    from .view import ResolvedCall
+    from .calls import ResolvedCall
     from .writing import Writing
 
 

@@ -95,7 +95,7 @@ class Lookup:
         if self._params.provider is None:
             return set(keys)
 
-        caller = self._service.as_caller(self._params, paginate=False)
+        caller = self._service.part_of_call(self._params)
         seen: set[Key] = set()
 
         for chunk in chunks(keys):

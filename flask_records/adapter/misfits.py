@@ -178,7 +178,8 @@ def _in_message(error: sa.exc.StatementError, fields: Fields | None) -> list[str
     return [
         name
         for name, column in fields.columns.items()
-        if column.name == match[1] and (name in fields.names or fields.is_written(name))
+        if column.name == match[1]
+        and (name in fields.names or fields.body.is_written(name))
     ]
 
 

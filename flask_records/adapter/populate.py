@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
+from contextlib import suppress
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..errors import BadRequest
+from ..errors import RecordsError
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
 from ..query.plans import Plan
+from ..query.values import cast
+from ..service.schemas import Relation
 from .chunks import chunks
 from .equal_keys import equal_keys
 from .relationships import field_name
@@ -64,6 +68,54 @@ class Populate:
         :raises BadRequest: A name is not a relationship that can be shown.
         """
         return [self._link(name, params, fields) for name in dict.fromkeys(names)]
+
+    def services_of(self, names: Iterable[str]) -> list[Service]:
+        """Return the services that show relationships, as far as there are some."""
+        named = [
+            self._relationships[name] for name in names if name in self._relationships
+        ]
+        services = [service_of(relationship, self._paths) for relationship in named]
+        return [service for service in services if service is not None]
+
+    def relations(self, fields: Fields) -> dict[str, Relation]:
+        """Return the relationships that a service shows, by name.
+
+        :param fields: The fields that the caller knows of.
+        """
+        links = populated(fields)
+        services = {name: service_of(link, self._paths) for name, link in links.items()}
+        return {
+            name: Relation(service.path, bool(links[name].uselist))
+            for name, service in services.items()
+            if service is not None
+        }
+
+    def relations_of(
+        self,
+        database: Database,
+        records: Sequence[Record],
+        names: Iterable[str],
+        params: Params,
+        fields: Fields,
+    ) -> list[Record]:
+        """Return relationships of records by name, for each record. Those that the
+        caller may not load are left out, and so are those whose key is not there.
+
+        :param records: Records as they are in JSON.
+        :param fields: The fields that the caller knows of.
+        """
+        relations: list[Record] = [{} for _ in records]
+
+        for name in names:
+            with suppress(RecordsError):
+                link = self._link(name, params, fields.names - fields.conditional)
+                key = link.local_name
+                pairs = [p for p in zip(relations, records, strict=True) if key in p[1]]
+                conversion = fields[key].conversion
+                keys = [cast(conversion, p[1][key], in_query=False) for p in pairs]
+                link.fill(database, [pair[0] for pair in pairs], keys, params)
+
+        return relations
 
     def _link(self, name: str, params: Params, fields: Collection[str]) -> Link:
         relationship = self._relationships.get(name)
@@ -258,7 +310,7 @@ class Link:
         self, keys: Sequence[t.Any], params: Params
     ) -> list[tuple[t.Any, Record]]:
         """Return records of the other end as the caller sees them there, by key."""
-        others = self._service.as_caller(params, paginate=False)
+        others = self._service.part_of_call(params)
         records: list[Record] = []
 
         for chunk in chunks(keys):

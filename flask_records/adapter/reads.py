@@ -19,9 +19,9 @@ if t.TYPE_CHECKING:
 
     from ..query import Fields
     from ..typing import Id
+    from .calls import ResolvedCall
     from .reading import Reading
     from .rows import Rows
-    from .view import ResolvedCall
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:

@@ -15,7 +15,7 @@ from ..problems import Problem
 from ..problems import too_many_records
 from ..query.bounds import current_bounds
 from ..query.field import shown
-from .bodies import refuse
+from ..query.refusals import refuse
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
 from functools import cached_property
-
-import sqlalchemy as sa
 
 from ..errors import Conflict
 from ..names import names_of
@@ -18,77 +15,54 @@ from ..query import FieldOptions
 from ..query import FieldRules
 from ..query import Fields
 from ..query import Matching
-from ..query import Query
+from ..query.computed_fields import computed_fields
 from ..query.converters import converters_of
-from ..query.field_conditions import show
-from ..query.field_conditions import unmet
 from ..query.field_options import constraints_of
 from ..query.operators import operators_of
 from ..query.operators import syntax_of
+from ..query.refusals import refuse
 from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
-from .app_sessions import add_session
-from .bodies import refuse
-from .database import Database
-from .eligibility import Eligibility
-from .eligibility import Reason
-from .guards import Guards
-from .guards import UNGUARDED
+from .beside_schemas import beside_schema
+from .calls import Calls
+from .checks import check_bigints
+from .checks import check_class
+from .checks import check_database
+from .checks import check_populate
+from .checks import check_rules
+from .met_queries import met_queries
 from .multi import Multi
 from .places import add_place_of_conflict
-from .populate import Populate
-from .populate import populated
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
-from .related import Relations
-from .related import writable_relations
-from .single_statement import SingleStatement
-from .sources import known_bind
+from .schemas import ModelSchemas
+from .served_model import ServedModel
 from .sources import session_of_app
 from .unchanged import changed
-from .unit_of_work import UnitOfWork
-from .unwritable import is_known_as_read_only
-from .view import ResolvedCall
-from .view import View
-from .view import Views
+from .writers import Writers
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Hashable
     from collections.abc import Sequence
 
     from flask import Flask
-    from sqlalchemy import orm
 
     from ..context import Params
     from ..query import Operator
+    from ..query.body_fields import Body
     from ..query.converters import Converters
-    from ..query.field_rules import Permissions
-    from ..query.fields import Body
+    from ..service import Service
+    from ..service.schemas import Schemas
+    from ..typing import Computation
     from ..typing import FieldRule
     from ..typing import Id
     from ..typing import Record
-    from .related import WritableRelation
+    from ..validation.schema import Beside
+    from .calls import ResolvedCall
     from .sources import SessionSource
     from .writing import Writing
-
-
-logger = logging.getLogger(__package__)
-
-READ_ONLY: t.Final = (
-    "'%s' is mapped to a view that the database does not write, so that %s are answered"
-    " with 405. Add the service with methods=['find', 'get']."
-)
-
-MAX_VIEWS: t.Final = 64
-"""The number of sets of fields with rules whose statements are remembered."""
-
-RULED: t.Final = """\
-'{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
-identifies the records.\
-"""
 
 
 class SQLAlchemyService:
@@ -115,15 +89,18 @@ class SQLAlchemyService:
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
         Clients can write them.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
+    :param readonly_ignored: Leave out what a client sends for fields that no client can
+        write, in place of an error. Off by default.
     :param write_once: Fields that a client can write in create, and never change.
     :param fields: The only fields that clients can see, write, filter, sort or select
         by, besides the identifier. All but the hidden ones by default.
     :param exclude: Columns and hybrid properties that are no fields, for nobody.
     :param visible: Rules for the fields that a user may see, by name: functions of the
         user, or of ``None``, that return ``True`` for all records, ``False`` for none,
-        or the query of those in which the user sees the field.
+        or the query of those in which the user sees the field, or such a query with
+        :class:`.FromUser`.
     :param writable: Rules for the fields that a user may write, by name: functions that
-        return the same.
+        return the same, or queries.
     :param client_ids: Let clients choose primary keys that the database counts up. Off
         by default: one large number would use up the numbers of the table.
     :param constraints: The fields that rules of the database are about, and a phrase
@@ -131,6 +108,9 @@ class SQLAlchemyService:
         positive")}``, by the names that the rules have in the database.
     :param converters: Conversions of values, by the type of a column, by its Python
         type, or by the name of a field: :class:`.Converter`.
+    :param computed: Functions of a list of records that return a list with the value
+        of a field for each of them, by the name of the field. Answers and events have
+        it, and clients can't write it.
     :param bigints: ``"text"`` to send clients the integers of 64 bits as text, since
         JavaScript has no exact form of those beyond 2 to the power of 53. Numbers by
         default.
@@ -139,6 +119,10 @@ class SQLAlchemyService:
         the relationship. The first service over its model by default.
     :param writable_relations: Relationships that bodies may name, with the identifiers
         of records that the caller may see. None by default.
+
+    :param schemas: The classes that bodies are checked by, by method: models of
+        pydantic, dataclasses, typed dicts or Structs of msgspec. They add to the rules
+        of the model. None by default.
 
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.
@@ -160,6 +144,7 @@ class SQLAlchemyService:
         multi_needs_query: bool = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
+        readonly_ignored: bool = False,
         write_once: Collection[str] = (),
         fields: Collection[str] | None = None,
         exclude: Collection[str] = (),
@@ -168,12 +153,16 @@ class SQLAlchemyService:
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,
+        computed: Mapping[str, Computation] | None = None,
         bigints: t.Literal["number", "text"] = "number",
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
         writable_relations: Collection[str] = (),
+        schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
-        _check_class(model)
+        check_class(model)
+        check_bigints(bigints)
+        check_populate(populate or {})
         self.model = model
         """The mapped class."""
         self.events = names_of("events", events)
@@ -183,28 +172,39 @@ class SQLAlchemyService:
         self.multi = Multi(multi, needs_query=multi_needs_query)
         """The methods that take many records, and how many."""
 
+        self.schemas = schemas
+        """The classes that the data of methods is checked by."""
+
         whitelist = names_of("whitelist", whitelist)
-        self._operators = operators_of(whitelist, operators or {})
-        self._syntax = syntax_of(whitelist, self._operators)
-        self._options = FieldOptions(
+        own_operators = operators_of(whitelist, operators or {})
+        options = FieldOptions(
             id=id,
             hidden=names_of("hidden", hidden),
             readonly=names_of("readonly", readonly),
+            readonly_ignored=readonly_ignored,
             write_once=names_of("write_once", write_once),
             listed=None if fields is None else names_of("fields", fields),
             exclude=names_of("exclude", exclude),
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
             converters=converters_of(converters or {}),
+            computed=computed_fields(computed or {}),
         )
-        self._bigints = _bigints(bigints)
-        self.field_rules = FieldRules(visible or {}, writable or {})
+        self.field_rules = FieldRules.of_options(visible, writable)
         """The rules for the fields that a user may see or write."""
-        self._ruled_views: dict[Hashable, Views] = {}
-        self._source = session
-        self._populate_paths = _paths(populate or {})
-        self._writable_relations = writable_relations
-        self._writers: dict[View, tuple[SingleStatement, UnitOfWork]] = {}
+        self._bigints = bigints
+        self._served = ServedModel(
+            mapped_class=model,
+            source=session,
+            options=options,
+            rules=self.field_rules,
+            operators=own_operators,
+            syntax=syntax_of(whitelist, own_operators),
+            populate_paths=populate or {},
+            writable_relations=writable_relations,
+        )
+        self._calls = Calls(self._served)
+        self._writers = Writers(self._served, self.multi)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model.__name__}>"
@@ -212,17 +212,22 @@ class SQLAlchemyService:
     @cached_property
     def id(self) -> str:
         """The name of the identifier field."""
-        return self._application.fields.id.name
+        return self._served.application.fields.id.name
 
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self._clients.fields.hidden
+        return self._served.clients.fields.hidden
 
     @property
     def client_fields(self) -> Fields:
         """The fields that clients know of, as far as no rule hides them."""
-        return self._clients.fields
+        return self._served.clients.fields
+
+    @property
+    def computed_fields(self) -> Collection[str]:
+        """The fields that functions of the application compute."""
+        return self._served.options.computed.keys()
 
     @property
     def own_methods(self) -> Collection[Callable[..., t.Any]]:
@@ -232,7 +237,7 @@ class SQLAlchemyService:
     @cached_property
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
-        return frozenset(self._application.fields.mapper.relationships.keys())
+        return frozenset(self._served.application.fields.mapper.relationships.keys())
 
     @cached_property
     def text_fields(self) -> frozenset[str]:
@@ -240,38 +245,46 @@ class SQLAlchemyService:
         if self._bigints == "number":
             return frozenset()
 
-        fields = self._application.fields
+        fields = self._served.application.fields
         return frozenset(each.name for each in fields if each.holds_big_integers)
-
-    @cached_property
-    def _application(self) -> Views:
-        return self._make_views(self._options.for_application())
-
-    @cached_property
-    def _clients(self) -> Views:
-        return self._make_views(self._options)
-
-    @cached_property
-    def _database(self) -> Database:
-        return Database(self._source, self._application.fields.mapper)
-
-    @cached_property
-    def _writable(self) -> Mapping[str, WritableRelation]:
-        mapper = t.cast("orm.Mapper[t.Any]", sa.inspect(self.model))
-        names = self._writable_relations
-        return writable_relations(names, mapper, self._populate_paths)
-
-    @cached_property
-    def _populate(self) -> Populate:
-        return Populate(self._clients.fields, self._populate_paths)
-
-    @cached_property
-    def _eligibility(self) -> Eligibility:
-        return Eligibility(self._application.fields, self._writable.keys())
 
     def fields_for(self, params: Params) -> Fields:
         """Return the fields that a caller may name."""
-        return self._views(params, self._permissions(params)).fields
+        views, _ = self._served.views_of(params)
+        return views.fields
+
+    def schemas_for(self, params: Params | None) -> Schemas:
+        """Return the JSON Schemas of what a caller sends and gets.
+
+        :param params: The params of the caller, or ``None`` for all clients, as far as
+            no rule hides a field.
+        """
+        views = self._served.clients
+
+        if params is not None:
+            views, _ = self._served.views_of(params)
+
+        with Transaction(writes=False):
+            fields = views.fields.on(self._served.database.reading().dialect)
+
+        schemas = ModelSchemas(fields, self._served.writable, self.text_fields)
+        served = self._served
+        shown = served.populate.relations(fields) if served.syntax.populates else {}
+        return schemas.all(
+            served.operators, served.syntax, self.pagination, self.multi, shown
+        )
+
+    def beside_schema(
+        self, method: str, body: Mapping[str, t.Any], params: Params, *, is_many: bool
+    ) -> Beside:
+        """Return the fate of values of a body whose names a schema does not have.
+
+        :param body: These names with their values.
+        :param is_many: ``True`` for the body of a patch of many records.
+        """
+        views, _ = self._served.views_of(params)
+        is_compared = method != "create" and not is_many
+        return beside_schema(views, body, is_compared=is_compared)
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but
@@ -281,9 +294,9 @@ class SQLAlchemyService:
         :param method: The name of the method that is called.
         """
         if method in READS:
-            self._database.begin_reading()
+            self._served.database.begin_reading()
         else:
-            self._database.begin_writing()
+            self._served.database.begin_writing()
 
     def begin_later(self, method: str) -> None:
         """Join the transaction in progress, as :meth:`begin` does. A call that may
@@ -292,9 +305,9 @@ class SQLAlchemyService:
         :param method: The name of the method that is called.
         """
         if method in READS:
-            self._database.begin_reading()
+            self._served.database.begin_reading()
         else:
-            self._database.begin_writing_later()
+            self._served.database.begin_writing_later()
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model and a database that changes the
@@ -308,28 +321,9 @@ class SQLAlchemyService:
         :raises ValueError: An option names something that does not exist, or the
             database changes the values of a column.
         """
-        self._populate.check()
-        self._check_rules()
-        add_session(app, self._source)
-
-        with app.app_context():
-            bind = known_bind(self._source, self._application.fields.mapper)
-
-        if bind is None:
-            return
-
-        fields, name = self._application.on(bind.dialect).fields, self.model.__name__
-
-        for field in fields:
-            if field.conversion.caution is not None and field.name in fields.columns:
-                app.logger.warning(
-                    "'%s.%s': %s", name, field.name, field.conversion.caution
-                )
-
-        writes = [method for method in methods if method not in READS]
-
-        if writes and is_known_as_read_only(bind, fields.mapper):
-            app.logger.warning(READ_ONLY, name, ", ".join(writes))
+        self._served.populate.check()
+        check_rules(self._served)
+        check_database(self._served, app, methods)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.
@@ -337,18 +331,53 @@ class SQLAlchemyService:
         :param records: The records, typed or as they are in JSON.
         """
         with Transaction(writes=False):
-            dialect = self._database.reading().dialect
+            dialect = self._served.database.reading().dialect
 
-        fields = self._application.on(dialect).fields
-        return Matching(fields, self._syntax, records)
+        fields = self._served.application.on(dialect).fields
+        return Matching(fields, self._served.syntax, records)
+
+    def meets(
+        self, queries: Sequence[Record], ids: Sequence[Id]
+    ) -> list[list[bool]] | None:
+        """Return for each of some queries which records meet it, or ``None`` if only
+        :meth:`get` can tell.
+
+        :param queries: Queries of the application.
+        :param ids: The identifiers of the records.
+        :raises BadRequest: A query is not understood.
+        :raises NotFound: There can't be such an identifier.
+        """
+        with Transaction(writes=False):
+            return met_queries(self._served, queries, ids)
+
+    def relations_of(
+        self, records: Sequence[Record], names: Sequence[str], params: Params
+    ) -> list[Record]:
+        """Return relationships of records by name, for each record. Those that the
+        caller may not load are left out.
+
+        :param records: Records as they are in JSON.
+        :param names: The names of relationships.
+        :param params: The params of the caller.
+        """
+        with Transaction(writes=False):
+            return self._served.populate.relations_of(
+                self._served.database, records, names, params, self.fields_for(params)
+            )
+
+    def services_of(self, names: Sequence[str]) -> list[Service]:
+        """Return the services that show relationships, as far as there are some.
+
+        :param names: The names of the relationships.
+        """
+        return self._served.populate.services_of(names)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
 
         :raises BadRequest: A part of the query is not understood.
         """
-        reading = self._database.reading()
-        call = self._resolved(params, reading.dialect, self._permissions(params))
+        reading, call = self._calls.reading(params)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
@@ -375,8 +404,7 @@ class SQLAlchemyService:
 
         :raises NotFound: There is no such record, or it does not match the query.
         """
-        reading = self._database.reading()
-        call = self._resolved(params, reading.dialect, self._permissions(params))
+        reading, call = self._calls.reading(params)
         value = identifier(call.view.fields, id)
 
         with reading:
@@ -399,10 +427,10 @@ class SQLAlchemyService:
         if is_list:
             self.check_multi("create", params)
 
-        writing, call = self._writing(params)
+        writing, call = self._calls.writing(params)
         bodies = call.view.bodies.created(data, params.client_fields)
-        call = self._guarded(call)
-        writer = self._writer("insert", writing, call, bodies)
+        call = self._calls.guarded(call)
+        writer = self._writers.choose("insert", writing, call, bodies)
 
         try:
             records = writer.create(writing, call, bodies, is_list=is_list)
@@ -420,9 +448,11 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        writing, call = self._writing(params)
-        body = call.view.bodies.replaced(data, params.client_fields)
-        call = self._guarded(call)
+        writing, call = self._calls.writing(params)
+        body = call.view.bodies.replaced(
+            data, params.client_fields, params.schema_fields
+        )
+        call = self._calls.guarded(call)
         return _one(self._write(writing, call, id, body), id)
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
@@ -435,10 +465,12 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("patch", params)
 
-        writing, call = self._writing(params)
+        writing, call = self._calls.writing(params)
         is_many = id is None
-        body = call.view.bodies.merged(data, params.client_fields, is_many=is_many)
-        call = self._guarded(call)
+        body = call.view.bodies.merged(
+            data, params.client_fields, params.schema_fields, is_many=is_many
+        )
+        call = self._calls.guarded(call)
         records = self._write(writing, call, id, body)
         return records if is_many else _one(records, id)
 
@@ -451,8 +483,8 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("remove", params)
 
-        writing, call = self._writing(params)
-        writer = self._writer("delete", writing, call, is_many=id is None)
+        writing, call = self._calls.writing(params)
+        writer = self._writers.choose("delete", writing, call, is_many=id is None)
         records = writer.remove(writing, call, id)
         return records if id is None else _one(records, id)
 
@@ -466,107 +498,6 @@ class SQLAlchemyService:
         """
         self.multi.check(method, params, number)
 
-    def _make_views(self, options: FieldOptions) -> Views:
-        fields = Fields(self.model, options)
-        shown = populated(fields) if self._syntax.populates else {}
-        relations = Relations(shown.keys(), self._writable)
-        return Views(fields, self._operators, relations)
-
-    def _permissions(self, params: Params) -> Permissions | None:
-        """Return what the rules for fields say for the caller, if there are any."""
-        if params.provider is None or not self.field_rules:
-            return None
-
-        return self.field_rules.of(params.user)
-
-    def _views(self, params: Params, permissions: Permissions | None) -> Views:
-        if params.provider is None:
-            return self._application
-
-        return self._clients if permissions is None else self._views_with(permissions)
-
-    def _views_with(self, permissions: Permissions) -> Views:
-        """Return the views of clients for whom the rules say the same."""
-        views = self._ruled_views.get(permissions.key)
-
-        if views is None:
-            options = self._options.restricted(
-                permissions.hidden, permissions.readonly, permissions.conditional
-            )
-            views = self._make_views(options)
-
-            if len(self._ruled_views) >= MAX_VIEWS:
-                self._ruled_views.clear()
-                self._writers.clear()
-
-            self._ruled_views[permissions.key] = views
-
-        return views
-
-    def _resolved(
-        self, params: Params, dialect: sa.Dialect, permissions: Permissions | None
-    ) -> ResolvedCall:
-        view = self._views(params, permissions).on(dialect)
-        parsed = Query.parse(params.query, self._syntax)
-        query, names = view.resolve(parsed), view.fields.names
-
-        if permissions is not None and permissions.shown_if:
-            conditions = view.conditions(permissions.shown_if, self._syntax)
-            conditions = unmet(query, conditions)
-            query = show(query, parsed, conditions)
-            names -= {name for each in conditions for name in each.names}
-
-        links = (
-            self._populate.links(query.populate, params, names)
-            if query.populate
-            else ()
-        )
-        selection = view.selection(query, links)
-        database = self._database
-        return ResolvedCall(
-            view, params, query, links, selection, database, permissions
-        )
-
-    def _guarded(self, call: ResolvedCall) -> ResolvedCall:
-        """Return a call that writes, with the guards of the fields in its body."""
-        sent, view = call.params.client_fields, call.view
-        permissions = call.permissions
-        write_once = view.fields.write_once.intersection(sent)
-        rules = {} if permissions is None else permissions.written_if
-        written_if = {name: rules[name] for name in rules if name in sent}
-
-        if not write_once and not written_if:
-            return call
-
-        conditions = view.conditions(written_if, self._syntax)
-        # Who does not see a value must not find it out by guesses.
-        hidden = {} if permissions is None else permissions.shown_if
-        visible = view.fields.names - hidden.keys()
-        return call._replace(guards=Guards(write_once, tuple(conditions), visible))
-
-    def _writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
-        """Return an object that writes, and the call with its query resolved."""
-        permissions = self._permissions(params)
-        fields = self._views(params, permissions).fields
-        writing = self._database.writing(fields, params.client_fields)
-        return writing, self._resolved(params, writing.dialect, permissions)
-
-    def _check_rules(self) -> None:
-        """Refuse rules for fields that clients do not see or write.
-
-        :raises ValueError: A name is not a field, or identifies the records.
-        """
-        fields, rules = self._clients.fields, self.field_rules
-
-        for option, names in (("visible", rules.visible), ("writable", rules.writable)):
-            is_known = (
-                fields.is_sent if option == "writable" else fields.names.__contains__
-            )
-
-            for name in names:
-                if name in fields.fixed or not is_known(name):
-                    raise ValueError(RULED.format(option=option, name=name))
-
     def _write(
         self, writing: Writing, call: ResolvedCall, id: Id, body: Body
     ) -> list[Record]:
@@ -576,72 +507,10 @@ class SQLAlchemyService:
             errors = errors | changed(writing, call, id, unwritten)
 
         refuse(errors)
-        writer = self._writer("update", writing, call, [values], is_many=id is None)
+        writer = self._writers.choose(
+            "update", writing, call, [values], is_many=id is None
+        )
         return writer.patch(writing, call, id, values)
-
-    def _writer(
-        self,
-        verb: str,
-        writing: Writing,
-        call: ResolvedCall,
-        bodies: Sequence[Record] = (),
-        *,
-        is_many: bool = False,
-    ) -> SingleStatement | UnitOfWork:
-        reason = (
-            self._eligibility.reason(verb, writing, call.query, bodies, is_many=is_many)
-            if call.guards is UNGUARDED
-            else Reason.GUARDS
-        )
-        writers = self._writers.get(call.view)
-
-        if writers is None:
-            writers = self._writers[call.view] = (
-                SingleStatement(call.view, self._eligibility),
-                UnitOfWork(call.view, self.multi),
-            )
-
-        if logger.isEnabledFor(logging.DEBUG):
-            way = "one statement" if reason is None else f"unit of work: {reason.value}"
-            logger.debug("%s: %s by %s.", self.model.__name__, verb, way)
-
-        single_statement, unit_of_work = writers
-        return single_statement if reason is None else unit_of_work
-
-
-def _check_class(model: t.Any) -> None:
-    """Refuse a model that is not a class."""
-    if isinstance(model, type):
-        return
-
-    if isinstance(model, sa.Table):
-        raise TypeError(
-            f"'{model.name}' is a table. Map a class to it, and give the class:"
-            " SQLAlchemyService(Model)."
-        )
-
-    name = type(model).__name__
-    raise TypeError(
-        f"The model has to be a class, not an instance of '{name}'. Give the class:"
-        f" SQLAlchemyService({name if sa.inspect(model, False) else 'Model'})."
-    )
-
-
-def _bigints(value: t.Any) -> str:
-    if value not in ("number", "text"):
-        raise ValueError(f"'bigints' is 'number' or 'text', not {value!r}.")
-
-    return t.cast("str", value)
-
-
-def _paths(populate: t.Any) -> Mapping[str, str]:
-    if not isinstance(populate, Mapping):
-        raise TypeError(
-            "'populate' maps relationships to paths of services:"
-            f' populate={{"author": "users"}}, not {populate!r}.'
-        )
-
-    return populate
 
 
 def _one(records: list[Record], id: Id) -> Record:

@@ -16,9 +16,9 @@ if t.TYPE_CHECKING:
 
     from ..typing import Id
     from ..typing import Record
+    from .calls import ResolvedCall
     from .eligibility import Eligibility
     from .rows import Rows
-    from .view import ResolvedCall
     from .view import View
     from .writing import Writing
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import typing as t
-from decimal import Decimal
+from dataclasses import replace
 
 from ..problems import Problem
 from ..problems import READ_ONLY
 from ..query.plans import Selection
+from ..query.same_values import is_same
 from ..query.values import cast
+from ..service.computed import is_shown
 from .reads import identifier
 from .reads import not_found
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from ..query import Field
     from ..typing import Id
     from ..typing import Record
-    from .view import ResolvedCall
+    from .calls import ResolvedCall
     from .writing import Writing
 
 
@@ -35,7 +35,8 @@ def changed(
     :raises NotFound: There is no such record, or it does not meet the query.
     """
     view = call.view
-    fields = [view.fields[name] for name in sent]
+    names = sent.keys() - view.fields.computed.keys()
+    fields = [view.fields[name] for name in sent if name in names]
     values = identifier(view.fields, id)
     stored = dict(zip(view.fields.identifying, values, strict=True))
 
@@ -56,11 +57,49 @@ def changed(
 
         stored.update(zip(others, rows[0], strict=True))
 
-    return {
-        field.name: READ_ONLY
+    unchanged = {
+        field.name
         for field in fields
-        if not is_unchanged(field, sent[field.name], stored[field])
+        if is_unchanged(field, sent[field.name], stored[field])
     }
+
+    if len(names) < len(sent):
+        record = _computed(writing, call, id, sent.keys() - names)
+        unchanged |= {name for name in record if is_shown(sent[name], record[name])}
+
+    return {name: READ_ONLY for name in sent if name not in unchanged}
+
+
+def _computed(
+    writing: Writing, call: ResolvedCall, id: Id, names: Iterable[str]
+) -> Record:
+    """Return the computed fields of a record, which nobody else writes until the
+    commit.
+
+    :raises NotFound: There is no such record, or it does not meet the query.
+    """
+    view = call.view
+    selected, computed, unshown = view.fields.shown(names)
+    query = replace(
+        call.query,
+        selected=selected,
+        computed=computed,
+        unshown=unshown,
+        populate=(),
+        conditions=(),
+    )
+    call = call._replace(query=query, links=(), selection=Selection(selected))
+    value = identifier(view.fields, id)
+    plan = view.plans.one(query, call.selection, value, locking=True)
+
+    with writing.reading() as reading:
+        rows = reading.rows(plan)
+
+    if not rows:
+        raise not_found(id)
+
+    [record] = call.records(rows)
+    return {name: record[name] for name in names}
 
 
 def is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
@@ -83,56 +122,4 @@ def is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
         # The database has a value that no client can write. It is shown as it is.
         pass
 
-    return _is_same(value, stored)
-
-
-def _is_same(sent: t.Any, stored: t.Any) -> bool:
-    # A number that is not finite is shown as null.
-    if isinstance(stored, float) and not math.isfinite(stored):
-        stored = None
-
-    # Python takes True for 1.
-    if sent == stored and isinstance(sent, bool) == isinstance(stored, bool):
-        return True
-
-    for types, is_same in COMPARISONS.items():
-        if isinstance(sent, types) and isinstance(stored, types):
-            return is_same(sent, stored)
-
-    return False
-
-
-def _is_same_moment(sent: dt.datetime, stored: dt.datetime) -> bool:
-    microseconds = stored.microsecond // 1000 * 1000
-    return sent == stored.replace(microsecond=microseconds)
-
-
-def _is_same_number(sent: t.Any, stored: t.Any) -> bool:
-    if isinstance(sent, bool) or isinstance(stored, bool):
-        return False
-
-    try:
-        return float(sent) == float(stored)
-    except OverflowError:
-        return False
-
-
-def _is_same_list(sent: t.Any, stored: t.Any) -> bool:
-    pairs = zip(sent, stored, strict=False)
-    return len(sent) == len(stored) and all(_is_same(*pair) for pair in pairs)
-
-
-def _is_same_object(sent: t.Any, stored: t.Any) -> bool:
-    return sent.keys() == stored.keys() and all(
-        _is_same(value, stored[name]) for name, value in sent.items()
-    )
-
-
-COMPARISONS: dict[t.Any, Callable[[t.Any, t.Any], bool]] = {
-    dt.datetime: _is_same_moment,
-    dt.timedelta: lambda sent, stored: sent.total_seconds() == stored.total_seconds(),
-    (int, float, Decimal): _is_same_number,
-    (list, tuple): _is_same_list,
-    dict: _is_same_object,
-}
-"""The comparisons of values that are not equal, by type."""
+    return is_same(value, stored)

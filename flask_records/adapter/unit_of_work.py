@@ -28,8 +28,8 @@ if t.TYPE_CHECKING:
 
     from ..typing import Id
     from ..typing import Record
+    from .calls import ResolvedCall
     from .multi import Multi
-    from .view import ResolvedCall
     from .view import View
     from .writing import Writing
 

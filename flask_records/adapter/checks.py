@@ -1,0 +1,120 @@
+"""Checks of the options of a service: alone, by its model and by its database."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from ..signals import READS
+from .app_sessions import add_session
+from .sources import known_bind
+from .unwritable import is_known_as_read_only
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from flask import Flask
+
+    from .served_model import ServedModel
+
+READ_ONLY: t.Final = (
+    "'%s' is mapped to a view that the database does not write, so that %s are answered"
+    " with 405. Add the service with methods=['find', 'get']."
+)
+
+RULED: t.Final = """\
+'{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
+identifies the records.\
+"""
+
+
+def check_class(model: t.Any) -> None:
+    """Refuse a model that is not a class.
+
+    :raises TypeError: It is not.
+    """
+    if isinstance(model, type):
+        return
+
+    if isinstance(model, sa.Table):
+        raise TypeError(
+            f"'{model.name}' is a table. Map a class to it, and give the class:"
+            " SQLAlchemyService(Model)."
+        )
+
+    name = type(model).__name__
+    raise TypeError(
+        f"The model has to be a class, not an instance of '{name}'. Give the class:"
+        f" SQLAlchemyService({name if sa.inspect(model, False) else 'Model'})."
+    )
+
+
+def check_bigints(value: t.Any) -> None:
+    """Refuse a form of big integers that does not exist.
+
+    :raises ValueError: There is no such form.
+    """
+    if value not in ("number", "text"):
+        raise ValueError(f"'bigints' is 'number' or 'text', not {value!r}.")
+
+
+def check_populate(value: t.Any) -> None:
+    """Refuse paths of services that are not named by relationships.
+
+    :raises TypeError: The option is not a mapping.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            "'populate' maps relationships to paths of services:"
+            f' populate={{"author": "users"}}, not {value!r}.'
+        )
+
+
+def check_rules(model: ServedModel) -> None:
+    """Refuse rules for fields that clients do not see or write.
+
+    :raises ValueError: A name is not a field, or identifies the records.
+    """
+    fields, rules = model.clients.fields, model.rules
+
+    for option, names in (("visible", rules.visible), ("writable", rules.writable)):
+        is_known = (
+            fields.body.is_sent if option == "writable" else fields.names.__contains__
+        )
+
+        for name in names:
+            if name in fields.fixed or not is_known(name):
+                raise ValueError(RULED.format(option=option, name=name))
+
+
+def check_database(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
+    """Refuse a database that changes the values of a column. Log a warning for a column
+    that holds less than it says, and for a view that can't be written. A database that
+    is not known yet is not looked at.
+
+    :param methods: The methods of the service.
+    :raises ValueError: The database changes the values of a column.
+    """
+    add_session(app, model.source)
+
+    with app.app_context():
+        bind = known_bind(model.source, model.application.fields.mapper)
+
+    if bind is None:
+        return
+
+    fields = model.application.on(bind.dialect).fields
+    name = model.mapped_class.__name__
+
+    for field in fields:
+        if field.conversion.caution is not None and field.name in fields.columns:
+            app.logger.warning(
+                "'%s.%s': %s", name, field.name, field.conversion.caution
+            )
+
+    writes = [method for method in methods if method not in READS]
+
+    if writes and is_known_as_read_only(bind, fields.mapper):
+        app.logger.warning(READ_ONLY, name, ", ".join(writes))
