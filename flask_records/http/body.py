@@ -7,11 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from werkzeug.exceptions import ClientDisconnected
-from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.exceptions import UnsupportedMediaType
-from werkzeug.wsgi import get_input_stream
 
 from ..errors import BadRequest
 from ..errors import ForeignError
@@ -19,16 +16,18 @@ from ..errors import LengthRequired
 from ..errors import not_an_object
 from ..query.field import shown
 from .formatter import JSON
+from .multipart import MultipartParser
 from .qs import PARAMETER_LIMIT
 from .qs import parse
+from .streams import broken_body
+from .streams import limit_of
+from .streams import limit_stream
+from .streams import read
 
 if t.TYPE_CHECKING:
     from flask import Request
 
     from ..typing import BodyParser
-
-MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
-"""The maximum size of a body in bytes, if the application sets no limit."""
 
 CUTS_BODIES_OFF: t.Final = frozenset({"Granian"})
 """The servers that end a body of unknown length where a connection breaks."""
@@ -95,7 +94,7 @@ def read_body(
     """Return the data of a request.
 
     :param limit: The maximum size of the body in bytes. That of the application, or
-        :data:`MAX_CONTENT_LENGTH`, by default.
+        :data:`.MAX_CONTENT_LENGTH`, by default.
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
@@ -109,23 +108,12 @@ def read_body(
         raise BadRequest(NO_DATA)
 
     if length is None:
-        _check_end(request)
+        _check_end(request, parser)
 
     _check_encoding(request)
-    limit = limit or request.max_content_length or MAX_CONTENT_LENGTH
 
-    if "stream" not in vars(request):
-        # Werkzeug silently truncates a body of unknown length at the limit.
-        stream = get_input_stream(request.environ, max_content_length=limit + 1)
-        request.stream = stream
-
-    content = _content(request, length or 0)
-
-    if len(content) > limit:
-        raise RequestEntityTooLarge
-
-    if not (content or length or _is_chunked(request) or request.form):
-        raise BadRequest(NO_DATA)
+    if not isinstance(parser, MultipartParser):
+        _load(request, length, limit_of(request, limit))
 
     _check_charset(request)
     data = parser(request)
@@ -134,6 +122,22 @@ def read_body(
         raise not_an_object(method)
 
     return data
+
+
+def _load(request: Request, length: int | None, limit: int) -> None:
+    """Read the whole body, and keep it for parsers.
+
+    :raises BadRequest: There is none, or it can't be read.
+    :raises RequestEntityTooLarge: It is larger than allowed.
+    """
+    limit_stream(request, limit)
+    content = _content(request, length or 0)
+
+    if len(content) > limit:
+        raise RequestEntityTooLarge
+
+    if not (content or length or _is_chunked(request) or request.form):
+        raise BadRequest(NO_DATA)
 
 
 def _may_have_body(request: Request) -> bool:
@@ -147,12 +151,14 @@ def _is_chunked(request: Request) -> bool:
     return "Transfer-Encoding" in request.headers
 
 
-def _check_end(request: Request) -> None:
+def _check_end(request: Request, parser: BodyParser) -> None:
     """Refuse a body without a length if it may be cut off without notice."""
     server = request.environ.get("SERVER_SOFTWARE")
 
-    # JSON shows its end.
-    if server in CUTS_BODIES_OFF and request.mimetype != JSON:
+    # These show their end.
+    has_end = request.mimetype == JSON or isinstance(parser, MultipartParser)
+
+    if server in CUTS_BODIES_OFF and not has_end:
         raise LengthRequired("A body of this type needs a Content-Length.")
 
 
@@ -162,28 +168,13 @@ def _content(request: Request, length: int) -> bytes:
     :param length: The number of bytes that the client announced.
     :raises BadRequest: The body is truncated, or the connection is broken.
     """
-    try:
-        body = request.get_data()
-    except ClientDisconnected as error:
-        raise _broken_body() from error
-    except HTTPException:
-        raise
-    except Exception as error:
-        # Each server raises errors of its own.
-        raise _broken_body() from error
+    body = read(request.get_data)
 
     # HTTP middleware may have read the form already.
     if len(body) < length and (body or "form" not in vars(request)):
-        raise _broken_body()
+        raise broken_body()
 
     return body
-
-
-def _broken_body() -> BadRequest:
-    error = BadRequest("The body could not be read. Send the request again.")
-    # The start of the next request on the connection is unknown.
-    error.headers["Connection"] = "close"
-    return error
 
 
 def _check_encoding(request: Request) -> None:

@@ -33,6 +33,7 @@ from .outages import Outages
 
 if t.TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
+    from werkzeug.routing import MapAdapter
 
     from ..typing import ErrorPages
 
@@ -110,6 +111,12 @@ class ErrorHandler:
 
         return self.handle(error)
 
+    def unknown_url(self) -> NotFound | None:
+        """Return the error of a URL that nothing answers. ``None`` if the client asks
+        for a page, which may be that of the application.
+        """
+        return None if self._wants_html() else self._not_found()
+
     def answer(self, error: RecordsError) -> Response:
         """Return the response to an error as the client sees it."""
         response = self._page(error) if self._wants_html() else _json(error)
@@ -130,7 +137,9 @@ class ErrorHandler:
     def _wants_html(self) -> bool:
         environ = request.environ
         types = f"{environ.get('CONTENT_TYPE', '')} {environ.get('HTTP_ACCEPT', '')}"
-        return self._html is not False and "json" not in types and "html" in types
+        is_asked = self._html is not False and "json" not in types and "html" in types
+        # A page has addresses of the application.
+        return is_asked and _url_adapter() is not None
 
     def _page(self, error: RecordsError) -> Response:
         code = error.code or 500
@@ -146,7 +155,9 @@ class ErrorHandler:
         else:
             template = f"flask_records/{code if code in TITLES else 'error'}.html"
             title = TITLES.get(code) or re.sub(r"\B(?=[A-Z])", " ", error.name)
-            page = render_template(template, error=error, code=code, title=title)
+            page = render_template(
+                template, error=error, code=code, title=title, front_page=_front_page()
+            )
 
         return Response(page, code, mimetype="text/html")
 
@@ -154,6 +165,25 @@ class ErrorHandler:
 def body_of(error: RecordsError) -> dict[str, t.Any]:
     """Return the body of an error as the current application sends it."""
     return error.to_dict(codes=current_error_settings().codes)
+
+
+def _url_adapter() -> MapAdapter | None:
+    """Return what makes the addresses of the application, or ``None`` for a request to
+    a host that it does not trust.
+    """
+    try:
+        return current_app.create_url_adapter(request)
+    except HTTPException:
+        return None
+
+
+def _front_page() -> str | None:
+    """Return the path of the front page, or ``None`` if the application has none, or
+    the error is its own.
+    """
+    adapter = _url_adapter()
+    is_there = adapter is not None and adapter.test("/", "GET")
+    return f"{request.script_root}/" if is_there and request.path != "/" else None
 
 
 def _json(error: RecordsError) -> Response:

@@ -17,6 +17,7 @@ from flask import current_app
 from flask import has_app_context
 from flask import Response
 from flask.json.provider import DefaultJSONProvider
+from werkzeug.datastructures import FileStorage
 from werkzeug.datastructures import Headers
 from werkzeug.http import generate_etag
 from werkzeug.http import quote_etag
@@ -122,8 +123,8 @@ def dumps(value: t.Any) -> bytes:
     """Return a value as JSON text.
 
     Times are ISO 8601 in UTC, naive ones taken for UTC. Decimals and UUIDs are text,
-    bytes are base64, intervals are seconds, enums are their value. NaN and infinity are
-    null.
+    bytes are base64, intervals are seconds, enums are their value. Files are their
+    names. NaN and infinity are null.
 
     :param value: A record, a page, or anything made of JSON's types and the above.
     Types that are none of these go by the ``default`` of the application's JSON
@@ -245,6 +246,7 @@ ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     enum.Enum: lambda value: value.value,
     (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
     (set, frozenset): list,
+    FileStorage: lambda file: file.filename,
 }
 """The encoders of types that orjson passes through."""
 

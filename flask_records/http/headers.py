@@ -46,7 +46,7 @@ def complete(
         pairs += [("Cache-Control", cache_control), ("Vary", CALLER)]
 
         if "vary" in names:
-            _vary(headers)
+            vary(headers, CALLER)
 
     if etag is not None:
         pairs.append(("ETag", etag))
@@ -61,10 +61,11 @@ def cache_control_of(call: HookContext | None) -> str:
     return "no-store" if is_private else "private"
 
 
-def _vary(headers: Headers) -> None:
-    """Add the caller to an existing ``Vary``."""
-    value = ", ".join(headers.getlist("Vary"))
-    names = [name.strip() for name in value.lower().split(",")]
+def vary(headers: Headers, name: str) -> None:
+    """Add the name of a request header to ``Vary``, which may have several lines."""
+    names = [
+        part.strip() for line in headers.getlist("Vary") for part in line.split(",")
+    ]
 
-    if "*" not in names and CALLER.lower() not in names:
-        headers["Vary"] = f"{value}, {CALLER}"
+    if "*" not in names and name.lower() not in map(str.lower, names):
+        headers["Vary"] = ", ".join([*filter(None, names), name])

@@ -9,7 +9,9 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from ..errors import BadRequest
+from ..problems import too_deep
 from ..query.bounds import current_bounds
+from ..query.bounds import shortened
 
 ARRAY_LIMIT: t.Final = 20
 """The number of items beyond which a list becomes a mapping of indices."""
@@ -142,7 +144,10 @@ def _segments(name: str) -> tuple[str | int | None, ...]:
         opening = name.find("[", closing) if closing else -1
 
         if len(segments) > DEPTH_LIMIT + 1:
-            raise BadRequest(f"A query nests at most {DEPTH_LIMIT} levels deep.")
+            raise BadRequest(
+                f"A query nests at most {DEPTH_LIMIT} levels deep.",
+                errors={shortened(str(segments[0])): too_deep(DEPTH_LIMIT)},
+            )
 
     return tuple(segments)
 

@@ -19,8 +19,11 @@ from .blueprint import rule_of
 from .sent_paths import match
 from .sent_paths import match_as_sent
 from .sent_paths import sent_path
+from .unknown_urls import UnknownURLs
+from .yielding_routes import YieldingRoutes
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterator
     from collections.abc import Mapping
 
@@ -29,6 +32,8 @@ if t.TYPE_CHECKING:
     from flask import Request
     from flask.blueprints import BlueprintSetupState
     from werkzeug.routing import BaseConverter
+
+    from .error_handler import ErrorHandler
 
 EXTENSION: t.Final = "records_routes"
 """The key of ``app.extensions`` with the routes."""
@@ -83,13 +88,18 @@ class Routes:
     is answered by the service all the same.
     """
 
-    def __init__(self, app: Flask, mount: Mount) -> None:
+    def __init__(self, app: Flask, mount: Mount, errors: ErrorHandler) -> None:
         self.mount = mount
         """The place of the services."""
         self._paths: dict[str, str] = {}
+        self._literal_paths: set[str] = set()
         self._parts: set[str] = set()
         self._names = Map(converters=app.url_map.converters)
         self._is_checked = False
+        self._unknown = UnknownURLs(
+            app, mount, errors, lambda path: self.service_at(path)[0] is not None
+        )
+        self._yielding = YieldingRoutes(app)
         app.extensions[EXTENSION] = self
         request_started.connect(self._begin, app, weak=False)
 
@@ -109,9 +119,29 @@ class Routes:
         name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
         self._paths |= {f"{name}.{kind}": path for kind in ("many", "one")}
         self._parts |= set(path.split("/"))
-        self._names.add(Rule(rule_of(path), endpoint=path))
+        rule = rule_of(path)
+        self._names.add(Rule(rule, endpoint=path))
+
+        if "<" not in rule:
+            self._literal_paths.add(path)
+
         self._is_checked = False
         self.check(app)
+
+    def add_pages(
+        self, app: Flask, blueprint: Blueprint, is_on: Callable[[Flask], bool]
+    ) -> None:
+        """Register a blueprint whose ``build_only`` rules answer URLs that no view and
+        no service has.
+
+        :param is_on: Returns whether the application has these pages.
+        """
+        self.add(app, blueprint)
+        name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
+
+        for rule in app.url_map.iter_rules():
+            if rule.build_only and rule.endpoint.startswith(f"{name}."):
+                self._yielding.add(rule, is_on)
 
     def check(self, app: Flask) -> None:
         """Check that no view of the application has a URL of a service.
@@ -134,13 +164,27 @@ class Routes:
                 for view in views.get((rule.subdomain, rule.host, taken), ()):
                     self._refuse(rule, view)
 
+    def endpoint_of(self, path: str) -> str:
+        """Return the endpoint of a service, for ``url_for``.
+
+        :param path: The path of the service.
+        """
+        names = [name for name, its in self._paths.items() if its == path]
+        return next(name for name in names if name.endswith(".many"))
+
     def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:
         """Return the path of the service with a name, if any, and its placeholders.
 
         :param path: Its path without the prefix of URLs, as clients of sockets name it.
         """
+        path = path.strip("/")
+
+        # This saves the search. Paths without placeholders come before others there.
+        if path in self._literal_paths:
+            return path, {}
+
         try:
-            found, route = self._names.bind("").match(f"/{path.strip('/')}")
+            found, route = self._names.bind("").match(f"/{path}")
         except HTTPException:
             return None, {}
 
@@ -168,18 +212,18 @@ class Routes:
         """
         if not self._is_checked:
             self.check(app)
+            rules = app.url_map.iter_rules()
+            self._unknown.look_up([r for r in rules if r.endpoint not in self._paths])
             self._is_checked = True
 
         current = current_request()
         match_as_sent(app, current)
 
-        if current.method not in METHODS or not self._is_doubtful(current):
-            return
+        if current.method in METHODS and self._is_doubtful(current):
+            self._route_by_others(app, current)
 
-        # All routes of services have OPTIONS.
-        for method in ("OPTIONS",) if current.url_rule else ("OPTIONS", *METHODS):
-            if self._route(app, current, method):
-                return
+        if current.url_rule is None and not self._yielding.answer(app, current):
+            self._unknown.answer(app, current)
 
     def _is_doubtful(self, current: Request) -> bool:
         """Return whether another service may have the URL but not the verb."""
@@ -194,6 +238,13 @@ class Routes:
 
         values = map(str, (current.view_args or {}).values())
         return not self._parts.isdisjoint(values)
+
+    def _route_by_others(self, app: Flask, current: Request) -> None:
+        """Route the request as one with another verb that reaches a service, if any."""
+        # All routes of services have OPTIONS.
+        for method in ("OPTIONS",) if current.url_rule else ("OPTIONS", *METHODS):
+            if self._route(app, current, method):
+                return
 
     def _route(self, app: Flask, current: Request, method: str) -> bool:
         """Route the request as one with another verb, if that reaches a service."""

@@ -1,0 +1,177 @@
+"""Cross-origin requests, which ``RECORDS_CORS`` allows to pages of other origins."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flask import request
+
+from ..errors import RecordsError
+from .blueprint import PREFIX
+from .headers import vary
+from .origins import ALL
+from .origins import NULL
+from .origins import parse_origins
+from .origins import web_origins
+
+if t.TYPE_CHECKING:
+    from flask import Flask
+    from flask import Response
+
+SETTING: t.Final = "RECORDS_CORS"
+"""The key of ``app.config`` that has the settings of an application."""
+
+ALLOWED: t.Final = "Access-Control-Allow-Origin"
+
+ANYBODY: t.Final = frozenset({ALL, NULL})
+"""The origins that any page can have."""
+
+EXPOSED: t.Final = ("Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
+"""The headers of responses that scripts of other origins may read."""
+
+MAX_AGE: t.Final = 600
+"""The seconds that a browser remembers the response to a preflight request."""
+
+FILES: t.Final = "flask_records"
+"""The blueprint of the files for browsers. Modules are loaded across origins, too."""
+
+REFERENCE: t.Final = "records_openapi"
+"""The blueprint of the OpenAPI document."""
+
+LOGINS: t.Final = "records_oauth"
+"""The blueprint of the views of OAuth. Their cookies bind logins to the browser."""
+
+
+@dataclass(frozen=True)
+class CorsSettings:
+    """The settings of an application: ``RECORDS_CORS``."""
+
+    origins: tuple[str, ...] = ()
+    """The origins whose pages may read responses, ``("*",)`` for all."""
+
+    credentials: bool = False
+    """``True`` if their requests may have the cookies of the user."""
+
+    @classmethod
+    def of(cls, app: Flask) -> CorsSettings:
+        """Return the settings of an application.
+
+        :raises RuntimeError: A key is unknown, or a value is not valid.
+        """
+        settings = app.config.get(SETTING)
+
+        if settings is None:
+            return cls()
+
+        if not isinstance(settings, Mapping):
+            raise RuntimeError(
+                f"{SETTING} must be {{'origins': ['https://app.example']}}, not"
+                f" {settings!r}."
+            )
+
+        for name in settings:
+            if name not in ("origins", "credentials"):
+                raise RuntimeError(
+                    f"{SETTING} has no key {name!r}: only 'origins' and 'credentials'."
+                )
+
+        origins = parse_origins(settings.get("origins"), f"{SETTING}['origins']")
+        credentials = settings.get("credentials", False)
+
+        if not isinstance(credentials, bool):
+            raise RuntimeError(f"{SETTING}['credentials'] must be True or False.")
+
+        if credentials and not ANYBODY.isdisjoint(origins):
+            raise RuntimeError(
+                f"{SETTING}['credentials'] would let all pages act as your users. Name"
+                " the origins instead of '*' and 'null'."
+            )
+
+        return cls(origins, credentials)
+
+    @property
+    def web_origins(self) -> tuple[str, ...]:
+        """The origins that a browser can be redirected to."""
+        return web_origins(self.origins)
+
+
+def init_app(app: Flask) -> None:
+    """Add the headers of Flask-CORS to the responses of services, of the views of
+    OAuth, of the OpenAPI document and of our files in an application, errors included.
+
+    An application that calls Flask-CORS itself is not in the way: the origins of both
+    are allowed, and no header is added twice.
+
+    :raises RuntimeError: A setting is not valid, or Flask-CORS is not installed.
+    """
+    settings = CorsSettings.of(app)
+
+    if settings.origins:
+        app.after_request(CorsHeaders(settings))
+
+
+class CorsHeaders:
+    """Completes responses, as an ``after_request`` function.
+
+    :raises RuntimeError: Flask-CORS is not installed.
+    """
+
+    def __init__(self, settings: CorsSettings) -> None:
+        try:
+            from flask_cors import cross_origin
+        except ImportError as error:
+            raise RuntimeError(
+                f"{SETTING} needs 'flask-record-services[cors]'."
+            ) from error
+
+        self._is_for_all = ALL in settings.origins
+        self._origins = frozenset(settings.origins)
+        # Flask-CORS takes the brackets of an address for a pattern.
+        patterns = [re.compile(rf"{re.escape(each)}\Z") for each in settings.origins]
+        options: dict[str, t.Any] = {
+            "origins": ALL if self._is_for_all else patterns,
+            "send_wildcard": self._is_for_all,
+            "always_send": False,
+            "vary_header": False,
+            "automatic_options": False,
+            "expose_headers": EXPOSED,
+            "max_age": MAX_AGE,
+        }
+        self._decorators = {
+            has_cookies: cross_origin(supports_credentials=has_cookies, **options)
+            for has_cookies in (False, True)
+        }
+        self._credentials = settings.credentials
+
+    def __call__(self, response: Response) -> Response:
+        """Add the headers to a response, if it is one of ours."""
+        name = (request.blueprint or "").rpartition(".")[2]
+        is_of_service = name.startswith(PREFIX) or isinstance(
+            # An unknown service has no blueprint.
+            request.routing_exception,
+            RecordsError,
+        )
+
+        if not is_of_service and name not in (FILES, REFERENCE, LOGINS):
+            return response
+
+        # Flask-CORS of the application may have added the headers before, and does so
+        # later for other origins.
+        if self._is_allowed() and ALLOWED not in response.headers:
+            has_cookies = self._credentials or name == LOGINS
+            is_known = request.headers["Origin"] in self._origins - ANYBODY
+            add_headers = self._decorators[has_cookies and is_known]
+            response = add_headers(lambda: response)()
+
+        # Caches would give a page the response to another.
+        if not self._is_for_all:
+            vary(response.headers, "Origin")
+
+        return response
+
+    def _is_allowed(self) -> bool:
+        origin = request.headers.get("Origin")
+        return origin in self._origins or (self._is_for_all and origin is not None)

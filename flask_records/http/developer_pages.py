@@ -1,0 +1,129 @@
+"""Pages for developers, which an application has in debug mode or by its settings."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import fields
+
+from ..errors import Forbidden
+from ..errors import NotAuthenticated
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flask import Flask
+    from flask import Response
+
+    from ..context import Params
+
+
+POLICY: t.Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The sources that a page may load from. No site may show it in a frame."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageSettings:
+    """The settings of pages."""
+
+    enabled: bool | None = None
+    """``True`` or ``False`` to have the pages or not. In debug mode by default."""
+
+    login: bool = False
+    """``True`` to show data to callers with a valid login only."""
+
+    allow: Callable[[t.Any], t.Any] | None = None
+    """Returns whether a user gets data: a function of the user. It needs a login."""
+
+    @classmethod
+    def of(cls, settings: t.Any, name: str) -> t.Self:
+        """Return the settings of an application.
+
+        :param settings: A mapping, or ``None`` for the defaults.
+        :param name: The name of the setting.
+        :raises RuntimeError: A key is unknown, or a value is not valid.
+        """
+        if settings is None:
+            return cls()
+
+        if not isinstance(settings, Mapping):
+            raise RuntimeError(f'{name} must be {{"enabled": True}}, not {settings!r}.')
+
+        keys = [field.name for field in fields(cls)]
+
+        for key, value in settings.items():
+            if key not in keys:
+                raise RuntimeError(
+                    f"{name} has no key {key!r}: only {', '.join(keys)}."
+                )
+
+            check = CHECKS.get(key, _check_path)
+            check(f"{name}[{key!r}]", value)
+
+        return cls(**settings)
+
+    def is_on(self, app: Flask) -> bool:
+        """Return whether an application has the pages."""
+        return app.debug if self.enabled is None else self.enabled
+
+    @property
+    def needs_login(self) -> bool:
+        """``True`` if data is shown to callers with a valid login only."""
+        return self.login or self.allow is not None
+
+    def check(self, params: Params) -> None:
+        """Refuse data to a caller who may not see it.
+
+        :param params: The params of the caller, with its login.
+        :raises NotAuthenticated: A login is needed, and there is none.
+        :raises Forbidden: ``allow`` refuses the user.
+        """
+        if self.needs_login and not params.authenticated:
+            raise NotAuthenticated("Log in, and send the token as 'Bearer ...'.")
+
+        is_unknown = params.user is None
+
+        if self.allow is not None and (is_unknown or not self.allow(params.user)):
+            raise Forbidden("You may not see this.")
+
+
+def protect(response: Response) -> Response:
+    """Return a page that loads from its own origin only, and is not kept."""
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def _check_flag(place: str, value: t.Any) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError(f"{place} must be True or False, not {value!r}.")
+
+
+def _check_optional_flag(place: str, value: t.Any) -> None:
+    if value is not None:
+        _check_flag(place, value)
+
+
+def _check_function(place: str, value: t.Any) -> None:
+    if value is not None and not callable(value):
+        raise RuntimeError(f"{place} must be a function of the user, not {value!r}.")
+
+
+def _check_path(place: str, value: t.Any) -> None:
+    is_path = isinstance(value, str) and value.startswith("/") and len(value) > 1
+
+    if not is_path or any(mark in value for mark in "<>?#"):
+        raise RuntimeError(f"{place} must be a path such as '/docs', not {value!r}.")
+
+
+CHECKS: t.Final[Mapping[str, Callable[[str, t.Any], None]]] = {
+    "enabled": _check_optional_flag,
+    "login": _check_flag,
+    "allow": _check_function,
+}
+"""Checks of the values by key. Those of other keys are paths."""
