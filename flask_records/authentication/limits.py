@@ -65,7 +65,8 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
-        defaults = {"oauth.start": "30 per minute", "oauth.callback": "30 per minute"}
+        views = "start", "callback", "token"
+        defaults = {f"oauth.{view}": "30 per minute" for view in views}
 
         for path, service in authentications.items():
             defaults[f"{path}.create"] = "20 per minute; 200 per hour"
@@ -101,9 +102,7 @@ class Limits:
 
         :raises TooManyRequests: There were too many. ``Retry-After`` has the seconds.
         """
-        # The client does not make the calls that a call makes.
-        if call_stack.get() is None:
-            self.count(context.path, context.method, client_address)
+        self.count(context.path, context.method, client_address)
 
     def count_login(self, path: str, account: str) -> None:
         """Count an attempt to log in as a user, unless the user has logged in from the
@@ -201,6 +200,15 @@ class Limits:
     def _known(self) -> RateLimitItem:
         """The time that an address is known after a login of the user."""
         return _parsed("known", "1 per 30 days")[0]
+
+
+def limits_of(app: Flask, path: str, method: str) -> list[str]:
+    """Return the limits of calls of a method in words.
+
+    :param path: The path of the service.
+    """
+    limits = app.extensions.get(EXTENSION, {}).get(f"{path}.{method}", ())
+    return [str(limit) for limit in limits]
 
 
 def count_view(view: str) -> None:

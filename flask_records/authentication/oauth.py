@@ -2,84 +2,56 @@
 
 from __future__ import annotations
 
-import json
-import re
 import typing as t
+from functools import partial
 
-from authlib.common.errors import AuthlibBaseError
 from flask import Blueprint
 from flask import current_app
 from flask import request
 from flask import Response
 from flask import url_for
-from joserfc.errors import JoseError
-from requests import RequestException
 
-from ..context import Params
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..errors import NotFound
-from ..errors import RecordsError
-from ..errors import Unavailable
-from ..http.body import parse_json
-from ..http.body import read_body
 from ..http.formatter import dumps
-from ..http.formatter import empty
 from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
 from ..http.routes import routes_of
-from ..transaction import Transaction
 from .limits import count_view
-from .oauth_client import client_options
-from .oauth_client import Conversations
+from .oauth_answers import Answers
+from .oauth_answers import binding_of
+from .oauth_calls import result_of
 from .oauth_client import ProviderClient
-from .oauth_client import raw_profile
-from .oauth_client import Registry
-from .oauth_client import TooBusy
 from .oauth_connect import Connections
+from .oauth_conversations import Conversations
 from .oauth_cookies import LoginCookies
-from .oauth_strategy import LOGIN
+from .oauth_endings import ending
+from .oauth_endings import for_scripts
+from .oauth_endings import redirect_to
+from .oauth_errors import provider_error
+from .oauth_errors import PROVIDER_ERRORS
+from .oauth_logout import logout_address
+from .oauth_requests import error_of
+from .oauth_requests import other_page
+from .oauth_requests import posted_profile
+from .oauth_requests import read_answer
+from .oauth_requests import read_connect_query
+from .oauth_requests import read_json
 from .oauth_strategy import OAuthLogin
 from .oauth_strategy import OAuthStrategy
+from .provider_session import InvalidResponse
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flask import Flask
     from flask.typing import ResponseReturnValue
 
-    from ..typing import BodyParser
     from ..typing import Record
     from .oauth_settings import OAuthSettings
+    from .provider_metadata import ProviderMetadata
     from .providers import Provider
     from .service import AuthenticationService
 
-MAX_BODY: t.Final = 64 * 1024
-"""The number of bytes of the largest body."""
-
-FORM: t.Final = "application/x-www-form-urlencoded"
-
-ERROR_CODE = re.compile("[a-z_]{1,40}")
-"""An error code of OAuth."""
-
-DENIED: t.Final = "The login was cancelled."
-
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
-
-PROVIDER_ERRORS: tuple[type[Exception], ...] = (
-    AttributeError,
-    AuthlibBaseError,
-    JoseError,
-    LookupError,
-    RequestException,
-    RuntimeError,
-    TimeoutError,
-    TypeError,
-    ValueError,
-)
-"""The errors of a provider that does not respond, or whose response is invalid."""
 
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
@@ -118,12 +90,11 @@ class OAuthBlueprint:
         self._settings = settings
         self._cookies = LoginCookies(app, service)
         self._connections = Connections(app, service)
-        registry = Registry()
-        self._clients: dict[str, ProviderClient] = {
-            name: registry.register(name, **client_options(provider))
+        self._answers = Answers(app, service, settings)
+        self._clients = {
+            name: ProviderClient(provider, settings.discovery_max_age)
             for name, provider in settings.providers.items()
         }
-        registry.init_app(app)
         self._conversations = {
             name: Conversations(settings.max_conversations)
             for name in settings.providers
@@ -134,178 +105,182 @@ class OAuthBlueprint:
         blueprint = Blueprint("records_oauth", __package__, url_prefix="/oauth")
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
-            "/<provider>", "connect", self._connect, methods=["POST"]
+            "/<provider>", "connect", for_scripts(self._connect), methods=["POST"]
         )
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
+        blueprint.add_url_rule("/<provider>/logout", "logout", self._logout)
+        blueprint.add_url_rule(
+            "/<provider>/token",
+            "token",
+            for_scripts(self._exchange),
+            methods=["POST"],
+        )
         blueprint.after_request(_keep_private)
         return blueprint
 
-    def _connect(self, provider: str) -> ResponseReturnValue:
+    def _connect(self, provider: str) -> Response:
         self._provider(provider)
         count_view("start")
         claims = self._connections.caller()
-        query = self._connect_query()
+        query = read_connect_query(self._settings.redirects)
         response = Response(status=201, mimetype=JSON)
         url = self._url("start", provider)
         address = self._connections.add_address(response, url, claims, query)
         response.data = dumps({"url": address})
         return response
 
-    def _connect_query(self) -> dict[str, str]:
-        """Return the parameters that the caller asks for in a one-time address."""
-        if request.args:
-            raise BadRequest("Send 'redirect' in the body.")
-
-        if not request.content_length and "Transfer-Encoding" not in request.headers:
-            return {}
-
-        data = _body({JSON: parse_json})
-        query = data if isinstance(data, dict) else {"": data}
-        redirect = query.get("redirect", "")
-
-        if query.keys() - {"redirect"} or not isinstance(redirect, str):
-            raise BadRequest("The body must be an object with 'redirect', or nothing.")
-
-        self._settings.redirects.target(redirect)
-        return {"redirect": redirect} if redirect else {}
-
     def _start(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
         count_view("start")
         query = request.args.to_dict()
-        target = self._settings.redirects.target(query.pop("redirect", ""))
         url = self._url("start", provider)
+        redirect, page = query.pop("redirect", ""), other_page(url)
+        target = self._settings.redirects.target(redirect, page)
+        binding = binding_of(request, query.pop("challenge", None), target)
 
-        try:
-            link = self._connections.take(url, query)
-            response = self._redirect_to_provider(chosen, target, link, query)
-        except RecordsError as error:
-            response = self._refused(chosen, target, error)
+        def start() -> Response:
+            login = {
+                "target": target,
+                "binding": binding,
+                "link": self._connections.take(url, query),
+                "query": query,
+            }
+            return self._redirect_to_provider(chosen, login)
 
+        response = ending(chosen, self._strategy(chosen), target, start)
         self._connections.remove_address(response, url)
         return response
 
-    def _redirect_to_provider(
-        self, provider: Provider, target: str | None, link: Record | None, query: Record
-    ) -> Response:
+    def _redirect_to_provider(self, provider: Provider, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
-        client = self._clients[provider.name]
         redirect_uri = self._url("callback", provider.name)
 
         try:
-            if not client.is_ready:
-                self._conversations[provider.name].ask(client.load_server_metadata)
-
-            start = client.create_authorization_url(redirect_uri)
-            response = _redirect(start["url"])
+            self._read_metadata(provider)
+            start = self._clients[provider.name].start(redirect_uri)
+            response = redirect_to(start.pop("url"))
         except PROVIDER_ERRORS as error:
-            raise _provider_error(provider, error) from error
+            raise provider_error(provider, error, current_app.logger) from error
 
-        login = {
+        login |= {
+            **start,
             "provider": provider.name,
-            "state": start["state"],
-            "nonce": start.get("nonce"),
-            "code_verifier": start["code_verifier"],
             "redirect_uri": redirect_uri,
-            "target": target,
-            "link": link,
-            "query": query,
         }
         self._cookies.add(response, login, posts_back=provider.posts_back)
         return response
 
+    def _read_metadata(self, provider: Provider) -> ProviderMetadata:
+        """Return the metadata of a provider. The first request for it may be slow."""
+        metadata = self._clients[provider.name].metadata
+
+        if not metadata.is_known:
+            self._conversations[provider.name].ask(metadata.current)
+
+        return metadata.current()
+
+    def _logout(self, provider: str) -> ResponseReturnValue:
+        chosen = self._provider(provider)
+        count_view("start")
+        url = self._url("logout", provider)
+        redirect = request.args.get("redirect", "")
+        target = self._settings.redirects.target(redirect, other_page(url))
+
+        def log_out() -> Response:
+            try:
+                metadata = self._read_metadata(chosen)
+            except PROVIDER_ERRORS as error:
+                raise provider_error(chosen, error, current_app.logger) from error
+
+            return redirect_to(logout_address(chosen, metadata, url, target))
+
+        return ending(chosen, self._strategy(chosen), target, log_out)
+
     def _callback(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
         count_view("callback")
-        answer = _posted(chosen) if request.method == "POST" else request.args.to_dict()
+        answer = read_answer(chosen)
         login = self._cookies.find(provider, answer.get("state", ""))
 
         if login is None:
-            # Some providers omit the state if the user cancels.
-            message = DENIED if "error" in answer else LOST
-            target = self._settings.redirects.target("")
-            return self._refused(chosen, target, NotAuthenticated(message))
+            target = self._target_of_latest(provider)
+            refuse = partial(self._refuse, chosen, answer)
+            return ending(chosen, self._strategy(chosen), target, refuse)
 
-        try:
-            response = self._log_in(chosen, login, answer)
-        except RecordsError as error:
-            response = self._refused(chosen, login["target"], error)
-
+        log_in = partial(self._log_in, chosen, login, answer)
+        response = ending(chosen, self._strategy(chosen), login["target"], log_in)
         self._cookies.remove(response, login)
         return response
+
+    def _refuse(self, provider: Provider, answer: dict[str, str]) -> t.NoReturn:
+        """Refuse an answer without the state of a login of this browser."""
+        # Some providers omit the state of an error.
+        error = error_of(answer) if "error" in answer else None
+
+        if error is None:
+            raise NotAuthenticated(LOST)
+
+        raise provider_error(provider, error, current_app.logger) from error
+
+    def _target_of_latest(self, provider: str) -> str | None:
+        """Return where the login of this browser that began last returns to."""
+        login = self._cookies.latest(provider)
+        return self._settings.redirects.target("") if login is None else login["target"]
 
     def _log_in(
         self, provider: Provider, started: Record, answer: dict[str, str]
     ) -> Response:
         """Return the response of a login that the provider has answered."""
-        if "error" in answer or "code" not in answer:
-            raise NotAuthenticated(DENIED)
-
         client = self._clients[provider.name]
         conversation = self._conversations[provider.name]
 
         try:
-            raw = {
-                **(_posted_profile(answer) if provider.posts_back else {}),
-                **conversation.ask(raw_profile, client, provider, started, answer),
-            }
-            login = OAuthLogin(provider, raw, started["link"])
-            self._strategy(provider).profile(login)
-        except PROVIDER_ERRORS as error:
-            raise _provider_error(provider, error) from error
+            if error := error_of(answer):
+                raise error
 
-        result, target = self._result(login, started["query"]), started["target"]
+            raw = {
+                **(posted_profile(answer) if provider.posts_back else {}),
+                **conversation.ask(client.raw_profile, started, answer),
+            }
+        except PROVIDER_ERRORS as error:
+            known = [started["code_verifier"], started["nonce"], started["state"]]
+            known.append(answer.get("code"))
+            raise provider_error(provider, error, current_app.logger, known) from error
+
+        login = OAuthLogin(provider, raw, started["link"])
+
+        try:
+            self._strategy(provider).profile(login)
+        except ValueError as error:
+            unusable = InvalidResponse("Its profile has no usable id.")
+            raise provider_error(provider, unusable, current_app.logger) from error
+
+        result = result_of(self._service, login, started["query"])
+        target = started["target"]
 
         if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        return _redirect(self._strategy(provider).success_url(target, result))
+        sealed = self._answers.seal(started, result)
+        sent = result if sealed is None else {**result, "code": sealed.code}
+        response = redirect_to(self._strategy(provider).success_url(target, sent))
 
-    def _refused(
-        self, provider: Provider, target: str | None, error: RecordsError
-    ) -> Response:
-        """Return the response of a login that failed."""
-        if target is None:
-            raise error
+        # A strategy may log in to a session instead.
+        if sealed is not None and sealed.code in str(response.location):
+            sealed.bind(response)
 
-        return _redirect(self._strategy(provider).failure_url(target, error))
+        return response
+
+    def _exchange(self, provider: str) -> Response:
+        self._provider(provider)
+        count_view("token")
+        url = self._url("token", provider)
+        return self._answers.exchange(provider, url, read_json())
 
     def _strategy(self, provider: Provider) -> OAuthStrategy:
         return t.cast("OAuthStrategy", self._service.strategy(provider.name))
-
-    def _result(self, login: OAuthLogin, query: Record) -> Record:
-        name = login.provider.name
-        service = self._service.as_service
-
-        def call() -> Record:
-            params = Params(query=dict(query), extra={LOGIN: login})
-
-            # Nobody would commit after this view what the session holds.
-            with Transaction(is_final=True):
-                return t.cast("Record", service.create({"strategy": name}, params))
-
-        try:
-            return call()
-        except Conflict:
-            # The first login of a profile may run twice at once.
-            try:
-                return call()
-            except Conflict as error:
-                raise self._conflict(login.provider, error) from error
-
-    def _conflict(self, provider: Provider, error: Conflict) -> Conflict:
-        if self._service.username in error.errors:
-            return Conflict(
-                "There is a user with this email already. Log in as this user, then"
-                f" connect {provider.title}."
-            )
-
-        if provider.id_field in error.errors:
-            return Conflict(f"This {provider.title} login belongs to another user.")
-
-        return error
 
     def _url(self, view: str, provider: str) -> str:
         """Return the address of a view, as browsers and providers see it."""
@@ -323,62 +298,6 @@ class OAuthBlueprint:
             raise NotFound(f"There is no login with '{name}'.")
 
         return self._settings.providers[name]
-
-
-def _posted(provider: Provider) -> dict[str, str]:
-    """Return the answer that a provider lets the browser post.
-
-    :raises MethodNotAllowed: The provider answers in the query string.
-    """
-    if not provider.posts_back:
-        error = MethodNotAllowed(f"{provider.title} does not answer by POST.")
-        error.headers["Allow"] = "GET, HEAD, OPTIONS"
-        raise error
-
-    answer = _body({FORM: lambda request: request.form.to_dict()})
-    return t.cast("dict[str, str]", answer)
-
-
-def _body(parsers: Mapping[str, BodyParser]) -> t.Any:
-    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
-    return read_body(request, "create", parsers, limit)
-
-
-def _posted_profile(answer: dict[str, str]) -> Record:
-    """Return the profile in an answer. Apple sends a name with the first one only."""
-    try:
-        name = json.loads(answer.get("user", "{}"))["name"]
-        parts = [name.get("firstName"), name.get("lastName")]
-        return {"name": " ".join(part for part in parts if part)}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        # A login does not need the name.
-        return {}
-
-
-def _provider_error(provider: Provider, error: Exception) -> RecordsError:
-    title = provider.title
-
-    if isinstance(error, TooBusy):
-        return Unavailable(
-            f"Too many logins at {title} are in progress. Try again later."
-        )
-
-    # The description of a provider may quote secrets, but not the code.
-    match = ERROR_CODE.fullmatch(str(getattr(error, "error", "")))
-    code = match[0] if match else ""
-    current_app.logger.warning(
-        "The login at %s failed: %s %s", provider.name, type(error).__name__, code
-    )
-    is_silent = isinstance(error, (RequestException, TimeoutError))
-    reason = "is not responding" if is_silent else "sent an invalid response"
-    return NotAuthenticated(f"{title} {reason}. Try again later.")
-
-
-def _redirect(url: str) -> Response:
-    # The default page of a redirect would show the token.
-    response = empty(302)
-    response.location = url
-    return response
 
 
 def _keep_private(response: Response) -> Response:

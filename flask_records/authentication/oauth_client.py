@@ -2,270 +2,197 @@
 
 from __future__ import annotations
 
-import re
-import threading
-import time
+import secrets
 import typing as t
-from concurrent.futures import Future
+from functools import partial
 
-from authlib.integrations.flask_client import FlaskOAuth2App
-from authlib.integrations.flask_client import OAuth
+from authlib.integrations.base_client import OAuthError
+from joserfc.errors import JoseError
+from requests import ConnectionError
+from requests import HTTPError
 
 from ..pagination import without
-from .redirects import origin_of
+from .id_tokens import check_issuer
+from .id_tokens import IDTokens
+from .metadata_cache import MetadataCache
+from .oauth_errors import ProviderError
+from .oauth_errors import raise_error_in
+from .provider_session import InvalidResponse
+from .provider_session import ProviderSession
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Mapping
 
+    from requests import Response
+
     from ..typing import Record
+    from .provider_metadata import ProviderMetadata
     from .providers import Provider
 
-TIMEOUT: t.Final = 3
-"""The number of seconds that a provider may be silent."""
+    Step = Callable[[ProviderMetadata], t.Any]
 
-DEADLINE: t.Final = 8
-"""The number of seconds of a conversation."""
+STALE_ERRORS: t.Final = (ConnectionError, HTTPError, JoseError, LookupError, ValueError)
+"""The errors of a step that newer metadata may mend."""
 
-TENANT = re.compile(r"[0-9a-f-]{36}")
-
-TENANT_PLACEHOLDER: t.Final = "{tenantid}"
-"""The placeholder of a directory in the issuer of Microsoft."""
-
-ISSUER_IN_ANSWERS: t.Final = "authorization_response_iss_parameter_supported"
-"""The part of a configuration that is true if each answer names the issuer."""
-
-ENDPOINTS: t.Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-
-SIGNATURES: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
-"""The algorithms that sign ID tokens with a key of the provider alone."""
+ACCEPT: t.Final = {"Accept": "application/json"}
 
 
-class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
-    """A client of a provider, with the checked parts of its configuration."""
+class ProviderClient:
+    """A client of a provider. A step of a login that fails is repeated if the provider
+    has other addresses, or other keys, by now.
 
-    @property
-    def is_ready(self) -> bool:
-        """``True`` once the addresses of the provider are known."""
-        return not self._server_metadata_url or "_loaded_at" in self.server_metadata
-
-    def load_server_metadata(self) -> Record:
-        """Return the addresses of the provider, which are requested once.
-
-        :raises ValueError: They are not valid.
-        """
-        if not self.is_ready:
-            with self._get_session() as session:
-                url = self._server_metadata_url
-                answer = session.request("GET", url, withhold_token=True)
-                answer.raise_for_status()
-
-            self.server_metadata.update(_metadata(answer.json()))
-
-        return t.cast("Record", self.server_metadata)
-
-
-class Registry(OAuth):  # type: ignore[misc]  # it has no hints
-    """The clients of an application."""
-
-    oauth2_client_cls = ProviderClient
-
-
-class Conversations:
-    """Conversations with a provider, in threads of their own: a slow one holds neither
-    a login for long nor all threads of the server.
-
-    :param deadline: The number of seconds of a conversation.
+    :param provider: The provider.
+    :param max_age: The number of seconds after which its metadata is read again.
     """
 
-    def __init__(self, limit: int, deadline: float = DEADLINE) -> None:
-        self._slots = threading.BoundedSemaphore(limit)
-        self._deadline = deadline
+    def __init__(self, provider: Provider, max_age: float) -> None:
+        self._provider = provider
+        self.metadata = MetadataCache(provider, max_age)
+        """The addresses and keys of the provider."""
 
-    def ask(self, function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-        """Return the result of a function, unless it takes too long. A slow one
-        continues in its thread, and counts until it ends.
+    def start(self, redirect_uri: str) -> Record:
+        """Return a new login: ``url``, the address that the user is sent to, and
+        ``state``, ``nonce`` and ``code_verifier``, which the callback needs.
 
-        :raises TooBusy: Too many are running.
-        :raises TimeoutError: It took too long.
+        :raises Exception: The metadata of the provider is not known, and can't be read.
         """
-        if not self._slots.acquire(blocking=False):
-            raise TooBusy
+        provider = self._provider
+        metadata = self.metadata.current()
+        verifier = secrets.token_urlsafe(36)
+        is_openid = "openid" in provider.scope.split()
+        nonce = secrets.token_urlsafe(20) if is_openid else None
+        params = {"redirect_uri": redirect_uri, "nonce": nonce, **provider.params}
 
-        outcome: Future[t.Any] = Future()
+        with self._session(metadata) as session:
+            url, state = session.create_authorization_url(
+                metadata.authorize_url, code_verifier=verifier, **params
+            )
 
-        def run() -> None:
-            try:
-                outcome.set_result(function(*args))
-            except Exception as error:
-                outcome.set_exception(error)
-            finally:
-                self._slots.release()
+        return {"url": url, "state": state, "nonce": nonce, "code_verifier": verifier}
 
-        thread = threading.Thread(target=run, daemon=True)
+    def raw_profile(self, started: Record, answer: Mapping[str, str]) -> Record:
+        """Return the profile of a login as the provider sends it.
+
+        :param started: The login, as it began.
+        :param answer: The answer of the provider, with the code.
+        :raises Exception: The provider does not respond, or its response is invalid.
+        """
+        self._attempt(partial(check_issuer, answered=answer.get("iss")))
+        token = self._attempt(partial(self._token, started, answer["code"]))
+        claims = self._claims(token, started["nonce"])
+        # The provider decides whether a token has expired. Authlib would refuse one
+        # with a lifetime of less than a minute.
+        token = without(token, {"expires_in", "expires_at"})
+        raw = self._attempt(partial(self._profile, token))
+
+        if not raw.get("email"):
+            raw = {**raw, **self._attempt(partial(self._email, token))}
+
+        if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
+            raise InvalidResponse("The profile is of another user.")
+
+        return {**raw, **claims}
+
+    def _attempt(self, step: Step) -> t.Any:
+        metadata = self.metadata.current()
 
         try:
-            thread.start()
-        except RuntimeError:
-            self._slots.release()
-            raise
+            return step(metadata)
+        except STALE_ERRORS:
+            newer = self.metadata.newer(metadata)
 
-        # The slot is free once the thread has ended.
-        thread.join(self._deadline)
-        return outcome.result(timeout=0)
+            if newer == metadata:
+                raise
 
+            return step(newer)
 
-class TooBusy(RuntimeError):
-    """Too many conversations with a provider are running."""
+    def _token(self, started: Record, code: str, metadata: ProviderMetadata) -> Record:
+        place = "token endpoint"
 
+        with self._session(metadata) as session:
+            try:
+                token = session.fetch_token(
+                    metadata.access_url,
+                    code=code,
+                    redirect_uri=started["redirect_uri"],
+                    code_verifier=started["code_verifier"],
+                )
+            except OAuthError as error:
+                raise ProviderError(error.error, error.description, place) from error
+            except HTTPError as error:
+                raise_error_in(error.response, place)
+                raise
 
-def client_options(provider: Provider) -> Record:
-    """Return the arguments for the client of a provider."""
-    return {
-        "overwrite": True,
-        "client_id": provider.key,
-        "client_secret": provider.secret,
-        "server_metadata_url": provider.discovery_url,
-        "authorize_url": provider.authorize_url,
-        "access_token_url": provider.access_url,
-        "authorize_params": dict(provider.params),
-        "client_kwargs": {
-            "scope": provider.scope,
-            "code_challenge_method": "S256",
-            "default_timeout": TIMEOUT,
-            "token_endpoint_auth_method": provider.token_endpoint_auth_method,
-        },
-    }
+        access_token = token.get("access_token")
 
+        if not isinstance(access_token, str) or not access_token:
+            raise InvalidResponse("There is no access token.")
 
-def raw_profile(
-    client: ProviderClient,
-    provider: Provider,
-    started: Record,
-    answer: Mapping[str, str],
-) -> Record:
-    """Return the profile of a login as the provider sends it.
+        return t.cast("Record", token)
 
-    :raises Exception: The provider does not respond, or its response is invalid.
-    """
-    _check_issuer(client.load_server_metadata(), answer.get("iss"))
-    token = client.fetch_access_token(
-        code=answer["code"],
-        redirect_uri=started["redirect_uri"],
-        code_verifier=started["code_verifier"],
-    )
-    claims = _claims(client, token, started["nonce"]) if provider.discovery_url else {}
-    # The provider decides whether a token has expired. Authlib would refuse one with a
-    # lifetime of less than a minute.
-    token = without(token, {"expires_in", "expires_at"})
-    url = provider.profile_url or client.load_server_metadata().get("userinfo_endpoint")
-    raw = _profile(client, provider, url, token) if url else {}
+    def _claims(self, token: Record, nonce: str) -> Record:
+        """Return the claims of a valid ID token, of a provider that has some."""
+        if self._provider.discovery_url is None:
+            return {}
 
-    if provider.emails_url and not raw.get("email"):
-        raw["email"] = _email(client, provider.emails_url, token)
+        def claims(metadata: ProviderMetadata) -> Record:
+            return IDTokens(self._provider.key, metadata).claims(token, nonce)
 
-    if claims and raw.get("sub", claims["sub"]) != claims["sub"]:
-        raise ValueError("The profile is of another user.")
+        return t.cast("Record", self._attempt(claims))
 
-    return {**raw, **claims}
+    def _profile(self, token: Record, metadata: ProviderMetadata) -> Record:
+        if metadata.profile_url is None:
+            return {}
 
+        key, extra = self._provider.key, self._provider.profile_headers
+        headers = {name: value.format(key=key) for name, value in extra.items()}
+        response = self._get(metadata, metadata.profile_url, token, headers)
 
-def _metadata(answer: t.Any) -> Record:
-    """Return the checked parts of the configuration of a provider."""
-    issuer, userinfo = answer["issuer"], answer.get("userinfo_endpoint")
+        if not response.ok:
+            raise_error_in(response, "profile", [token["access_token"]])
+            response.raise_for_status()
 
-    if not isinstance(issuer, str) or not issuer:
-        raise ValueError("The issuer is not text.")
+        raw = response.json()
 
-    algorithms = answer.get("id_token_signing_alg_values_supported") or ["RS256"]
-    return {
-        **{name: _url(answer[name]) for name in ENDPOINTS},
-        "issuer": issuer,
-        "userinfo_endpoint": _url(userinfo) if userinfo else None,
-        "id_token_signing_alg_values_supported": [
-            name for name in algorithms if SIGNATURES.fullmatch(name)
-        ],
-        ISSUER_IN_ANSWERS: answer.get(ISSUER_IN_ANSWERS) is True,
-        "_loaded_at": time.time(),
-    }
+        if not isinstance(raw, dict):
+            raise InvalidResponse("The profile is not an object.")
 
+        return raw
 
-def _url(value: t.Any) -> str:
-    if not isinstance(value, str) or origin_of(value) is None:
-        raise ValueError("An endpoint is not an address.")
+    def _email(self, token: Record, metadata: ProviderMetadata) -> Record:
+        """Return the verified primary email of a user, in a field for it."""
+        if metadata.emails_url is None:
+            return {}
 
-    value.encode()
-    return value
+        response = self._get(metadata, metadata.emails_url, token)
 
+        # A user without an email for now would never get one.
+        if response.status_code >= 500:
+            response.raise_for_status()
 
-def _check_issuer(metadata: Record, answered: str | None) -> None:
-    """Refuse an answer of another provider before that gets the code: see RFC 9207."""
-    issuer = metadata.get("issuer")
-    is_optional = not metadata.get(ISSUER_IN_ANSWERS)
+        # The user may have allowed the profile alone.
+        emails = response.json() if response.ok else []
+        primary = (
+            email.get("email")
+            for email in (emails if isinstance(emails, list) else [])
+            if isinstance(email, dict)
+            and email.get("primary") is True
+            and email.get("verified") is True
+        )
+        return {"email": next(primary, None)}
 
-    # A provider without a configuration has no known issuer.
-    if issuer is None or (answered is None and is_optional):
-        return
+    def _get(
+        self,
+        metadata: ProviderMetadata,
+        url: str,
+        token: Record,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        with self._session(metadata) as session:
+            session.token = token
+            response = session.get(url, headers={**ACCEPT, **(headers or {})})
+            return t.cast("Response", response)
 
-    pattern = re.escape(issuer).replace(re.escape(TENANT_PLACEHOLDER), TENANT.pattern)
-
-    if not re.fullmatch(pattern, answered or ""):
-        raise ValueError("The answer is from another issuer.")
-
-
-def _claims(client: ProviderClient, token: Record, nonce: str) -> Record:
-    """Return the claims of a valid ID token."""
-    metadata = client.load_server_metadata()
-
-    def is_issuer(claims: Record, value: t.Any) -> bool:
-        return bool(value == _issuer(metadata["issuer"], claims))
-
-    options = {"iss": {"essential": True, "validate": is_issuer}}
-    claims = dict(client.parse_id_token(token, nonce=nonce, claims_options=options))
-    audience = claims["aud"]
-    audiences = audience if isinstance(audience, list) else [audience]
-
-    if client.client_id not in audiences or claims["nonce"] != nonce:
-        raise ValueError("The ID token is for another application.")
-
-    if not isinstance(claims["sub"], str) or not claims["sub"]:
-        raise ValueError("The ID token has no subject.")
-
-    return claims
-
-
-def _issuer(issuer: str, claims: Record) -> str | None:
-    if TENANT_PLACEHOLDER not in issuer:
-        return issuer
-
-    tenant = claims.get("tid")
-
-    if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
-        return None
-
-    return issuer.replace(TENANT_PLACEHOLDER, tenant)
-
-
-def _email(client: ProviderClient, url: str, token: Record) -> str | None:
-    """Return the verified primary email of a user."""
-    response = client.get(url, token=token, headers={"Accept": "application/json"})
-
-    # The user may have allowed the profile alone.
-    emails = response.json() if response.ok else []
-    primary = [email for email in emails if email["primary"] and email["verified"]]
-    return primary[0]["email"] if primary else None
-
-
-def _profile(
-    client: ProviderClient, provider: Provider, url: str, token: Record
-) -> Record:
-    extra = {k: v.format(key=provider.key) for k, v in provider.profile_headers.items()}
-    headers = {"Accept": "application/json", **extra}
-    response = client.get(url, token=token, headers=headers)
-    response.raise_for_status()
-    raw = response.json()
-
-    if not isinstance(raw, dict):
-        raise ValueError("The profile is not an object.")
-
-    return raw
+    def _session(self, metadata: ProviderMetadata) -> ProviderSession:
+        return ProviderSession(self._provider, metadata.urls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import typing as t
+from contextlib import contextmanager
 from urllib.parse import urlencode
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from .oauth_cookies import load_recent
 from .oauth_cookies import serializer_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Mapping
 
     from flask import Flask
@@ -36,6 +38,10 @@ TOKEN: t.Final = "feathers_token"
 """The parameter that the official client sends its access token in."""
 
 COOKIE: t.Final = "records_connect"
+
+LOGGED_OUT: t.Final = (
+    "Your login is not valid ({}). Log in again, then connect the other one."
+)
 
 USED_UP: t.Final = """\
 This address to connect a login was used, is too old, or is for another browser. Try \
@@ -71,7 +77,10 @@ class Connections:
         # A token connects a login, and so do all credentials for a token.
         allowed = {"jwt", *service.settings.strategies}
         params = Params(headers=request.headers)
-        result = service.authenticate(credentials, params, allowed)
+
+        with explaining_refusals():
+            result = service.authenticate(credentials, params, allowed)
+
         payload = result["authentication"].get("payload")
         return payload or service.create_token(result.get("user"))[1]
 
@@ -138,6 +147,20 @@ class Connections:
                 " address to open."
             )
 
-        payload = self._service.settings.tokens.verify_token(token)
-        self._service.tokens.user_of(payload)
+        with explaining_refusals():
+            payload = self._service.settings.tokens.verify_token(token)
+            self._service.tokens.user_of(payload)
+
         return payload
+
+
+@contextmanager
+def explaining_refusals() -> Iterator[None]:
+    """Say in words for people that a token is not valid.
+
+    :raises NotAuthenticated: It is not valid.
+    """
+    try:
+        yield
+    except NotAuthenticated as error:
+        raise NotAuthenticated(LOGGED_OUT.format(error.message.rstrip("."))) from error

@@ -12,10 +12,12 @@ from flask import request
 from itsdangerous import BadData
 from itsdangerous import SignatureExpired
 from itsdangerous import URLSafeTimedSerializer
+from itsdangerous.encoding import want_bytes
 
 from ..errors import BadRequest
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
 
     from flask import Flask
@@ -48,7 +50,7 @@ class LoginCookies:
     """
 
     def __init__(self, app: Flask, service: AuthenticationService) -> None:
-        self._serializer = serializer_of(app, service, "flask-records oauth")
+        self._serializer = serializer_of(app, service, "flask-records oauth login")
 
     def add(self, response: Response, login: Record, *, posts_back: bool) -> None:
         """Store a login until its user returns, and delete those beyond the bounds.
@@ -62,7 +64,7 @@ class LoginCookies:
 
         now = time.time_ns() // 1_000_000
         name = f"records_login_{now:011x}_{_hash(login['state'])}"
-        path = _path_of(login)
+        path = path_of(login["redirect_uri"])
         response.set_cookie(
             name,
             text,
@@ -71,7 +73,7 @@ class LoginCookies:
             httponly=True,
             # Other cookies are not sent with a form that another site posts.
             samesite="None" if posts_back else "Lax",
-            secure=posts_back or login["redirect_uri"].startswith("https:"),
+            secure=posts_back or is_secure(login),
         )
 
         for old in _beyond_bounds(len(name) + len(text)):
@@ -79,20 +81,28 @@ class LoginCookies:
 
     def find(self, provider: str, state: str) -> Record | None:
         """Return the login that an answer is for, if this browser began it recently."""
-        text = next((request.cookies[name] for name in _names_of(state)), "")
+        logins = self._logins(provider, _names_of(state))
+        return next((login for login in logins if login["state"] == state), None)
 
-        try:
-            login = load_recent(self._serializer, text, LIFETIME)
-        except BadData:
-            return None
+    def latest(self, provider: str) -> Record | None:
+        """Return the login at a provider that this browser began last, if recently."""
+        names = sorted(filter(NAME.fullmatch, request.cookies), reverse=True)
+        return next(self._logins(provider, names), None)
 
-        is_same = (login["provider"], login["state"]) == (provider, state)
-        return login if is_same else None
+    def _logins(self, provider: str, names: Iterable[str]) -> Iterator[Record]:
+        for name in names:
+            try:
+                login = load_recent(self._serializer, request.cookies[name], LIFETIME)
+            except BadData:
+                continue
+
+            if login["provider"] == provider:
+                yield login
 
     def remove(self, response: Response, login: Record) -> None:
         """Delete the cookie of a login: a state is valid for one answer."""
         for name in _names_of(login["state"]):
-            response.delete_cookie(name, _path_of(login))
+            response.delete_cookie(name, path_of(login["redirect_uri"]))
 
 
 def serializer_of(
@@ -102,6 +112,15 @@ def serializer_of(
 
     :param service: Its secret signs if the application has none.
     :raises RuntimeError: There is no secret to sign with.
+    """
+    # The last key signs.
+    return URLSafeTimedSerializer(secrets_of(app, service)[::-1], salt=salt)
+
+
+def secrets_of(app: Flask, service: AuthenticationService) -> list[bytes]:
+    """Return the secrets of an application for logins, the current one first.
+
+    :raises RuntimeError: There is none.
     """
     keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
     settings = service.settings_of(app)
@@ -114,8 +133,7 @@ def serializer_of(
 
         keys = [secret]
 
-    # The last key signs.
-    return URLSafeTimedSerializer(keys[::-1], salt=salt)
+    return [want_bytes(key) for key in keys]
 
 
 def load_recent(serializer: URLSafeTimedSerializer, text: str, lifetime: int) -> Record:
@@ -148,9 +166,17 @@ def _names_of(state: str) -> list[str]:
     return [name for name in names if name.endswith(f"_{_hash(state)}")]
 
 
-def _path_of(login: Record) -> str:
-    """Return the path of all OAuth views, since a start needs the other cookies."""
-    return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
+def path_of(url: str) -> str:
+    """Return the path of all OAuth views, since a start needs the other cookies.
+
+    :param url: The address of a callback, or of another view that has its form.
+    """
+    return urlsplit(url).path.rsplit("/", 2)[0]
+
+
+def is_secure(login: Record) -> bool:
+    """Return whether browsers reach the OAuth views by HTTPS."""
+    return t.cast("str", login["redirect_uri"]).startswith("https:")
 
 
 def _hash(state: str) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
+from urllib.parse import urlsplit
 
+from ..http.origins import origin_of
 from .providers import KNOWN
 from .providers import Provider
-from .redirects import origin_of
 from .redirects import Redirects
 
 if t.TYPE_CHECKING:
@@ -21,7 +22,12 @@ NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
 
 OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
-URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
+MOVABLE_URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
+"""The addresses that a provider has on hosts of its own."""
+
+URLS: t.Final = (*MOVABLE_URLS, "emails_url", "logout_url")
+
+RESPONSES: t.Final = ("code", "fragment")
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 
@@ -36,16 +42,29 @@ class OAuthSettings:
     redirects: Redirects = field(default_factory=Redirects)
     """The addresses that users may be sent to."""
 
+    response: str = "code"
+    """The answer in the address of a page: ``code`` for a one-time code, ``fragment``
+    for the token itself.
+    """
+
     base_url: str | None = None
     """The address of the application, if it is not taken from the request."""
+
+    discovery_max_age: int = 3600
+    """The number of seconds after which the OpenID Connect configuration of a provider,
+    and its keys, are read again.
+    """
 
     max_conversations: int = 8
     """The number of threads of a process that may wait for one provider."""
 
     @classmethod
-    def parse(cls, value: Mapping[str, t.Any], place: str) -> OAuthSettings:
+    def parse(
+        cls, value: Mapping[str, t.Any], place: str, origins: tuple[str, ...] = ()
+    ) -> OAuthSettings:
         """Return the settings in a mapping.
 
+        :param origins: The default of its ``origins``.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
         rest = dict(value)
@@ -56,9 +75,11 @@ class OAuthSettings:
 
         return cls(
             redirects=Redirects(
-                take("redirect", _url_or_path, None), take("origins", _origins, ())
+                take("redirect", _url_or_path, None), take("origins", _origins, origins)
             ),
+            response=take("response", _response, cls.response),
             base_url=take("base_url", _base_url, None),
+            discovery_max_age=take("discovery_max_age", _count, cls.discovery_max_age),
             max_conversations=take("max_conversations", _count, cls.max_conversations),
             # All others are names of providers.
             providers={
@@ -83,16 +104,46 @@ def _provider(name: str, options: t.Any, place: str) -> Provider:
 
         values[option] = OPTIONS[option](value, f"{place}[{option!r}]")
 
-    return _complete(replace(KNOWN.get(name, Provider(name)), **values), place)
+    known = _without_other_hosts(KNOWN.get(name, Provider(name)), values)
+    return _complete(replace(known, **{**_emails_url(known, values), **values}), place)
+
+
+def _without_other_hosts(known: Provider, values: Mapping[str, t.Any]) -> Provider:
+    """Return a known provider without its addresses, if the settings have one on
+    another host: a token of the one must not be sent to the other.
+    """
+    own = {_host_of(getattr(known, name)) for name in MOVABLE_URLS}
+    hosts = {_host_of(values.get(name)) for name in MOVABLE_URLS}
+    return known if hosts <= own | {None} else replace(known, **NO_URLS)
+
+
+def _host_of(url: str | None) -> str | None:
+    return None if url is None else urlsplit(url).hostname
+
+
+def _emails_url(known: Provider, values: Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the address of emails beside a profile that is elsewhere."""
+    url = values.get("profile_url")
+
+    if url is None or known.emails_path is None:
+        return {}
+
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/") + known.emails_path
+    return {"emails_url": parts._replace(path=path).geturl()}
 
 
 def _complete(provider: Provider, place: str) -> Provider:
     urls = provider.authorize_url, provider.access_url, provider.profile_url
 
     if provider.discovery_url is None and not all(urls):
+        is_known = provider.name in KNOWN
+        reason = (
+            "has an address on another host" if is_known else "is not known by name"
+        )
         raise RuntimeError(
-            f"{place} is not known by name. It needs 'discovery_url', or"
-            " 'authorize_url', 'access_url' and 'profile_url'."
+            f"{place} {reason}. It needs 'discovery_url', or 'authorize_url',"
+            " 'access_url' and 'profile_url'."
         )
 
     # The scope is what asks for OpenID Connect.
@@ -132,11 +183,14 @@ def _params(value: t.Any, place: str) -> dict[str, str]:
 
 
 def _method(value: t.Any, place: str) -> t.Any:
-    if value not in SECRET_METHODS:
-        methods = ", ".join(SECRET_METHODS)
-        raise RuntimeError(f"{place} is {value!r}. It can be: {methods}.")
+    return _choice(value, place, SECRET_METHODS)
 
-    return value
+
+def _choice(value: t.Any, place: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise RuntimeError(f"{place} is {value!r}. It can be: {', '.join(choices)}.")
+
+    return t.cast("str", value)
 
 
 def _optional_url(value: t.Any, place: str) -> str | None:
@@ -164,6 +218,10 @@ def _url_or_path(value: t.Any, place: str) -> str:
     return t.cast("str", value) if is_path else _url(value, place)
 
 
+def _response(value: t.Any, place: str) -> str:
+    return _choice(value, place, RESPONSES)
+
+
 def _count(value: t.Any, place: str) -> int:
     if type(value) is not int or value < 1:
         raise RuntimeError(f"{place} must be a positive integer.")
@@ -186,6 +244,9 @@ def _origin(value: t.Any, place: str) -> str:
 
     return origin
 
+
+NO_URLS: t.Final[Mapping[str, t.Any]] = dict.fromkeys(URLS)
+"""A provider whose addresses are all in the settings."""
 
 Check: t.TypeAlias = "Callable[[t.Any, str], t.Any]"
 """Returns the value of an option, by its place, or raises :class:`RuntimeError`."""

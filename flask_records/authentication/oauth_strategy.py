@@ -6,6 +6,8 @@ import typing as t
 
 from ..errors import NotAuthenticated
 from ..http.routes import current_routes
+from ..pagination import without
+from .oauth_connect import explaining_refusals
 from .redirects import with_answer
 from .users import fields_of
 
@@ -33,9 +35,19 @@ class OAuthLogin(t.NamedTuple):
     link: Record | None = None
     """The claims of the access token whose user wants the login connected."""
 
+    refused: frozenset[str] = frozenset()
+    """Optional fields that the service of the users has refused."""
+
 
 LOGIN: t.Final = "oauth"
 """The key of ``params.extra`` with the login."""
+
+
+SHOWN_FIELDS: t.Final = frozenset({"name", "avatar"})
+"""The fields of a profile that nobody is refused for."""
+
+OPTIONAL_FIELDS: t.Final = SHOWN_FIELDS | {"email"}
+"""The fields of a profile that are left out if they do not fit."""
 
 
 class OAuthStrategy:
@@ -87,13 +99,18 @@ class OAuthStrategy:
         return {name: value for name, value in data.items() if value is not None}
 
     def success_url(self, target: str, result: Record) -> str:
-        """Return the address that the browser goes to after a login, with the token
-        after the ``#``. It is called in the request of the browser, after the commit.
+        """Return the address that the browser goes to after a login, with the one-time
+        code after the ``#``. It is called in the request of the browser, after the
+        commit.
 
         :param target: The address that the user returns to, which is one that the
             settings allow.
-        :param result: The result of the login, with ``accessToken`` and ``user``.
+        :param result: The result of the login, with ``accessToken`` and ``user``, and
+            with ``code`` unless the settings send the token itself.
         """
+        if "code" in result:
+            return with_answer(target, code=result["code"])
+
         return with_answer(target, access_token=result["accessToken"])
 
     def failure_url(self, target: str, error: RecordsError) -> str:
@@ -125,7 +142,12 @@ class OAuthStrategy:
 
         profile = self.profile(login)
         user = self._find(service, login, profile)
-        fields = self._stored_fields(service, self.user_data(login, profile, user))
+        data = self.user_data(login, profile, user)
+
+        if isinstance(username := data.get(service.username), str):
+            data = {**data, service.username: service.lookup.normalized(username)}
+
+        fields = self._stored_fields(service, without(data, login.refused))
         users = service.users
 
         if user is None:
@@ -140,7 +162,10 @@ class OAuthStrategy:
     ) -> Record | None:
         # The token may have been revoked while its user was at the provider.
         if login.link is not None:
-            return service.users._get(service.tokens.user_of(login.link)[service.id])
+            with explaining_refusals():
+                id = service.tokens.user_of(login.link)[service.id]
+
+            return service.users._get(id)
 
         return service.lookup.find_by(login.provider.id_field, profile.id)
 
@@ -155,7 +180,7 @@ class OAuthStrategy:
             name: value
             for name, value in data.items()
             if name in fields.names
-            and (name not in ("name", "avatar") or _fits(fields, name, value))
+            and (name not in OPTIONAL_FIELDS or _fits(fields, name, value))
         }
 
 

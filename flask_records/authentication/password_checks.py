@@ -151,7 +151,7 @@ def _problems(
 
     writes = {"create", "update", "patch"}.intersection(service.methods)
     before = (records.before, service.before)
-    is_written = not authentication.custom_hashing and clients.is_sent(field)
+    is_written = not authentication.custom_hashing and clients.body.is_sent(field)
 
     if is_written and not _have_hooks(before, HashPassword, field, writes):
         yield NOT_HASHED.format(path=path, service=name, field=field)

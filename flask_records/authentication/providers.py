@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
+from .profile_fields import checked_email
+from .profile_fields import checked_image
+from .profile_fields import checked_name
+from .profile_fields import is_visible
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..typing import Record
 
-BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
-"""Letters and symbols that look like a space."""
-
 
 @dataclass(frozen=True)
 class Profile:
-    """A user, as a provider describes them.
+    """A user, as a provider describes them. Optional fields that are not valid are left
+    out: they keep nobody out.
 
     :raises ValueError: The id could change in a database, or look like another one.
     """
@@ -39,8 +41,19 @@ class Profile:
 
     def __post_init__(self) -> None:
         # MariaDB compares text without regard to spaces at its end.
-        if not _is_visible(self.id) or self.id != self.id.strip():
+        if not is_visible(self.id) or self.id != self.id.strip():
             raise ValueError("The id of the profile can't be stored.")
+
+        for name, check in CHECKS.items():
+            object.__setattr__(self, name, check(getattr(self, name)))
+
+
+CHECKS: t.Final[Mapping[str, Callable[[t.Any], str | None]]] = {
+    "email": checked_email,
+    "name": checked_name,
+    "avatar": checked_image,
+}
+"""The checks of optional fields."""
 
 
 def profile_of_claims(raw: Record) -> Profile:
@@ -51,9 +64,9 @@ def profile_of_claims(raw: Record) -> Profile:
     """
     return Profile(
         id=_id(raw.get("sub", raw.get("id"))),
-        email=_email(raw.get("email")) if _is_verified(raw) else None,
-        name=_first(raw, "name", "display_name", "login", "username"),
-        avatar=_first(raw, "picture", "avatar_url", "avatar"),
+        email=raw.get("email") if _is_verified(raw) else None,
+        name=_first_name(raw, "name", "display_name", "login", "username"),
+        avatar=_first_image(raw, "picture", "avatar_url", "avatar"),
     )
 
 
@@ -65,45 +78,48 @@ def _profile_of_microsoft(raw: Record) -> Profile:
 def _profile_of_slack(raw: Record) -> Profile:
     # Its identifiers are unique in a workspace only.
     profile = profile_of_claims(raw)
-    team = _text(raw.get("https://slack.com/team_id"))
-    return replace(profile, id=f"{team}/{profile.id}") if team else profile
+    team = raw.get("https://slack.com/team_id")
+    is_text = isinstance(team, str) and team
+    return replace(profile, id=f"{team}/{profile.id}") if is_text else profile
 
 
 def _profile_of_facebook(raw: Record) -> Profile:
     picture = _mapping(_mapping(raw.get("picture")).get("data"))
     # It sends valid emails only, without a word on verification.
-    id, email = _id(raw.get("id")), _email(raw.get("email"))
-    return Profile(id, email, _text(raw.get("name")), _text(picture.get("url")))
+    id, email = _id(raw.get("id")), raw.get("email")
+    return Profile(id, email, raw.get("name"), picture.get("url"))
 
 
 def _profile_of_discord(raw: Record) -> Profile:
-    id, avatar = _id(raw.get("id")), _text(raw.get("avatar"))
-    image = f"https://cdn.discordapp.com/avatars/{id}/{avatar}.png" if avatar else None
-    email = _email(raw.get("email")) if raw.get("verified") is True else None
-    return Profile(id, email, _first(raw, "global_name", "username"), image)
+    id, avatar = _id(raw.get("id")), raw.get("avatar")
+    has_image = isinstance(avatar, str) and avatar != ""
+    url = f"https://cdn.discordapp.com/avatars/{id}/{avatar}.png"
+    email = raw.get("email") if raw.get("verified") is True else None
+    name = _first_name(raw, "global_name", "username")
+    return Profile(id, email, name, url if has_image else None)
 
 
 def _profile_of_spotify(raw: Record) -> Profile:
     # Spotify does not verify emails.
     images = raw.get("images")
     first = _mapping(images[0]) if isinstance(images, list) and images else {}
-    id, name = _id(raw.get("id")), _text(raw.get("display_name"))
-    return Profile(id, name=name, avatar=_text(first.get("url")))
+    id, name = _id(raw.get("id")), raw.get("display_name")
+    return Profile(id, name=name, avatar=first.get("url"))
 
 
 def _profile_of_twitch(raw: Record) -> Profile:
     users = raw.get("data")
     user = _mapping(users[0]) if isinstance(users, list) and users else {}
     # Its only email is a verified one.
-    id, email = _id(user.get("id")), _email(user.get("email"))
-    image = _text(user.get("profile_image_url"))
-    return Profile(id, email, _first(user, "display_name", "login"), image)
+    id, email = _id(user.get("id")), user.get("email")
+    image = user.get("profile_image_url")
+    return Profile(id, email, _first_name(user, "display_name", "login"), image)
 
 
 def _profile_of_x(raw: Record) -> Profile:
     user = _mapping(raw.get("data"))
-    id, name = _id(user.get("id")), _first(user, "name", "username")
-    return Profile(id, name=name, avatar=_text(user.get("profile_image_url")))
+    id, name = _id(user.get("id")), _first_name(user, "name", "username")
+    return Profile(id, name=name, avatar=user.get("profile_image_url"))
 
 
 @dataclass(frozen=True)
@@ -136,6 +152,12 @@ class Provider:
 
     emails_url: str | None = None
     """The address of the emails of a user whose profile has none."""
+
+    emails_path: str | None = None
+    """The path of the emails below a profile whose address the settings replace."""
+
+    logout_url: str | None = None
+    """The address that ends the session of a user at the provider."""
 
     params: Mapping[str, str] = field(default_factory=dict)
     """More parameters for the address that users are sent to."""
@@ -188,6 +210,7 @@ KNOWN: dict[str, Provider] = {
             access_url="https://github.com/login/oauth/access_token",
             profile_url="https://api.github.com/user",
             emails_url="https://api.github.com/user/emails",
+            emails_path="/emails",
             token_endpoint_auth_method=POST,
         ),
         Provider(
@@ -280,31 +303,12 @@ def _id(value: t.Any) -> str:
     return str(value)
 
 
-def _text(value: t.Any) -> str | None:
-    if not isinstance(value, str) or not value or "\0" in value:
-        return None
-
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return None
-
-    return value
+def _first_name(raw: Mapping[str, t.Any], *names: str) -> str | None:
+    return next(filter(None, (checked_name(raw.get(name)) for name in names)), None)
 
 
-def _email(value: t.Any) -> str | None:
-    # With a space or an invisible character it looks like the email of another user.
-    text = _text(value)
-    return text if text and _is_visible(text) and " " not in text else None
-
-
-def _is_visible(text: str) -> bool:
-    """Return whether a text is not blank, and has no invisible characters."""
-    return bool(text.strip()) and text.isprintable() and not BLANK.search(text)
-
-
-def _first(raw: Mapping[str, t.Any], *names: str) -> str | None:
-    return next((raw[name] for name in names if _text(raw.get(name))), None)
+def _first_image(raw: Mapping[str, t.Any], *names: str) -> str | None:
+    return next(filter(None, (checked_image(raw.get(name)) for name in names)), None)
 
 
 def _is_verified(raw: Record) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import typing as t
 import unicodedata
@@ -14,14 +13,11 @@ from urllib.parse import urlsplit
 from urllib.parse import urlunsplit
 
 from ..errors import BadRequest
-
-PORTS: t.Final = {"http": 80, "https": 443}
+from ..http.origins import INVISIBLE
+from ..http.origins import origin_of
 
 PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""
-
-INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
-"""Characters that browsers remove from addresses, and JSON's lone surrogates."""
 
 MAX_LAYERS: t.Final = 5
 """The number of times that an address is decoded to find what it hides."""
@@ -40,14 +36,18 @@ class Redirects:
     origins: tuple[str, ...] = ()
     """More origins, such as ``https://app.example``."""
 
-    def target(self, extra: str) -> str | None:
+    def target(self, extra: str, page: str = "") -> str | None:
         """Return the address after a login, or ``None`` if no address is configured.
 
         :param extra: The value of ``?redirect=``: a path below the configured address,
             a URL of an origin that is allowed, or nothing.
+        :param page: The address, or the origin, of the page that begins the login. One
+            of :attr:`origins` takes the place of the configured address.
         :raises BadRequest: It leads to another site, or sets something after the ``#``.
         """
-        if self.base is None:
+        base = self._base_for(page)
+
+        if base is None:
             if extra:
                 raise BadRequest("There is no redirect to append to.")
 
@@ -56,9 +56,9 @@ class Redirects:
         if INVISIBLE.search(extra):
             raise BadRequest("The redirect has a space in it.")
 
-        allowed = {*self.origins, origin_of(self.base)} - {None}
+        allowed = {*self.origins, origin_of(self.base or "")} - {None}
         is_url = origin_of(extra) is not None
-        ends_in_fragment = "#" in self.base and not is_url
+        ends_in_fragment = "#" in base and not is_url
 
         for form in _forms(extra):
             if not PATH.fullmatch(form) and origin_of(form) not in allowed:
@@ -71,46 +71,19 @@ class Redirects:
         if is_url:
             return _encoded(extra)
 
-        return self.base.rstrip("/") + _encoded(extra) if extra else self.base
+        return base.rstrip("/") + _encoded(extra) if extra else base
+
+    def _base_for(self, page: str) -> str | None:
+        """Return the address that a page returns to, unless it names another."""
+        origin = origin_of(page)
+        is_elsewhere = origin != origin_of(self.base or "")
+        return origin if origin in self.origins and is_elsewhere else self.base
 
 
 def with_answer(target: str, **answer: str) -> str:
     """Return an address with an answer after the ``#``, which no server receives."""
     separator = "" if target.endswith("#") else "#"
     return f"{target}{separator}{urlencode(answer, quote_via=quote)}"
-
-
-def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of a plain web address, or ``None``."""
-    if INVISIBLE.search(url) or "\\" in url:
-        return None
-
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        host = _host(parts.hostname or "")
-    except ValueError:
-        return None
-
-    if parts.scheme not in PORTS or not host or "@" in parts.netloc:
-        return None
-
-    shown = "" if port in (None, PORTS[parts.scheme]) else f":{port}"
-    return f"{parts.scheme}://{host}{shown}"
-
-
-def _host(name: str) -> str:
-    """Return a host as browsers send it.
-
-    :raises ValueError: It is not a valid host.
-    """
-    if unicodedata.normalize("NFKC", name) != name or "\u3002" in name:
-        raise ValueError("The host has another form.")
-
-    if ":" in name:
-        return f"[{ipaddress.IPv6Address(name)}]"
-
-    return name if name.isascii() else name.encode("idna").decode()
 
 
 def _forms(text: str) -> list[str]:

@@ -37,6 +37,7 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..service import Service
+    from ..service.schemas import Schemas
     from ..typing import Id
     from ..typing import Record
     from .hashers import Hasher
@@ -198,6 +199,16 @@ class AuthenticationService:
         """The service that was made of this object, with its hooks."""
         services = current_records.services.values()
         return next(service for service in services if service.target is self)
+
+    def schemas_for(self, params: Params | None) -> Schemas:
+        """Return the JSON Schemas of what a caller sends and gets.
+
+        :param params: The params of the caller, or ``None`` for all clients.
+        """
+        # They are needed for documents only.
+        from .login_schemas import login_schemas
+
+        return login_schemas(self, params)
 
     def strategy(self, name: str) -> Strategy | OAuthStrategy:
         """Return a strategy by its name, or that of a configured OAuth provider."""

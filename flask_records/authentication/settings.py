@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
+from ..http.cors import CorsSettings
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
 from .tokens import DAY
@@ -114,7 +115,9 @@ class _Reader:
             passwords=self._passwords(self._take("passwords", Mapping, {})),
             strategies=self._names("strategies", Settings.strategies),
             parse_strategies=self._names("parse_strategies", None),
-            oauth=OAuthSettings.parse(oauth, self._place("oauth")),
+            oauth=OAuthSettings.parse(
+                oauth, self._place("oauth"), CorsSettings.of(self._app).web_origins
+            ),
         )
 
         for name in self._options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 from dataclasses import dataclass
+from dataclasses import field
 
 from ..errors import BadRequest
 from ..errors import NotAuthenticated
@@ -13,6 +14,7 @@ from ..problems import TOO_LONG
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
 
     from werkzeug.datastructures import Headers
 
@@ -39,6 +41,11 @@ class Strategy:
     parse: Callable[[Headers], Record | None] | None = None
     """Returns the credentials in the headers of a request, or ``None``. A strategy
     without it is for logins only.
+    """
+
+    scheme: Mapping[str, t.Any] | None = field(default=None, hash=False)
+    """The security scheme in OpenAPI's words, for documents: for example ``{"type":
+    "apiKey", "in": "header", "name": "X-Api-Key"}``, or ``"in": "cookie"``.
     """
 
 
@@ -98,7 +105,10 @@ def parse_bearer(headers: Headers) -> Record | None:
 LOCAL = Strategy(authenticate_local)
 """Log in with a name and a password."""
 
-JWT = Strategy(authenticate_token, parse_bearer)
+BEARER: t.Final = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+"""The security scheme of access tokens."""
+
+JWT = Strategy(authenticate_token, parse_bearer, BEARER)
 """Authenticate with an access token."""
 
 

@@ -102,13 +102,16 @@ class Users:
         """Return the record of the user with a name, if there is one. Names are the
         same if ``normalize`` makes the same of them.
         """
-        normalize = self._normalize or str
-        username = normalize(username)
+        username = self.normalized(username)
 
         if not username:
             return None
 
-        return self.find_by(self._username, username, normalize)
+        return self.find_by(self._username, username, self.normalized)
+
+    def normalized(self, username: str) -> str:
+        """Return a name in the form that logins look up."""
+        return self._normalize(username) if self._normalize else username
 
     def find_by(
         self, field: str, value: str, normalize: Callable[[str], str] = str
