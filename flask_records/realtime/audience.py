@@ -7,21 +7,19 @@ import typing as t
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ..pagination import without
-from ..service.rights import Rights
 from ..signals import READS
-from .connection import Connection
+from .recipients import Recipients
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection
     from collections.abc import Sequence
 
-    from ..context import Params
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..service.events import Event
-    from ..service.rights import Visibility
     from ..typing import Record
+    from .connection import Connection
+    from .connections import Connections
+    from .recipients import Delivery
 
 logger = logging.getLogger(__package__)
 
@@ -32,22 +30,10 @@ AUTHENTICATED: t.Final = "authenticated"
 """The channel of connections with a login."""
 
 
-class Delivery(t.NamedTuple):
-    """The data of an event for some connections."""
-
-    record: t.Any
-    """The record, or the part of it that they may see."""
-
-    connections: list[Connection]
-    """The connections."""
-
-
 class Audience:
     """Selects the connections that get an event and may see its record."""
 
-    def __init__(
-        self, records: FlaskRecords, connections: Mapping[str, Connection]
-    ) -> None:
+    def __init__(self, records: FlaskRecords, connections: Connections) -> None:
         self._records = records
         self._connections = connections
 
@@ -80,9 +66,15 @@ class Audience:
 
         return publications
 
-    def deliveries(self, messages: Sequence[Record]) -> list[list[Delivery]]:
+    def deliveries(
+        self,
+        messages: Sequence[Record],
+        connections: Collection[Connection] | None = None,
+    ) -> list[list[Delivery]]:
         """Return what connections of this worker get of each event of a transaction.
-        Each rule is called once for each user.
+        A rule is called once for each user at most.
+
+        :param connections: Those that may get them. All by default.
         """
         deliveries: list[list[Delivery]] = [[] for _ in messages]
         indices_of = defaultdict(list)
@@ -95,45 +87,16 @@ class Audience:
             service = self._records.services.get(path)
 
             if service is not None:
-                selected = self._deliveries(service, [messages[i] for i in indices])
+                own = [messages[i] for i in indices]
+                recipients = Recipients(
+                    self._records, service, own, self._connections, connections
+                )
+                selected = recipients.deliveries()
 
                 for index, groups in zip(indices, selected, strict=True):
                     deliveries[index] = groups
 
         return deliveries
-
-    def _deliveries(
-        self, service: Service, messages: Sequence[Record]
-    ) -> list[list[Delivery]]:
-        """Return what connections get of each event of one service."""
-        published = [frozenset(message["channels"]) for message in messages]
-        channels = frozenset().union(*published)
-        stored = [message.get("stored", message["record"]) for message in messages]
-        rights = Rights(service, stored)
-        is_public = service.sends_events and not service.public.isdisjoint(READS)
-        readers = []
-
-        for connection in list(self._connections.values()):
-            if channels.isdisjoint(connection.channels):
-                continue
-
-            login = connection.login if connection.is_logged_in else None
-
-            if is_public or self._may_read(service, login):
-                readers.append((connection, rights.of(login)))
-
-        return [
-            list(_grouped(message, index, channels, readers))
-            for index, (message, channels) in enumerate(
-                zip(messages, published, strict=True)
-            )
-        ]
-
-    def _may_read(self, service: Service, login: Params | None) -> bool:
-        """Return whether the service accepts the login of a user."""
-        return login is not None and (
-            not service.sends_events or self._records.accepts(service, login)
-        )
 
 
 def _publications(published: t.Any, record: t.Any) -> Mapping[str, t.Any]:
@@ -147,33 +110,3 @@ def _publications(published: t.Any, record: t.Any) -> Mapping[str, t.Any]:
 
     names = [published] if isinstance(published, str) else sorted(published or ())
     return dict.fromkeys(names, record)
-
-
-def _grouped(
-    message: Record,
-    index: int,
-    channels: frozenset[str],
-    readers: Sequence[tuple[Connection, Visibility]],
-) -> Iterator[Delivery]:
-    """Yield what readers get of an event, once for all who get the same.
-
-    :param index: The place of the event among those of its service.
-    """
-    data = message.get("data", {})
-    groups: dict[tuple[str | None, frozenset[str]], list[Connection]]
-    groups = defaultdict(list)
-
-    for connection, visibility in readers:
-        if not channels.isdisjoint(connection.channels) and visibility.may_see(index):
-            channel = _first(message["channels"], connection) if data else None
-            channel = channel if channel in data else None
-            groups[channel, visibility.hidden(index)].append(connection)
-
-    for (channel, hidden), connections in groups.items():
-        record = message["record"] if channel is None else data[channel]
-        yield Delivery(without(record, hidden), connections)
-
-
-def _first(channels: Sequence[str], connection: Connection) -> str:
-    """Return the first of some channels, one of which the connection is in."""
-    return next(each for each in channels if each in connection.channels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import typing as t
@@ -10,11 +11,21 @@ from dataclasses import field
 
 from ..context import Params
 from ..errors import TooManyRequests
+from .connections import Connections
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from werkzeug.datastructures import Headers
 
     from ..typing import Record
+
+
+BURST: t.Final = 20
+"""The seconds whose calls a client may make at once, after as long a pause."""
+
+MAX_DELAY: t.Final = 20
+"""The maximum number of seconds that a call waits to begin."""
 
 
 @dataclass(eq=False)
@@ -28,10 +39,10 @@ class Connection:
     """The headers of the first request."""
 
     calls_per_second: int
-    """The maximum number of calls in a second. Twice as many at once."""
+    """The number of calls in a second, once it has made many at once."""
 
-    channels: set[str] = field(default_factory=set)
-    """The names of the channels that it has joined."""
+    registry: Connections = field(default_factory=Connections, repr=False)
+    """The connections that it is one of."""
 
     authentication: Record | None = field(default=None, repr=False)
     """The credentials of each of its calls."""
@@ -40,14 +51,29 @@ class Connection:
     """The params of the last check of the credentials, with the user."""
 
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
-    """Held while the login changes."""
+    """Held while the login changes, or a call is counted."""
 
     turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
     """Held by one call after the other."""
 
+    _channels: frozenset[str] = field(default=frozenset(), init=False)
+
+    expires_at: float = field(default=math.inf, init=False, repr=False)
+    """The time at which the token of the login expires."""
+
     def __post_init__(self) -> None:
-        self._allowance: float = 2 * self.calls_per_second
+        self._allowance: float = BURST * self.calls_per_second
         self._counted = time.monotonic()
+
+    @property
+    def channels(self) -> frozenset[str]:
+        """The names of the channels that it has joined."""
+        return self._channels
+
+    @channels.setter
+    def channels(self, names: Iterable[str]) -> None:
+        channels = frozenset(names)
+        self.registry.move(self, lambda present: channels)
 
     @property
     def user(self) -> t.Any:
@@ -62,21 +88,34 @@ class Connection:
     @property
     def is_expired(self) -> bool:
         """``True`` if the token of the login has expired."""
-        return bool(time.time() >= self.payload.get("exp", float("inf")))
+        return time.time() >= self.expires_at
 
     @property
     def payload(self) -> Record:
         """The payload of the login's token, or an empty one."""
         return (self.login.authentication or {}).get("payload") or {}
 
+    def login_at(self, now: float) -> Params | None:
+        """Return the login, or ``None`` if there is none that is valid.
+
+        :param now: The time.
+        """
+        login = self.login
+        return login if login.authenticated and now < self.expires_at else None
+
+    def set_login(self, login: Params) -> None:
+        """Set the login after a check of the credentials."""
+        self.login = login
+        self.expires_at = self.payload.get("exp", math.inf)
+        self.registry.renew(self)
+
     def join(self, *channels: str) -> None:
         """Join channels by name, to get the events that are published to them."""
-        # A new set, because another thread may read the old one.
-        self.channels = self.channels | set(channels)
+        self.registry.move(self, lambda present: present.union(channels))
 
     def leave(self, *channels: str) -> None:
         """Leave channels by name."""
-        self.channels = self.channels - set(channels)
+        self.registry.move(self, lambda present: present.difference(channels))
 
     def params(self, query: Record) -> Params:
         """Return the params of a call."""
@@ -89,17 +128,18 @@ class Connection:
             connection=self,
         )
 
-    def count_call(self) -> None:
-        """Count a call.
+    def count_call(self) -> float:
+        """Count a call, and return the seconds until it may begin.
 
-        :raises TooManyRequests: There were too many calls.
+        :raises TooManyRequests: It would have to wait for too long.
         """
-        now, rate = time.monotonic(), self.calls_per_second
-        gained = (now - self._counted) * rate
-        self._allowance = min(self._allowance + gained, 2 * rate)
-        self._counted = now
+        with self.lock:
+            now, rate = time.monotonic(), self.calls_per_second
+            gained = (now - self._counted) * rate
+            allowance = min(self._allowance + gained, BURST * rate) - 1
 
-        if self._allowance < 1:
-            raise TooManyRequests(f"Too many calls: {rate} per second at most.")
+            if allowance < -MAX_DELAY * rate:
+                raise TooManyRequests(f"Too many calls: {rate} per second at most.")
 
-        self._allowance -= 1
+            self._allowance, self._counted = allowance, now
+            return max(0, -allowance / rate)

@@ -8,15 +8,26 @@ import typing as t
 
 import engineio
 from engineio import packet
+from engineio.exceptions import EngineIOError
+from werkzeug.http import parse_accept_header
 
 from ..authentication.limits import network_of
 from ..http.headers import NO_SNIFFING
+from .client_files import file_name
+from .client_files import FILES
+from .client_files import LEGACY_FILES
+from .client_files import send
 from .gate import Gate
 from .gate import Place
 from .hosting import has_one_thread
 from .hosting import has_other_workers
 from .hosting import socket_of
+from .payloads import encode
+from .protocols import LEGACY
+from .protocols import MODERN
+from .requests import Request
 from .session import Session
+from .silence import limit_silence
 from .watcher import Watcher
 
 if t.TYPE_CHECKING:
@@ -26,6 +37,7 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse
     from _typeshed.wsgi import WSGIEnvironment
 
+    from .counters import Counters
     from .session import Answer
     from .settings import Settings
 
@@ -37,6 +49,12 @@ TOO_MANY: t.Final = {
     "response": b"Too many connections. Try again later.",
 }
 
+NO_LEGACY_CLIENTS: t.Final = (
+    "This server is for socket.io-client 3 and 4. For version 2, set"
+    " RECORDS_REALTIME['legacy_clients'] = True."
+)
+"""The refusal of a client of Socket.IO 2."""
+
 CHECK_INTERVAL: t.Final = 1
 """The seconds between two checks of the sessions."""
 
@@ -45,7 +63,11 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
     """Holds the sessions of clients, and ends those whose clients do not answer."""
 
     def __init__(
-        self, settings: Settings, has_joined: Callable[[str], bool], **options: t.Any
+        self,
+        settings: Settings,
+        counters: Counters,
+        has_joined: Callable[[str], bool],
+        **options: t.Any,
     ) -> None:
         transports = settings.transports
         super().__init__(
@@ -55,33 +77,146 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
             async_handlers=False,
             **options,
         )
+        self.max_unsent = settings.max_unsent
+        """The bytes that a client may leave unread."""
         limit = settings.max_connections
         self._gate = Gate(limit, settings.max_connections_per_address or limit)
+        self.counters = counters
+        """Counts what the worker does."""
         self.has_joined = has_joined
         """Returns whether a session is connected to Socket.IO."""
         self._settings = settings
         self._watcher = Watcher(lambda: self.sockets, self._check, CHECK_INTERVAL)
         self._has_warned = False
+        self._has_warned_about_protocol = False
+        protocols = [MODERN, LEGACY] if settings.legacy_clients else [MODERN]
+        self._files = LEGACY_FILES if settings.legacy_clients else FILES
+        self._protocols = {protocol.version: protocol for protocol in protocols}
 
     def handle_request(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
         """Answer a request of a client."""
 
-        def start(status: str, headers: list[tuple[str, str]]) -> t.Any:
-            return start_response(status, [*headers, NO_SNIFFING])
+        def start(
+            status: str, headers: list[tuple[str, str]], exc_info: t.Any = None
+        ) -> t.Any:
+            return start_response(status, [*headers, NO_SNIFFING], exc_info)
 
-        return t.cast("Iterable[bytes]", super().handle_request(environ, start))
+        if name := file_name(environ):
+            return send(name, self._files, environ, start)
+
+        limit_silence(socket_of(environ), self.ping_interval + self.ping_timeout)
+        answer = self._answer(environ, start)
+
+        if not isinstance(answer, dict):
+            return answer
+
+        headers = [*answer["headers"], *self._cors_headers(environ)]
+        body = self._compressed(answer["response"], environ, headers)
+        start(answer["status"], headers)
+        return [body]
+
+    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Answer:
+        request = Request.of(environ)
+        problem = self._problem_of_origin(environ) or request.problem
+
+        if problem is not None:
+            return self._refused(problem)
+
+        if request.method == "OPTIONS":
+            return t.cast("Answer", self._ok())
+
+        if request.method not in ("GET", "POST"):
+            return t.cast("Answer", self._method_not_found())
+
+        if request.sid is None:
+            return self._begin(request, environ, start)
+
+        session = self.sockets.get(request.sid)
+
+        if session is None or not session.connected or session.closed:
+            return self._refused("The session has ended. Connect again.")
+
+        if session.upgraded:
+            return self._refused("The session goes on with its WebSocket.")
+
+        try:
+            return self._continue(session, request, environ, start)
+        except EngineIOError as error:
+            self.disconnect(request.sid)
+            return self._refused(str(error) or "The session has ended.")
+
+    def _continue(
+        self,
+        session: Session,
+        request: Request,
+        environ: WSGIEnvironment,
+        start: StartResponse,
+    ) -> Answer:
+        if request.method == "POST":
+            session.take(environ)
+            return t.cast("Answer", self._ok())
+
+        if request.transport == "websocket":
+            return session.upgrade(environ, start)
+
+        return self._packets(session)
+
+    def _packets(self, session: Session) -> Answer:
+        return {
+            "status": "200 OK",
+            "headers": [
+                ("Content-Type", "text/plain; charset=UTF-8"),
+                ("Cache-Control", "no-store"),
+            ],
+            "response": encode(session.poll(), session.protocol.join),
+        }
+
+    def _refused(self, reason: str) -> Answer:
+        return t.cast("Answer", self._bad_request(reason))
+
+    def _problem_of_origin(self, environ: WSGIEnvironment) -> str | None:
+        """Return the reason to refuse a page, or ``None``. Browsers let pages of all
+        origins open WebSockets.
+        """
+        origin = environ.get("HTTP_ORIGIN")
+        allowed = self._cors_allowed_origins(environ)
+
+        if not origin or allowed is None or origin in allowed:
+            return None
+
+        self.counters.refused["origin"] += 1
+        self._log_error_once(f"{origin} is not an accepted origin.", "bad-origin")
+        return "Not an accepted origin."
+
+    def _compressed(
+        self, body: bytes, environ: WSGIEnvironment, headers: list[tuple[str, str]]
+    ) -> bytes:
+        """Return a body, compressed if that is worth it and the client accepts it."""
+        accepted = parse_accept_header(environ.get("HTTP_ACCEPT_ENCODING"))
+
+        if len(body) < self.compression_threshold or accepted.quality("gzip") <= 0:
+            return body
+
+        headers.append(("Content-Encoding", "gzip"))
+        return t.cast(bytes, self._gzip(body))
 
     def enter(self, environ: WSGIEnvironment, transport: str) -> Place | Answer:
         """Return a place for a connection, or an answer that refuses it."""
         refusal = self._refusal(environ, transport)
 
         if refusal is not None:
+            self.counters.refused["protocol"] += 1
             return t.cast("Answer", self._bad_request(refusal))
 
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
-        return self._gate.enter(address) or TOO_MANY
+        place = self._gate.enter(address)
+
+        if place is None:
+            self.counters.refused["full"] += 1
+
+        return place or TOO_MANY
 
     def _refusal(self, environ: WSGIEnvironment, transport: str) -> str | None:
         """Return the reason to refuse a transport, or ``None`` to accept it."""
@@ -120,42 +255,63 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
                 " client stays with one worker."
             )
 
-    def _handle_connect(
-        self,
-        environ: WSGIEnvironment,
-        start_response: StartResponse,
-        transport: str,
-        jsonp_index: int | None = None,
+    def _begin(
+        self, request: Request, environ: WSGIEnvironment, start: StartResponse
     ) -> Answer:
-        place = self.enter(environ, transport)
+        protocol = self._protocols.get(request.version or "")
+
+        if request.method != "GET":
+            return self._refused("A session must begin with GET.")
+
+        if protocol is None:
+            return self._refuse_protocol(request)
+
+        place = self.enter(environ, request.transport)
 
         if not isinstance(place, Place):
             return place
 
-        session = Session(self, self.generate_id(), place)
+        session = Session(self, self.generate_id(), protocol, place)
         self.sockets[session.sid] = session
-        welcome = self._welcome(session.sid, transport, environ)
+        welcome = self._welcome(session.sid, request, environ)
         session.send(packet.Packet(packet.OPEN, welcome))
         self._trigger_event("connect", session.sid, environ, run_async=False)
+        session.start()
         self._watcher.start(self.start_background_task, self.sleep)
 
-        if transport == "websocket":
+        if request.transport == "websocket":
             try:
-                return session.open_websocket(environ, start_response, place)
+                return session.open_websocket(environ, start, place)
             finally:
                 session.close(abort=True)
                 place.leave()
 
         session.connected = True
-        return self._ok(session.poll(), jsonp_index=jsonp_index)  # type: ignore[no-any-return]  # it has no hints
+        return self._packets(session)
+
+    def _refuse_protocol(self, request: Request) -> Answer:
+        self.counters.refused["protocol"] += 1
+
+        if request.version != LEGACY.version:
+            versions = ", ".join(self._protocols)
+            return self._refused(f"The protocol must be of version EIO={versions}.")
+
+        if not self._has_warned_about_protocol:
+            self._has_warned_about_protocol = True
+            logger.warning("A client was refused: %s", NO_LEGACY_CLIENTS)
+
+        # Browsers show the status in their console.
+        status = f"400 {NO_LEGACY_CLIENTS}"
+        return {**self._bad_request(NO_LEGACY_CLIENTS), "status": status}
 
     def _welcome(
-        self, sid: str, transport: str, environ: WSGIEnvironment
+        self, sid: str, request: Request, environ: WSGIEnvironment
     ) -> dict[str, t.Any]:
-        upgrades = self._upgrades(sid, transport)
+        can_upgrade = request.transport == "polling" and self.allow_upgrades
+        has_websockets = socket_of(environ) is not None
         return {
             "sid": sid,
-            "upgrades": upgrades if socket_of(environ) is not None else [],
+            "upgrades": ["websocket"] if can_upgrade and has_websockets else [],
             "pingTimeout": int(self.ping_timeout * 1000),
             "pingInterval": int(self.ping_interval * 1000),
             "maxPayload": self.max_http_buffer_size,
@@ -166,9 +322,9 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         now = time.monotonic()
 
         for session in list(self.sockets.values()):
-            if session.deadline <= now:
+            if session.heartbeat.deadline <= now:
                 try:
-                    session.next_step()
+                    session.heartbeat.next_step()
                 except Exception:
                     # The other sessions must not wait.
                     logger.exception("The check of a session failed.")

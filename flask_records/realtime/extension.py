@@ -10,17 +10,25 @@ from flask import current_app
 from flask import request_started
 
 from ..authentication import AuthenticationService
+from ..names import names_of
 from ..signals import OrderedSignal
 from ..transaction import after_commit
 from .audience import ANONYMOUS
 from .audience import AUTHENTICATED
+from .channels import Channel
+from .channels import channel_of
 from .hosting import warn_about_server
+from .metrics import metrics_of
 from .paths import check_paths
+from .presence import PresenceOptions
+from .presence_service import PresenceService
 from .server import Server
 from .settings import Settings
+from .unseen_events import warn_about_services
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Collection
     from collections.abc import Sequence
 
     from flask import Flask
@@ -30,20 +38,27 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service import Service
     from ..service.events import Event
+    from ..typing import Record
+    from .asgi import Application
     from .connection import Connection
+    from .metrics import Metrics
 
 logger = logging.getLogger(__package__)
 
 EXTENSION: t.Final = "records_realtime"
+
+THREADS: t.Final = 32
+"""The number of calls and requests that an ASGI application runs at a time."""
 
 
 class Realtime:
     """Lets clients call services over Socket.IO, and sends them the events of records
     that they may see. See section 6 of the specification.
 
-    Connections with a login are in the channel ``authenticated``, all others in
-    ``anonymous``. Receivers of :attr:`connections` let them join and leave channels at
-    ``connect``, ``login``, ``logout`` and ``disconnect``.
+    Connections with a login are in the channel ``authenticated`` and in that of their
+    user, such as ``users/7``, all others in ``anonymous``. Receivers of
+    :attr:`connections` let them join and leave channels at ``connect``, ``login``,
+    ``logout`` and ``disconnect``.
 
     :param records: The extension with the services.
     :param app: The application to set up. Call :meth:`init_app` if there is none yet.
@@ -64,6 +79,8 @@ class Realtime:
             ("connect", "login", "logout", "disconnect"),
         )
         """Runs receivers with the name of an event and the connection."""
+        self.presences: list[tuple[Service, PresenceOptions]] = []
+        """The services that show who is in channels."""
         self._records = records
         self._shared = socketio
         records.carry(self)
@@ -89,11 +106,9 @@ class Realtime:
         shared = self._shared
         settings = Settings.of(app, is_shared=shared is not None)
 
-        if shared is None:
-            warn_about_server()
-
         app.extensions[EXTENSION] = Server(app, self._records, self, settings, shared)
         check_paths(app)
+        warn_about_services(self._records.services.values())
         request_started.connect(self._check_late, app)
 
     def socketio(self, app: Flask) -> SocketIO:
@@ -101,7 +116,119 @@ class Realtime:
 
         :param app: The application.
         """
-        return t.cast("Server", app.extensions[EXTENSION]).socketio
+        return t.cast("Server", app.extensions[EXTENSION]).wsgi.socketio
+
+    def asgi(self, app: Flask, *, threads: int = THREADS) -> Application:
+        """Return an ASGI application that serves an application and its connections in
+        one event loop. Calls run in threads.
+
+        The process serves the application in no other way.
+
+        :param app: The application, which is set up.
+        :param threads: The maximum number of calls and requests at a time.
+        :raises RuntimeError: The application has a Socket.IO server of its own.
+        """
+        from .asgi import serve
+
+        return serve(t.cast("Server", app.extensions[EXTENSION]), threads)
+
+    def metrics(self, app: Flask) -> Metrics:
+        """Return the state of the connections of this worker, in numbers.
+
+        :param app: The application.
+        """
+        return metrics_of(t.cast("Server", app.extensions[EXTENSION]))
+
+    def channel(self, name: str) -> Channel:
+        """Return a channel of the application in use.
+
+        :param name: The name, which any connection may join.
+        :raises RuntimeError: The application is not set up.
+        """
+        return Channel(name, _required_server())
+
+    @property
+    def channels(self) -> list[str]:
+        """The names of the channels that connections of this worker have joined."""
+        return sorted(_required_server().connections.channels)
+
+    def presence(
+        self,
+        path: str = "presence",
+        *,
+        channels: Collection[str],
+        show: Callable[[t.Any], Record] | None = None,
+        grace: float = 5,
+        users: str | None = None,
+        paginate: t.Any = None,
+        **options: t.Any,
+    ) -> Service:
+        """Add a service that shows which users are in channels: a record for each user
+        in each channel, over all workers and connections. Call it before
+        :meth:`init_app`.
+
+        Its events ``created`` and ``removed`` go to the members of the channel, unless
+        a function publishes them. Users see who is in the channels that they are in,
+        unless ``readable`` tells.
+
+        :param path: The path of the service.
+        :param channels: The names of the channels, or patterns such as ``rooms/*``.
+        :param show: A function of a user that returns more fields of the record. It is
+            called when the user comes.
+        :param grace: The seconds that a user stays after the last connection has ended.
+        :param users: The path of the users. Those of the first authentication service
+            by default.
+        :param paginate: The page sizes, as of :class:`.SQLAlchemyService`.
+        :param options: Options of :meth:`.FlaskRecords.add`.
+        :raises TypeError: ``channels`` is not a list of names.
+        :raises ValueError: ``channels`` is empty.
+        """
+        names = names_of("channels", channels)
+
+        if not names:
+            raise ValueError("'channels' must name a channel, such as 'rooms/*'.")
+
+        is_open = options.get("readable") is not None
+        target = PresenceService(path, paginate=paginate, is_open=is_open)
+        service = self._records.add(path, target, **options)
+        service.publish()(lambda event, record, context: [record["channel"]])
+        self.presences.append((service, PresenceOptions(names, show, grace, users)))
+        return service
+
+    def disconnect(
+        self,
+        user: t.Any = None,
+        *,
+        connection: Connection | None = None,
+        authentication: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Disconnect all connections of a user, of all workers, or one connection, once
+        the call in progress has been committed, or at once.
+
+        Clients get the event ``disconnected`` with the reason as ``message``. They do
+        not connect again by themselves, but they may: tokens remain valid.
+
+        :param user: The record of the user, or its identifier.
+        :param connection: The connection, in place of a user.
+        :param authentication: The path of the authentication service of the user. The
+            first by default.
+        :param reason: What the clients are told.
+        :raises TypeError: There is neither a user nor a connection, or both.
+        :raises RuntimeError: The application is not set up.
+        """
+        if (user is None) == (connection is None):
+            raise TypeError("disconnect() takes a user, or connection=.")
+
+        disconnections = _required_server().disconnections
+
+        if connection is not None:
+            disconnections.send("connection", connection.id, reason)
+            return
+
+        service = self._records.authentication(authentication)
+        id = user[service.id] if isinstance(user, dict) else user
+        disconnections.send("user", f"{service.users_path}/{id}", reason)
 
     def _check_late(self, app: Flask, **options: t.Any) -> None:
         """Check at the first request what the application has set up since.
@@ -109,8 +236,13 @@ class Realtime:
         :raises RuntimeError: There is another Socket.IO server at the same path.
         """
         check_paths(app)
+        server = t.cast("Server", app.extensions[EXTENSION])
 
-        if t.cast("Server", app.extensions[EXTENSION]).socketio.server is None:
+        # The application may be served by ASGI, which it says after its setup.
+        if self._shared is None and server.transport is server.wsgi:
+            warn_about_server()
+
+        if server.wsgi.socketio.server is None:
             logger.warning(
                 "Clients cannot connect: the SocketIO object that Realtime shares has"
                 " no server. Call its init_app(app)."
@@ -128,7 +260,7 @@ class Realtime:
             init_app(app, **options)
 
             if app is not None and EXTENSION in app.extensions:
-                t.cast("Server", app.extensions[EXTENSION]).attach()
+                t.cast("Server", app.extensions[EXTENSION]).wsgi.attach()
 
         return attach
 
@@ -144,7 +276,8 @@ class Realtime:
         if server is not None:
             id = service.capabilities.id
             dicts = (record for record in records if isinstance(record, dict))
-            server.hold(f"{service.path}:{record.get(id)}" for record in dicts)
+            keys = [f"{service.path}:{record.get(id)}" for record in dicts]
+            server.hold(keys, has_rules=service.has_rules)
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Send events to the connections that get them."""
@@ -166,7 +299,7 @@ class Realtime:
             return
 
         if method == "create":
-            after_commit(lambda: server.logins.log_in(connection, target, result))
+            after_commit(lambda: server.log_in(connection, target, result))
         else:
             after_commit(lambda: server.logins.log_out(connection))
 
@@ -176,8 +309,21 @@ def _as_anonymous(event: str, connection: Connection) -> None:
 
 
 def _as_authenticated(event: str, connection: Connection) -> None:
+    own = channel_of(connection.login)
     connection.leave(ANONYMOUS)
-    connection.join(AUTHENTICATED)
+    connection.join(AUTHENTICATED, *([] if own is None else [own]))
+
+
+def _required_server() -> Server:
+    server = _server()
+
+    if server is None:
+        raise RuntimeError(
+            "There is no application with real time. Call realtime.init_app(app), and"
+            " use it inside of 'with app.app_context():'."
+        )
+
+    return server
 
 
 def _server() -> Server | None:

@@ -84,7 +84,8 @@ def warn_about_server() -> None:
         if "gunicorn.workers.sync" in sys.modules:
             logger.warning(
                 "Clients cannot connect: a sync worker answers one request at a time."
-                " Start gunicorn with '-k gthread --threads 100' or '-k gevent'."
+                " Start gunicorn with '-k gthread --threads 100' or '-k gevent', or"
+                " serve realtime.asgi(app) with '-k asgi'."
             )
 
         return
@@ -94,7 +95,7 @@ def warn_about_server() -> None:
             logger.warning(
                 "Clients cannot open WebSockets: %s has none for WSGI applications."
                 " They poll, which needs a single worker and a thread for each client."
-                " For WebSockets, start gunicorn with '-k gthread --threads 100' or"
-                " '-k gevent'.",
+                " For WebSockets, serve realtime.asgi(app), or start gunicorn with"
+                " '-k gthread --threads 100' or '-k gevent'.",
                 name,
             )

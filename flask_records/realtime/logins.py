@@ -20,11 +20,15 @@ if t.TYPE_CHECKING:
     from ..signals import OrderedSignal
     from ..typing import Record
     from .connection import Connection
+    from .connections import Connections
 
 logger = logging.getLogger(__package__)
 
 CHECK_INTERVAL: t.Final = 0.5
 """The seconds between two checks of logins."""
+
+CLIENT_ERRORS: t.Final = range(400, 500)
+"""The codes of errors that the client can fix."""
 
 CHECKS: t.Final = 25
 """The number of logins in each check, besides those that have expired."""
@@ -37,7 +41,7 @@ class Logins:
         self,
         app: Flask,
         authentications: Mapping[str, AuthenticationService],
-        connections: Mapping[str, Connection],
+        connections: Connections,
         signal: OrderedSignal,
     ) -> None:
         self._app = app
@@ -48,13 +52,31 @@ class Logins:
         self.watcher = Watcher(lambda: connections, self._check_some, CHECK_INTERVAL)
         """Checks the logins again at intervals."""
 
-    def begin(self, connection: Connection) -> None:
-        """Log a new connection in if its headers have credentials."""
-        service = self._default()
+    def admit(self, connection: Connection) -> Params:
+        """Return the login of a new connection, by the credentials in its headers.
 
-        if service is not None:
-            connection.authentication = service.parse(connection.headers)
-            self._check(connection)
+        :raises RecordsError: The credentials are invalid.
+        """
+        service = self._default()
+        credentials = None if service is None else service.parse(connection.headers)
+
+        if service is None or credentials is None:
+            return Params()
+
+        connection.authentication = credentials
+
+        try:
+            return _admitted(service, credentials)
+        except Exception as error:
+            if isinstance(error, RecordsError) and error.code in CLIENT_ERRORS:
+                raise
+
+            return _without_login(service, error)
+
+    def begin(self, connection: Connection, login: Params) -> None:
+        """Set the first login of a connection."""
+        with connection.lock:
+            self._set(connection, login)
 
     def log_in(
         self, connection: Connection, service: AuthenticationService, result: Record
@@ -90,18 +112,18 @@ class Logins:
         sender = current_records.services.get(message["service"])
 
         for path, service in self._authentications.items():
-            is_user = sender is not None and service.lookup.has(sender)
-            is_login = message["service"] == path
+            ids = []
 
-            if not is_user and not is_login:
-                continue
+            if sender is not None and service.lookup.has(sender):
+                ids.append(_user_id_of(message, service))
 
-            for connection in list(self._connections.values()):
-                if connection.login.authenticator is service and (
-                    (is_user and _is_of(connection, message, service))
-                    or (is_login and _has_token(connection, message))
-                ):
-                    self._check(connection)
+            if message["service"] == path:
+                ids.append(_token_id_of(message))
+
+            for id in ids:
+                for connection in self._connections.with_login(id):
+                    if connection.login.authenticator is service:
+                        self._check(connection)
 
     def _check_some(self) -> None:
         """Check the logins that have expired, and the next few of all others."""
@@ -124,25 +146,19 @@ class Logins:
         if service is None or credentials is None:
             return
 
-        params = Params(authentication=credentials)
-
         try:
-            admit(service, params, service.strategies)
+            login = _admitted(service, credentials)
         except Exception as error:
-            # The connection has no login until the next check.
-            params = Params(authenticator=service)
-
-            if not isinstance(error, RecordsError):
-                logger.exception("The check of a login failed.")
+            login = _without_login(service, error)
 
         with connection.lock:
             # It may have logged in again, or out, while the check was running.
             if connection.authentication is credentials:
-                self._set(connection, params)
+                self._set(connection, login)
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login
-        connection.login = params
+        connection.set_login(params)
 
         if _identity(previous) == _identity(params):
             return
@@ -157,19 +173,30 @@ class Logins:
         return next(iter(self._authentications.values()), None)
 
 
+def _admitted(service: AuthenticationService, credentials: Record) -> Params:
+    """Return the login of credentials that are valid."""
+    login = Params(authentication=credentials)
+    admit(service, login, service.strategies)
+    return login
+
+
+def _without_login(service: AuthenticationService, error: Exception) -> Params:
+    """Return the params of a connection that has no login until the next check."""
+    if not isinstance(error, RecordsError):
+        logger.error("The check of a login failed.", exc_info=error)
+
+    return Params(authenticator=service)
+
+
 def _identity(login: Params) -> t.Any:
     return login.authenticated, id(login.authenticator), str(login.user_id)
 
 
-def _is_of(
-    connection: Connection, message: Record, service: AuthenticationService
-) -> bool:
+def _user_id_of(message: Record, service: AuthenticationService) -> t.Any:
     record = message["record"]
-    id = record.get(service.id) if isinstance(record, dict) else None
-    return str(connection.login.user_id) == str(id)
+    return record.get(service.id) if isinstance(record, dict) else None
 
 
-def _has_token(connection: Connection, message: Record) -> bool:
+def _token_id_of(message: Record) -> t.Any:
     login = message["record"].get("authentication", {})
-    token_id = login.get("payload", {}).get("jti")
-    return token_id is not None and connection.payload.get("jti") == token_id
+    return login.get("payload", {}).get("jti")

@@ -21,9 +21,10 @@ class Messages:
     """Makes messages of events.
 
     A message is JSON with ``service``, ``event``, ``record`` and ``channels``, with
-    ``data`` by channel where it is not the record, and with ``stored`` if a rule of the
-    service needs more than the record. It never has a user's password. If it leaves the
-    process, it has only those hidden fields that such a rule names.
+    ``data`` by channel where it is not the record, with ``populate`` if the record has
+    relationships, which are looked up for each receiver, and with ``stored`` if a rule
+    of the service needs more than the record. It never has a user's password. If it
+    leaves the process, it has only those hidden fields that such a rule names.
     """
 
     def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
@@ -57,6 +58,9 @@ class Messages:
             "record": json.loads(text),
             "channels": list(publications),
         }
+        if event.populate:
+            message["populate"] = list(event.populate)
+
         data = {
             channel: without(service.event_parts.for_clients(value), passwords)
             for channel, value in publications.items()

@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 import logging
-import sys
 import typing as t
+from contextlib import contextmanager
 
-from flask import request
-from flask_socketio import SocketIO
-from werkzeug.wsgi import get_host
-
+from ..context import Params
+from ..errors import RecordsError
+from ..http.named_calls import ARGUMENTS
 from ..http.routes import routes_of
 from ..transaction import Transaction
 from .audience import Audience
 from .bus import Bus
-from .bus import RedisBus
-from .calls import answer
-from .calls import ARGUMENTS
+from .bus import EVENTS
+from .bus import LOST
+from .bus import make_broker
+from .bus import SharedBus
 from .connection import Connection
-from .dispatcher import Dispatcher
-from .engine import Engine
+from .connections import Connections
+from .disconnections import Disconnections
 from .logins import Logins
 from .messages import Messages
-from .packets import JSON
-from .packets import plain
 from .packets import RESERVED
-from .packets import TextPacket
+from .presence import Presence
+from .recovery import Recovery
+from .wsgi import FlaskSocketIO
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
-    import socketio
     from flask import Flask
+    from flask_socketio import SocketIO
+    from werkzeug.datastructures import Headers
 
+    from ..authentication import AuthenticationService
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
-    from .calls import Reader
     from .extension import Realtime
+    from .recipients import Delivery
     from .settings import Settings
+    from .transport import Transport
 
 logger = logging.getLogger(__package__)
 
@@ -55,11 +59,16 @@ class Server:
         settings: Settings,
         shared: SocketIO | None,
     ) -> None:
-        self.connections: dict[str, Connection] = {}
-        """The connections, by id."""
-        self._app = app
-        self._records = records
-        self._settings = settings
+        self.connections = Connections()
+        """The connections, by id and by channel."""
+        self.app = app
+        """The application."""
+        self.records = records
+        """The extension with the services."""
+        self.counters = self.connections.counters
+        """Counts what the worker does."""
+        self.settings = settings
+        """The settings of the application."""
         self.logins = Logins(
             app, records.authentications, self.connections, realtime.connections
         )
@@ -67,35 +76,43 @@ class Server:
         self._audience = Audience(records, self.connections)
         queue = settings.message_queue
         self._messages = Messages(records, is_shared=queue is not None)
-        self._bus = (
-            Bus(self._handle)
-            if queue is None
-            else RedisBus(self._handle, queue, settings.channel)
-        )
-        # Another server may read values that are no JSON.
-        self._read: Reader = tuple if shared is None else plain
-        self.socketio = shared or self._make()
-        """The Socket.IO server, which may be that of the application."""
+        self.bus = Bus() if queue is None else _shared_bus(queue, settings)
+        """Carries what workers tell each other."""
+        self.bus.on(EVENTS, self._handle)
+        self.disconnections = Disconnections(self)
+        """Ends connections of all workers."""
+        self.presences = {
+            service.path: Presence(self, service, options)
+            for service, options in realtime.presences
+        }
+        """The users in channels, by the path of the service that shows them."""
+        self.connections.watchers += [p.update for p in self.presences.values()]
+        self.recovery: Recovery | None = None
+        """Sends clients that come back what they have missed."""
 
-        # The application may set it up later.
-        if self.socketio.server is not None:
-            self.attach()
+        if settings.event_log is not None:
+            self.recovery = Recovery(self, settings.event_log)
+            self.bus.on(LOST, self._handle_loss)
 
-    def attach(self) -> None:
-        """Answer the messages of clients of the Socket.IO server."""
-        self._server = self.socketio.server
-        Dispatcher(
-            self.socketio,
-            connect=self._connect,
-            disconnect=self._disconnect,
-            answer=self._answering,
-            methods=self._methods(),
-            is_service=self._is_service,
-        )
+        self.wsgi = FlaskSocketIO(self, shared)
+        """The transport for WSGI servers."""
+        self.transport: Transport = self.wsgi
+        """The transport of the connections."""
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Send the events of one transaction to the connections that get them."""
-        messages = []
+        if messages := self._messages_of(events):
+            self.bus.publish(messages)
+
+    def deliver_here(self, events: Sequence[Event]) -> None:
+        """Send events to the connections of this worker that get them. Other workers
+        have sent them to theirs.
+        """
+        if messages := self._messages_of(events):
+            self._handle(messages, None)
+
+    def _messages_of(self, events: Sequence[Event]) -> list[Record]:
+        messages: list[Record] = []
 
         for event in events:
             try:
@@ -107,24 +124,50 @@ class Server:
             else:
                 messages += [message] if message else []
 
-        if messages:
-            self._bus.publish(messages)
+        return messages
 
-    def hold(self, keys: Iterable[str]) -> None:
-        """Lock records until their events are sent, which keeps the order of writes."""
+    def members(self, channel: str) -> list[Connection]:
+        """Return the connections of this worker that are in a channel."""
+        return self.connections.members(channel)
+
+    def hold(self, keys: Iterable[str], *, has_rules: bool) -> None:
+        """Lock records until their events are sent, which keeps the order of writes.
+
+        :param has_rules: Rules tell who may see the records. They are asked about the
+            earlier events before the records change again.
+        """
         transaction = Transaction.current_or_none()
 
-        if transaction is not None:
-            for key in keys:
-                transaction.hold(*self._bus.lock(key))
+        if transaction is None:
+            return
+
+        for key in keys:
+            transaction.hold(*self.bus.lock(key))
+
+        if has_rules:
+            # The name comes after those of the locks, which are waited for first.
+            transaction.hold("events order", self._in_order())
+
+    @contextmanager
+    def _in_order(self) -> Iterator[None]:
+        self.transport.wait_for_order()
+        yield
 
     @property
     def is_listened_to(self) -> bool:
-        """``True`` if there are connections, or other workers may have some."""
-        return bool(self.connections or self._settings.message_queue)
+        """``True`` if there are connections, or other workers may have some, or clients
+        may come back.
+        """
+        settings = self.settings
+        return bool(self.connections or settings.message_queue or settings.event_log)
 
-    def _methods(self) -> set[str]:
-        services = self._records.services.values()
+    @property
+    def methods(self) -> set[str]:
+        """The names of the methods of all services.
+
+        :raises RuntimeError: Socket.IO reserves the name of a method.
+        """
+        services = self.records.services.values()
         names = set(ARGUMENTS).union(*(service.custom_methods for service in services))
 
         for name in names.intersection(RESERVED):
@@ -134,112 +177,152 @@ class Server:
 
         return names
 
-    def _make(self) -> SocketIO:
-        """Return a Socket.IO server of our own."""
-        settings, theirs = self._settings, self._app.extensions.get("socketio")
-        socketio = SocketIO(
-            self._app,
-            async_mode=settings.async_mode or _async_mode(),
-            manage_session=False,
-            # The calls of a connection run one after the other, in its thread.
-            async_handlers=False,
-            serve_client=False,
-            serializer=TextPacket,
-            json=JSON,
-            path=settings.path,
-        )
-        self._replace_engine(socketio.server)
-
-        # The functions of Flask-SocketIO are for the server of the application.
-        if theirs is not None:
-            self._app.extensions["socketio"] = theirs
-
-        return socketio
-
-    def _is_service(self, path: t.Any) -> bool:
+    def is_service(self, path: t.Any) -> bool:
+        """Return whether a value is the path of a service."""
         if not isinstance(path, str):
             return False
 
-        return routes_of(self._app).service_at(path)[0] is not None
+        return routes_of(self.app).service_at(path)[0] is not None
 
-    def _replace_engine(self, server: socketio.Server) -> None:
-        # Flask-SocketIO has no argument for an engine.
-        manager = server.manager
-        engine = Engine(
-            self._settings,
-            lambda sid: manager.sid_from_eio_sid(sid, "/") is not None,
-            async_mode=server.async_mode,
-            cors_allowed_origins=_origins(self._settings),
-        )
-        engine.handlers.update(server.eio.handlers)
-        server.eio = engine
+    def connect(
+        self, id: str, headers: Headers, authentication: t.Any = None
+    ) -> str | None:
+        """Add a connection, and log it in if its headers have credentials. Return the
+        id by which its client can get later what it misses, if there is a log.
 
-    def _connect(self, authentication: t.Any = None) -> None:
-        calls_per_second = self._settings.calls_per_second
-        connection = Connection(_session_id(), request.headers, calls_per_second)
-        self._bus.start()
+        :param id: The id that its transport knows it by.
+        :param authentication: What the client sends to connect.
+        :raises RecordsError: The credentials are wrong.
+        """
+        calls_per_second = self.settings.calls_per_second
+        connection = Connection(id, headers, calls_per_second, self.connections)
+        login = self._login_of(connection)
+        self.bus.start()
         self.logins.tell("connect", connection)
-        self.connections[connection.id] = connection
-        socketio = self.socketio
-        self.logins.watcher.start(socketio.start_background_task, socketio.sleep)
-        self.logins.begin(connection)
+        recovery = self.recovery
+        pid = recovery.enter(connection, authentication) if recovery else None
+        self.connections.add(connection)
+        transport = self.transport
+        self.logins.watcher.start(transport.start_task, transport.sleep)
+        self.logins.begin(connection, login)
 
-    def _disconnect(self, reason: t.Any = None) -> None:
-        connection = self.connections.pop(_session_id(), None)
+        if recovery is not None:
+            recovery.begin(connection)
+
+        return pid
+
+    def _login_of(self, connection: Connection) -> Params:
+        try:
+            return self.logins.admit(connection)
+        except RecordsError:
+            # Credentials may be meant for the application, if it has the server.
+            if self.wsgi.is_shared:
+                return Params()
+
+            self.counters.refused["login"] += 1
+            raise
+
+    def disconnect(self, id: str) -> None:
+        """Remove a connection, if it is there."""
+        connection = self.connections.remove(id)
 
         if connection is not None:
+            if self.recovery is not None:
+                self.recovery.leave(connection)
+
             self.logins.tell("disconnect", connection)
 
-    def _answering(self, method: str) -> t.Callable[..., t.Any]:
-        def handler(*message: t.Any) -> t.Any:
-            connection = self.connections.get(_session_id())
+    def log_in(
+        self, connection: Connection, service: AuthenticationService, result: Record
+    ) -> None:
+        """Log a connection in.
 
-            if connection is None:
-                return None
+        :param result: The result of its ``create``.
+        """
+        self.logins.log_in(connection, service, result)
 
-            # A server of the application may handle messages in threads of their own.
-            with connection.turn:
-                return answer(self._records, connection, method, message, self._read)
+        if self.recovery is not None:
+            self.recovery.log_in(connection)
 
-        return handler
-
-    def _handle(self, messages: Sequence[Record]) -> None:
+    def _handle(self, messages: Sequence[Record], id: str | None) -> None:
         """Send events of any worker to the connections of this one."""
-        with self._app.app_context():
+        self.transport.run_in_order(lambda: self._send(messages, id))
+
+    def _send(self, messages: Sequence[Record], id: str | None) -> None:
+        published = [message for message in messages if message["channels"]]
+
+        with self.app.app_context():
             for message in messages:
                 self.logins.check_after(message)
 
-            deliveries = self._audience.deliveries(messages)
+            if self.recovery is not None and published:
+                self.recovery.send(published, id)
+            else:
+                deliveries = self._audience.deliveries(published)
 
-            for message, groups in zip(messages, deliveries, strict=True):
-                name = f"{message['service']} {message['event']}"
+                for message, groups in zip(published, deliveries, strict=True):
+                    self.send_to_groups(message, groups)
 
-                for record, connections in groups:
-                    ids = [connection.id for connection in connections]
-                    # They are connections of this worker.
-                    self._server.emit(name, record, to=ids, ignore_queue=True)
+    def deliveries(
+        self,
+        messages: Sequence[Record],
+        connections: Sequence[Connection] | None = None,
+    ) -> list[list[Delivery]]:
+        """Return what connections get of each event, by their present logins.
+
+        :param connections: Those that may get them. All by default.
+        """
+        with self.app.app_context():
+            return self._audience.deliveries(messages, connections)
+
+    def send_to_groups(
+        self, message: Record, groups: Sequence[Delivery], offset: str | None = None
+    ) -> None:
+        """Send an event to connections.
+
+        :param message: The message of the event.
+        :param groups: What each connection gets.
+        :param offset: The place of the event in the log, if there is one.
+        """
+        name = f"{message['service']} {message['event']}"
+        self.counters.events += any(connections for _, connections in groups)
+
+        for record, connections in groups:
+            if connections:
+                self.counters.sent += len(connections)
+                self.transport.send_event(name, record, connections, offset)
+
+    def _handle_loss(
+        self, entries: Sequence[tuple[str, list[Record]]], id: str | None
+    ) -> None:
+        """Let clients load anew, since some worker has not received all events.
+
+        :param entries: The events that came since.
+        """
+        recovery = self.recovery
+        assert recovery is not None
+        connections = list(self.connections.values())
+
+        def begin_anew() -> None:
+            recovery.log.begin(entries or [(id, [])])
+            recovery.restart(connections)
+
+        if connections:
+            count = len(connections)
+            logger.warning("Events are lost. %s clients connect again.", count)
+
+        self.transport.run_in_order(begin_anew)
 
 
-def _session_id() -> str:
-    return t.cast(str, request.sid)  # type: ignore[attr-defined]  # Flask-SocketIO's
+def _shared_bus(url: str, settings: Settings) -> SharedBus:
+    """Return the bus of several workers.
 
+    :param url: The URL of its broker.
+    """
+    bounds, channel = settings.event_log, settings.channel
 
-def _origins(settings: Settings) -> t.Any:
-    """Return the check of a page's origin, or ``"*"`` to accept all."""
-    if settings.origins == "*":
-        return "*"
+    if bounds is None:
+        return SharedBus(make_broker(url, channel))
 
-    setting = settings.origins or []
-    origins = [setting] if isinstance(setting, str) else list(setting)
-
-    def is_allowed(origin: str, environ: t.Any) -> bool:
-        own = f"{environ['wsgi.url_scheme']}://{get_host(environ)}"
-        return origin in (own, *origins)
-
-    return is_allowed
-
-
-def _async_mode() -> str:
-    patched = sys.modules.get("gevent.monkey")
-    is_gevent = patched is not None and patched.is_module_patched("threading")
-    return "gevent" if is_gevent else "threading"
+    limits = {"max_age": bounds.seconds, "max_entries": bounds.events}
+    return SharedBus(make_broker(url, channel, **limits), is_recorded=True)

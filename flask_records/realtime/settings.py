@@ -6,6 +6,11 @@ import typing as t
 from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import fields
+
+from ..http.cors import CorsSettings
+from ..http.origins import parse_origins
+from .event_log import Bounds
 
 if t.TYPE_CHECKING:
     from flask import Flask
@@ -18,19 +23,33 @@ class Settings:
     """The settings of one application."""
 
     message_queue: str | None = None
-    """The URL of a Redis server that carries events between workers and machines."""
+    """The URL of the broker that carries events between workers and machines."""
 
     channel: str = "flask-records"
-    """The prefix of all names in Redis."""
+    """The prefix of all names at the broker."""
 
-    origins: list[str] | str | None = None
-    """The origins of pages that may connect: the app's by default, ``"*"`` for all."""
+    event_log: Bounds | None = None
+    """The bounds of the events that clients get which come back. They get none by
+    default.
+    """
+
+    origins: tuple[str, ...] = ()
+    """The origins of pages that may connect besides the app's: those of
+    ``RECORDS_CORS`` by default, ``("*",)`` for all.
+    """
 
     max_payload: int = 1024 * 1024
     """The maximum size of a message in bytes."""
 
+    max_unsent: int = 1024 * 1024
+    """The bytes of events that a client may leave unread. Beyond it, the client is
+    disconnected.
+    """
+
     calls_per_second: int = 50
-    """The maximum number of a connection's calls in a second. Twice as many at once."""
+    """The number of a connection's calls in a second. 20 times as many at once, after
+    which calls wait.
+    """
 
     max_connections: int = 1000
     """The maximum number of connections of a worker."""
@@ -42,6 +61,9 @@ class Settings:
     """The transports that clients may use: ``polling``, ``websocket``. Both by default,
     without polling if the requests of a client may reach several workers.
     """
+
+    legacy_clients: bool = False
+    """Accept clients of Socket.IO 2, with which FeathersJS 4 was used."""
 
     async_mode: str | None = None
     """The mode of Socket.IO: ``threading`` or ``gevent``. Detected by default."""
@@ -76,7 +98,26 @@ class Settings:
             if not is_valid(value):
                 raise RuntimeError(f"{SETTING}[{name!r}] must be {requirement}.")
 
-        return cls(**settings)
+        options = dict(settings)
+
+        if options.get("event_log") is not None:
+            options["event_log"] = Bounds(**options["event_log"])
+
+        if options.get("origins") is None and not is_shared:
+            options["origins"] = CorsSettings.of(app).origins
+
+        options["origins"] = parse_origins(
+            options.get("origins"), f"{SETTING}['origins']"
+        )
+        return cls(**options)
+
+
+def _are_bounds(value: t.Any) -> bool:
+    if not isinstance(value, Mapping):
+        return value is None
+
+    names = {each.name for each in fields(Bounds)}
+    return names >= value.keys() and all(COUNT[0](each) for each in value.values())
 
 
 def _are_transports(value: t.Any) -> bool:
@@ -94,11 +135,16 @@ TEXT: Check = (lambda value: isinstance(value, (str, type(None))), "text")
 CHECKS: dict[str, Check] = {
     "message_queue": TEXT,
     "channel": TEXT,
+    "event_log": (
+        _are_bounds,
+        "a mapping of 'seconds', 'events' and 'bytes' to positive integers",
+    ),
     "origins": (
         lambda value: isinstance(value, (str, list, tuple, type(None))),
         "a list of origins",
     ),
     "max_payload": COUNT,
+    "max_unsent": COUNT,
     "calls_per_second": COUNT,
     "max_connections": COUNT,
     "max_connections_per_address": (
@@ -106,6 +152,7 @@ CHECKS: dict[str, Check] = {
         "a positive integer",
     ),
     "transports": (_are_transports, "a list of 'polling' and 'websocket'"),
+    "legacy_clients": (lambda value: isinstance(value, bool), "True or False"),
     "async_mode": TEXT,
     "path": (lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"),
 }
@@ -115,8 +162,11 @@ ARGUMENTS: t.Final = {
     "origins": ", and pass SocketIO(cors_allowed_origins=...)",
     "max_payload": ", and pass SocketIO(max_http_buffer_size=...)",
     "transports": ", and pass SocketIO(transports=...)",
+    "legacy_clients": "",
     "async_mode": ", and pass SocketIO(async_mode=...)",
     "path": ", and pass SocketIO(path=...)",
+    "event_log": "",
+    "max_unsent": "",
     "max_connections": "",
     "max_connections_per_address": "",
 }

@@ -13,6 +13,9 @@ if t.TYPE_CHECKING:
 
 logger = logging.getLogger(__package__)
 
+THREAD: t.Final = "records-watcher"
+"""The name of its thread."""
+
 
 @dataclass
 class Watcher:
@@ -41,6 +44,8 @@ class Watcher:
         """
 
         def run() -> None:
+            threading.current_thread().name = THREAD
+
             while self._goes_on():
                 sleep(self.interval)
 

@@ -23,6 +23,10 @@ from wsproto.frame_protocol import CloseReason
 from wsproto.frame_protocol import LOCAL_ONLY_CLOSE_REASONS
 from wsproto.frame_protocol import Opcode
 
+from .closing import NOT_TEXT
+from .closing import Reason
+from .closing import too_large
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,11 +35,8 @@ if t.TYPE_CHECKING:
 CHUNK: t.Final = 64 * 1024
 """The maximum number of bytes of one read."""
 
-UNSENT: t.Final = 32
-"""The bytes that a client may leave unread, as a multiple of the largest payload."""
-
-LINGER: t.Final = 1
-"""The seconds that a client has to read the reason for closing."""
+FAREWELL: t.Final = 1
+"""The seconds that a thread waits for a client to read the reason for closing."""
 
 WOULD_BLOCK: t.Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
@@ -71,15 +72,17 @@ class WebSocket:
         self._unsent_size = 0
         self._offset = 0
         self._is_open = True
+        self._can_send = True
+
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that the client has not accepted."""
+        return self._unsent_size
 
     def send(self, frame: bytes) -> None:
         """Send a frame, unless the connection is closed."""
         with self._lock:
-            if not self._is_open:
-                return
-
-            if self._unsent_size > UNSENT * self._max_payload:
-                self.hang_up()
+            if not self._is_open or not self._can_send:
                 return
 
             is_first = not self._unsent
@@ -97,6 +100,12 @@ class WebSocket:
             except RuntimeError:
                 # There are too many threads. Other connections get their frames.
                 self.hang_up()
+
+    def finish(self, reason: Reason) -> None:
+        """Let the client find the reason for closing behind all that is unread."""
+        with self._lock:
+            self.send(close_frame(reason))
+            self._can_send = False
 
     def flush(self) -> None:
         """Wait until all bytes are sent, or the client is gone."""
@@ -133,20 +142,17 @@ class WebSocket:
 
         return None
 
-    def close(self, code: int, reason: str = "") -> None:
-        """Send the client the reason for closing the connection, and hang up.
-
-        :param reason: The reason, 123 bytes at most.
-        """
-        self.send(encode_frame(Opcode.CLOSE, struct.pack("!H", code) + reason.encode()))
+    def close(self, reason: Reason) -> None:
+        """Send the client the reason for closing the connection, and hang up."""
+        self.send(close_frame(reason))
 
         # Unread bytes would reset the connection before the client reads the reason.
         with self._lock, suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
-        end = time.monotonic() + LINGER
+        end = time.monotonic() + FAREWELL
 
-        while time.monotonic() < end and self._read(LINGER):
+        while time.monotonic() < end and self._read(FAREWELL):
             pass
 
         self.hang_up()
@@ -156,6 +162,7 @@ class WebSocket:
         with self._lock, suppress(OSError):
             self._is_open = False
             self._unsent.clear()
+            self._unsent_size = 0
             # This wakes the threads that wait for the socket.
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -168,10 +175,11 @@ class WebSocket:
             self.send(encode_frame(Opcode.PONG, event.payload))
             self.flush()
         elif isinstance(event, BytesMessage):
-            self.close(CloseReason.UNSUPPORTED_DATA, "Messages must be text.")
+            self.close(NOT_TEXT)
         elif isinstance(event, CloseConnection):
-            code = CloseReason.NORMAL_CLOSURE
-            self.close(code if event.code in LOCAL_ONLY_CLOSE_REASONS else event.code)
+            is_local = event.code in LOCAL_ONLY_CLOSE_REASONS
+            code = CloseReason.NORMAL_CLOSURE if is_local else event.code
+            self.close(Reason(code, ""))
 
         return None
 
@@ -181,8 +189,7 @@ class WebSocket:
         self._text_size += len(text) if text.isascii() else len(text.encode())
 
         if self._text_size > self._max_payload:
-            reason = f"Messages must not exceed {self._max_payload} bytes."
-            self.close(CloseReason.MESSAGE_TOO_BIG, reason)
+            self.close(too_large(self._max_payload))
             return None
 
         self._text.write(text)
@@ -223,7 +230,16 @@ class WebSocket:
         except WOULD_BLOCK:
             pass
         except OSError:
-            self.hang_up()
+            # The client is gone, but what it has sent before can still be read.
+            self._can_send = False
+            self._unsent.clear()
+            self._unsent_size = 0
+
+
+def close_frame(reason: Reason) -> bytes:
+    """Return the frame that closes a connection."""
+    payload = struct.pack("!H", reason.code) + reason.text.encode()
+    return encode_frame(Opcode.CLOSE, payload)
 
 
 def encode_frame(opcode: Opcode, payload: bytes) -> bytes:

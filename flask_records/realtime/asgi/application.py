@@ -1,0 +1,105 @@
+"""The ASGI application: requests of the Flask application, and connections."""
+
+from __future__ import annotations
+
+import logging
+import typing as t
+
+from .handshake import Handshakes
+from .handshake import Refusal
+from .polling import Polling
+from .requests import Requests
+from .server_options import turn_off_compression
+from .sockets import refuse
+from .sockets import Sockets
+from .transport import EventLoop
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..server import Server
+    from .polling import Receive
+    from .polling import Send
+
+logger = logging.getLogger(__name__)
+
+NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
+
+
+class Application:
+    """Serves a Flask application and its connections in one event loop.
+
+    :param loop: Holds the connections.
+    """
+
+    def __init__(self, loop: EventLoop) -> None:
+        self.loop = loop
+        """Holds the connections."""
+        self._is_used = False
+        handshakes = Handshakes(loop)
+        self._path = f"/{loop.settings.path.strip('/')}/"
+        self._polling = Polling(loop, handshakes)
+        self._sockets = Sockets(loop, handshakes)
+        self._requests = Requests(loop)
+
+    async def __call__(
+        self, scope: Mapping[str, t.Any], receive: Receive, send: Send
+    ) -> None:
+        """Serve a request, a connection, or the life of the server."""
+        if not self._is_used:
+            # The module may have the application for WSGI servers as well.
+            self._is_used = True
+            self.loop.start()
+            self.loop.server.transport = self.loop
+
+            if self.loop.settings.legacy_clients:
+                logger.warning(
+                    "RECORDS_REALTIME['legacy_clients'] has no effect: ASGI servers are"
+                    " for socket.io-client 3 and 4. Clients of version 2 need gunicorn"
+                    " with '-k gthread' or '-k gevent'."
+                )
+
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+
+        is_ours = self._is_ours(scope)
+
+        if scope["type"] == "websocket":
+            if is_ours:
+                await self._sockets(scope, receive, send)
+            else:
+                await receive()
+                await refuse(scope, send, NO_SOCKET)
+        elif is_ours:
+            await self._polling(scope, receive, send)
+        else:
+            await self._requests(scope, receive, send)
+
+    def _is_ours(self, scope: Mapping[str, t.Any]) -> bool:
+        path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+        return f"{path.rstrip('/')}/" == self._path
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        turn_off_compression(send)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.loop.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def serve(server: Server, threads: int) -> Application:
+    """Return the application, which carries the messages of a server as soon as it is
+    used.
+
+    :param threads: The maximum number of calls and requests at a time.
+    :raises RuntimeError: The application has a Socket.IO server of its own.
+    """
+    if server.wsgi.is_shared:
+        raise RuntimeError(
+            "An ASGI application can't serve the SocketIO object that Realtime shares."
+            " Leave out Realtime(socketio=...), or use a WSGI server."
+        )
+
+    return Application(EventLoop(server, threads))

@@ -1,0 +1,389 @@
+"""A session: one client that polls or has a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import typing as t
+from collections import deque
+from contextlib import suppress
+from functools import partial
+
+from engineio import packet as engine
+from flask import request
+from socketio import packet as socket
+
+from ...errors import RecordsError
+from ...errors import TooManyRequests
+from ...http.error_handler import body_of
+from ..calls import answer_json
+from ..closing import invalid
+from ..closing import LATE_READER
+from ..closing import NOT_TEXT
+from ..closing import too_large
+from ..disconnections import LINGER
+from ..dispatcher import NAMESPACE
+from ..heartbeat import ServerPings
+from ..packets import InvalidPacket
+from ..packets import TextPacket
+from ..payloads import parse
+from . import packet as packets
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed.wsgi import WSGIEnvironment
+
+    from ..closing import Reason
+    from ..gate import Place
+    from .outlet import Outlet
+    from .packet import Packet
+    from .transport import EventLoop
+
+    Function: t.TypeAlias = Callable[[], "Packet | None"]
+    Done: t.TypeAlias = "Callable[[Packet], None]"
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING: t.Final = 32
+"""The number of messages that a client may send before its calls are answered."""
+
+LARGE: t.Final = 64 * 1024
+"""The length of messages that are not followed by others until their calls begin."""
+
+UNREAD_PAUSE: t.Final = 0.05
+"""The seconds between two looks whether a client has read its answers."""
+
+
+class Session:
+    """A client that polls or has a WebSocket. It is used in the event loop only, and
+    lets its calls run in threads, one after the other.
+
+    :param environ: The first request, without a body.
+    :param place: The place in the gate, which is free after the end.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_environ",
+        "_is_joined",
+        "_is_open",
+        "_is_working",
+        "_jobs",
+        "_loop",
+        "_pause",
+        "_place",
+        "_room",
+        "_waiting",
+        "connection_id",
+        "heartbeat",
+        "id",
+        "outlet",
+    )
+
+    def __init__(
+        self, loop: EventLoop, environ: WSGIEnvironment, place: Place, outlet: Outlet
+    ) -> None:
+        self.id = secrets.token_urlsafe(15)
+        """The id that the client shows."""
+        self.connection_id: str | None = None
+        """The id of the connection, once the client asks for one."""
+        self.outlet = outlet
+        """The way of packets to the client."""
+        self.heartbeat = ServerPings(self, loop)
+        """Ends the session when the client is gone."""
+        self._loop = loop
+        self._environ = environ
+        self._place = place
+        self._jobs: deque[tuple[str, Function, Done]] = deque()
+        self._is_working = False
+        self._pause = 0.0
+        self._is_open = True
+        self._is_joined = False
+        self._waiting: list[Packet] = []
+        self._room: asyncio.Future[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """``True`` until the session ends."""
+        return self._is_open
+
+    @property
+    def has_joined(self) -> bool:
+        """``True`` if the client has asked for a connection to Socket.IO."""
+        return self.connection_id is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """``True`` while nothing is read from the client until its calls are answered,
+        the answers to which it takes.
+        """
+        is_read = self._room is None or self._room.done()
+        return not is_read and self.outlet.unsent <= self._loop.max_unsent
+
+    def ping(self) -> None:
+        """Send a ping."""
+        self.send(packets.PING)
+
+    def time_out(self) -> None:
+        """End the session of a client that is gone."""
+        self.end()
+
+    def tell_and_end(self, reason: Reason) -> None:
+        """End the session once the client had time to read the reason."""
+        self.end(*reason)
+
+    def send(self, packet: Packet) -> None:
+        """Send a packet of any size."""
+        if self._is_open:
+            self.outlet.send(packet)
+
+    def send_event(self, packet: Packet) -> None:
+        """Send an event, after the packet that lets the client expect events. A client
+        that leaves too much unread is disconnected.
+        """
+        if self._is_joined:
+            if not self.outlet.offer(packet, self._loop.max_unsent):
+                self._loop.server.counters.late_readers += 1
+                self.end(*LATE_READER)
+        elif self._is_open:
+            self._waiting.append(packet)
+
+    def receive(self, pkt: engine.Packet) -> None:
+        """Handle a packet of the client.
+
+        :raises InvalidPacket: The packet ends the session.
+        """
+        if not self._is_open:
+            return
+
+        self.heartbeat.hear()
+
+        if pkt.packet_type in (engine.PING, engine.PONG):
+            self.heartbeat.take(pkt)
+        elif pkt.packet_type == engine.CLOSE:
+            self.end()
+        elif pkt.packet_type == engine.MESSAGE and pkt.data:
+            self._receive_message(TextPacket(encoded_packet=pkt.data))
+        elif pkt.packet_type == engine.MESSAGE:
+            raise InvalidPacket("A packet must not be empty.")
+        elif pkt.packet_type != engine.UPGRADE:
+            raise InvalidPacket("Its type is not supported.")
+
+    async def receive_text(self, text: str | None) -> None:
+        """Handle a message of a WebSocket, and wait until there is room for the next.
+        An invalid one ends the session.
+
+        :param text: The message, ``None`` if it is binary.
+        """
+        limit = self._loop.settings.max_payload
+
+        if text is None:
+            self.end(*NOT_TEXT)
+        elif _size(text) > limit:
+            self.end(*too_large(limit))
+        else:
+            try:
+                self.receive(parse(text))
+            except InvalidPacket as error:
+                self.end(*invalid(error))
+            else:
+                await self.wait_for_room(is_large=len(text) > LARGE)
+
+    def check(self, now: float) -> None:
+        """Do what is due.
+
+        :param now: The time.
+        """
+        if now >= self.heartbeat.deadline and self._is_open:
+            self.heartbeat.next_step()
+
+    def attach(self, outlet: Outlet, place: Place) -> None:
+        """Let a WebSocket replace polling."""
+        self._place.leave()
+        self.outlet, self._place = outlet, place
+
+    def disconnect(self, packet: Packet) -> None:
+        """Disconnect the client from Socket.IO, and let it hang up.
+
+        :param packet: The event that tells the reason.
+        """
+        if not self._is_joined:
+            # It would take the answer to its connection for the later packet.
+            self.end()
+            return
+
+        self.send(packet)
+        self.send(packets.LEFT)
+        self._leave()
+        asyncio.get_running_loop().call_later(LINGER, self.end)
+
+    def end(self, code: int | None = None, reason: str = "") -> None:
+        """End the session. Nothing happens if it has ended.
+
+        :param code: The code of the reason that the client is told, if any.
+        """
+        if not self._is_open:
+            return
+
+        self._is_open = self._is_joined = False
+        self._jobs.clear()
+        self._waiting.clear()
+        self._make_room()
+        self._loop.remove(self)
+        self._place.leave()
+
+        if code is None:
+            self.outlet.hang_up()
+        else:
+            self.outlet.close(code, reason)
+
+        self._leave()
+
+    def _receive_message(self, pkt: TextPacket) -> None:
+        namespace = pkt.namespace or NAMESPACE
+
+        if pkt.packet_type == socket.CONNECT:
+            self._join(namespace, pkt.data)
+        elif namespace != NAMESPACE or self.connection_id is None:
+            return
+        elif pkt.packet_type == socket.DISCONNECT:
+            self._leave()
+        elif pkt.packet_type == socket.EVENT and pkt.data[0] in self._loop.methods:
+            self._add(lambda: self._answer(pkt), self.send)
+
+    def _join(self, namespace: str, authentication: t.Any) -> None:
+        """Connect the client to Socket.IO, as often as it asks, but at one place."""
+        if namespace != NAMESPACE or self.connection_id is not None:
+            self.send(packets.refused(namespace))
+            return
+
+        self.connection_id = secrets.token_urlsafe(15)
+        self._loop.join(self)
+        self._add(partial(self._connect, authentication), self._confirm)
+
+    def _connect(self, authentication: t.Any) -> Packet:
+        id = t.cast(str, self.connection_id)
+
+        try:
+            pid = self._loop.server.connect(id, request.headers, authentication)
+        except RecordsError as error:
+            return packets.refused(NAMESPACE, body_of(error))
+
+        return packets.joined(id, pid)
+
+    def _leave(self) -> None:
+        """Disconnect the client from Socket.IO."""
+        id, self.connection_id, self._is_joined = self.connection_id, None, False
+
+        if id is not None:
+            self._loop.leave(id)
+            self._add(lambda: self._loop.server.disconnect(id), self.send, id)
+
+    def _answer(self, pkt: TextPacket, *, is_counted: bool = False) -> Packet | None:
+        name, *message = pkt.data
+        server = self._loop.server
+        connection = server.connections.get(self.connection_id or "")
+
+        if connection is None:
+            return None
+
+        if not is_counted:
+            # Those that would wait too long are refused by the answer.
+            with suppress(TooManyRequests):
+                self._pause = connection.count_call()
+                is_counted = True
+
+        if self._pause:
+            # Threads are for others meanwhile.
+            again = partial(self._answer, pkt, is_counted=True)
+            self._jobs.appendleft((connection.id, again, self.send))
+            return None
+
+        records, arguments = server.records, tuple(message)
+        text = answer_json(records, connection, name, arguments, is_counted=is_counted)
+        return None if pkt.id is None else packets.answered(pkt.id, text)
+
+    def _confirm(self, packet: Packet) -> None:
+        """Tell the client that it is connected, and send the events that came since. Or
+        let it try again with other credentials.
+        """
+        self.send(packet)
+
+        if self.connection_id not in self._loop.server.connections:
+            self._leave()
+            return
+
+        self._is_joined = True
+        events, self._waiting = self._waiting, []
+
+        for event in events:
+            self.send_event(event)
+
+    def _add(self, function: Function, done: Done, id: str | None = None) -> None:
+        """Run a function in a thread, after those before.
+
+        :param done: Gets its packet, if there is one.
+        :param id: The id of the connection, if it has ended.
+        """
+        self._jobs.append((id or self.connection_id or "", function, done))
+
+        if not self._is_working:
+            self._start_next()
+
+    def _work(self, id: str, function: Function, done: Done) -> None:
+        """Run a function, in a thread."""
+        packet = None
+
+        try:
+            with self._loop.app.request_context({**self._environ}):
+                request.sid, request.namespace = id, NAMESPACE  # type: ignore[attr-defined]  # as Flask-SocketIO does
+                packet = function()
+        except Exception:
+            logger.exception("A message of a client could not be handled.")
+
+        self._loop.post(self._go_on, packet, done)
+
+    def _go_on(self, packet: Packet | None, done: Done) -> None:
+        """Use the packet of a function, and let the next one run."""
+        if packet is not None and self._is_open:
+            done(packet)
+
+        self._start_next()
+        self._make_room()
+
+    def _start_next(self) -> None:
+        """Run the next function, once the client has read most of its answers."""
+        self._is_working = bool(self._jobs)
+
+        if not self._is_working:
+            return
+
+        pause, self._pause = self._pause, 0.0
+
+        if self._is_open and pause:
+            asyncio.get_running_loop().call_later(pause, self._start_next)
+        elif self._is_open and self.outlet.unsent > self._loop.max_unsent:
+            asyncio.get_running_loop().call_later(UNREAD_PAUSE, self._start_next)
+        else:
+            self._loop.run(self._work, *self._jobs.popleft())
+
+    async def wait_for_room(self, *, is_large: bool = False) -> None:
+        """Wait while the client has too many calls under way.
+
+        :param is_large: Wait until the last one has begun, too.
+        """
+        most = 1 if is_large else MAX_WAITING
+
+        while self._is_open and len(self._jobs) >= most:
+            self._room = asyncio.get_running_loop().create_future()
+            await self._room
+
+    def _make_room(self) -> None:
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())

@@ -1,0 +1,185 @@
+"""Sessions of clients that have a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import typing as t
+
+from engineio import packet as engine
+
+from ...http.formatter import dumps
+from ..gate import Place
+from ..heartbeat import JOIN_TIMEOUT
+from . import packet as packets
+from .handshake import query_of
+from .handshake import Refusal
+from .outlet import outlet_for
+from .outlet import Queue
+from .server_options import compresses
+from .server_options import limit_messages
+from .session import Session
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _typeshed.wsgi import WSGIEnvironment
+
+    from .handshake import Handshakes
+    from .outlet import Outlet
+    from .polling import Receive
+    from .polling import Send
+    from .transport import EventLoop
+
+logger = logging.getLogger(__name__)
+
+PROBE: t.Final = f"{engine.PING}probe"
+"""The first packet of a WebSocket that replaces polling."""
+
+
+class Sockets:
+    """Serves WebSockets of the server."""
+
+    def __init__(self, loop: EventLoop, handshakes: Handshakes) -> None:
+        self._loop = loop
+        self._handshakes = handshakes
+        self._has_warned = False
+
+    async def __call__(
+        self, scope: Mapping[str, t.Any], receive: Receive, send: Send
+    ) -> None:
+        """Serve a WebSocket until it is closed."""
+        environ, query = self._handshakes.environ(scope), query_of(scope)
+        handshakes = self._handshakes
+        await receive()
+        refusal = handshakes.check_origin(environ) or handshakes.check(
+            query, "websocket"
+        )
+        previous = self._loop.sessions.get(query.get("sid", ""))
+
+        if refusal is None and "sid" in query and not _polls(previous):
+            refusal = Refusal(400, "Invalid session. Connect again.")
+
+        place = refusal or handshakes.enter(environ)
+
+        if isinstance(place, Refusal):
+            await refuse(scope, send, place)
+            return
+
+        limit_messages(send, self._loop.settings.max_payload)
+        self._warn_about_compression(send)
+
+        try:
+            await send({"type": "websocket.accept"})
+            await self._serve(scope, receive, send, environ, place, previous)
+        finally:
+            place.leave()
+
+    async def _serve(
+        self,
+        scope: Mapping[str, t.Any],
+        receive: Receive,
+        send: Send,
+        environ: WSGIEnvironment,
+        place: Place,
+        previous: Session | None,
+    ) -> None:
+        task = t.cast("asyncio.Task[None]", asyncio.current_task())
+        is_ended = False
+
+        def end() -> None:
+            nonlocal is_ended
+            is_ended = True
+            task.cancel()
+
+        outlet = outlet_for(scope, send, end)
+        session = None
+
+        try:
+            session = (
+                self._begin(environ, place, outlet)
+                if previous is None
+                else await _upgraded(previous, receive, outlet, place)
+            )
+
+            while session is not None and (message := await receive())["type"] == (
+                "websocket.receive"
+            ):
+                await session.receive_text(message.get("text"))
+        except asyncio.CancelledError:
+            # The server may cancel it, too.
+            if not is_ended:
+                raise
+        finally:
+            if session is not None:
+                session.end()
+
+    def _warn_about_compression(self, send: Send) -> None:
+        if not self._has_warned and compresses(send):
+            self._has_warned = True
+            logger.warning(
+                "The server compresses WebSockets, which takes memory and time for each"
+                " connection. Start uvicorn with '--ws-per-message-deflate false'."
+            )
+
+    def _begin(self, environ: WSGIEnvironment, place: Place, outlet: Outlet) -> Session:
+        session = Session(self._loop, environ, place, outlet)
+        self._loop.add(session)
+        welcome = self._handshakes.welcome(session.id, may_upgrade=False)
+        session.send(packets.opening(welcome))
+        return session
+
+
+def _polls(session: Session | None) -> bool:
+    return session is not None and isinstance(session.outlet, Queue)
+
+
+async def _upgraded(
+    session: Session, receive: Receive, outlet: Outlet, place: Place
+) -> Session | None:
+    """Return a session whose client has confirmed that a WebSocket replaces polling,
+    or ``None``.
+    """
+    queue = session.outlet
+
+    if await _next_text(receive) != PROBE or not isinstance(queue, Queue):
+        return None
+
+    outlet.send(packets.PROBE_ANSWER)
+    # This ends the request that polls.
+    queue.send(packets.NOOP)
+
+    if await _next_text(receive) != str(engine.UPGRADE) or not session.is_open:
+        return None
+
+    session.attach(outlet, place)
+
+    for packet in queue.take():
+        outlet.send(packet)
+
+    return session
+
+
+async def _next_text(receive: Receive) -> str | None:
+    try:
+        async with asyncio.timeout(JOIN_TIMEOUT):
+            message = await receive()
+    except TimeoutError:
+        return None
+
+    return t.cast("str | None", message.get("text"))
+
+
+async def refuse(scope: Mapping[str, t.Any], send: Send, refusal: Refusal) -> None:
+    """Refuse a WebSocket, in words where the server can."""
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
+        await send({"type": "websocket.close"})
+        return
+
+    start = {
+        "type": "websocket.http.response.start",
+        "status": refusal.status,
+        "headers": [(b"content-type", b"text/plain"), *refusal.headers],
+    }
+    await send(start)
+    await send({"type": "websocket.http.response.body", "body": dumps(refusal.text)})

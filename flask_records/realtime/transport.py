@@ -1,0 +1,63 @@
+"""The way of messages between a server and its clients."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+    from ..typing import Record
+    from .closing import Reason
+    from .connection import Connection
+    from .metrics import Traffic
+
+
+class Transport(t.Protocol):
+    """Carries messages of one worker."""
+
+    def send_event(
+        self,
+        name: str,
+        record: t.Any,
+        connections: Sequence[Connection],
+        offset: str | None = None,
+    ) -> None:
+        """Send an event to connections of this worker, at least one.
+
+        :param offset: The place in the log of events, which comes after the record.
+        """
+
+    def has_room(self, connection: Connection) -> bool:
+        """Return whether the client has accepted most of what it was sent."""
+
+    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
+        """Close connections after all that was sent. Clients connect again."""
+
+    def disconnect(self, connections: Sequence[Connection], data: Record) -> None:
+        """Disconnect connections of this worker, which get the event ``disconnected``
+        first.
+
+        :param data: The data of the event.
+        """
+
+    def run_in_order(self, function: Callable[[], None]) -> None:
+        """Run a function after all others that were given before, now or later."""
+
+    def run_later(self, seconds: float, function: Callable[[], None]) -> None:
+        """Run a function in order after some seconds, and once the events before are on
+        their way.
+        """
+
+    def wait_for_order(self) -> None:
+        """Wait until the functions that were given before have run."""
+
+    def traffic(self) -> Traffic:
+        """Return the number of clients, and of bytes that they have not accepted."""
+
+    def start_task(self, function: Callable[[], None]) -> t.Any:
+        """Run a function in the background."""
+
+    def sleep(self, seconds: float) -> t.Any:
+        """Let a function in the background wait."""
