@@ -77,6 +77,9 @@ class Params:
     client_fields: Collection[str] = ()
     """The names in the data that came from a client, before any hook changed it."""
 
+    schema_fields: Collection[str] | None = None
+    """The fields that a schema lets the client write, or ``None`` without a schema."""
+
     client_conditions: Collection[str] = ()
     """The fields that the query of a client compares in a patch or remove of many,
     before any hook or rule changed it.

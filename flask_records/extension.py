@@ -21,10 +21,12 @@ from .authentication.access import check_apart
 from .authentication.limits import Limits
 from .authentication.password_checks import check_passwords
 from .authentication.user_changes import METHODS as CHANGES
+from .cli import group
 from .errors import RecordsError
 from .globals import current_records
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
+from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.error_settings import ErrorSettings
 from .http.error_settings import EXTENSION as ERRORS_EXTENSION
@@ -60,12 +62,16 @@ if t.TYPE_CHECKING:
     from .context import Params
     from .http.error_handler import Logger
     from .service.events import EventTransport
+    from .testing import TestClient
     from .typing import BodyParser
+    from .typing import Computation
     from .typing import ErrorPages
     from .typing import Formatter
+    from .typing import Id
     from .typing import Publisher
     from .typing import QueryParser
     from .typing import Readable
+    from .typing import Record
 
 NO_ISSUER: t.Final = """\
 The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
@@ -97,6 +103,9 @@ class Registration:
 
     authentication: AuthenticationService | None
     """Its object, if that issues tokens."""
+
+    media_types: tuple[str, ...]
+    """The media types of bodies that it reads."""
 
 
 class Registered(Mapping[str, T]):
@@ -243,6 +252,8 @@ class FlaskRecords:
         body_parsers: Mapping[str, BodyParser] | None = None,
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
+        schemas: Mapping[str, t.Any] | None = None,
+        computed: Mapping[str, Computation] | None = None,
     ) -> Service:
         """Add a service, and return it with its hooks.
 
@@ -256,8 +267,9 @@ class FlaskRecords:
         :param authentication: The path of the authentication service that checks
             callers. The first that was added by default.
         :param readable: The rule for the records that a user may see: a function of the
-            user, or of ``None``, that returns a query, or ``None`` for all. It applies
-            to all calls of a client but create, and to the events that it gets.
+            user, or of ``None``, that returns a query, or ``None`` for all, or a query
+            with :class:`.FromUser`. It applies to all calls of a client but create, and
+            to the events that it gets.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.
@@ -270,9 +282,16 @@ class FlaskRecords:
         :param after_request: HTTP middleware after this service: functions for
             :meth:`flask.Blueprint.after_request`. They find the call in
             :data:`.current_call`.
+        :param schemas: The classes that calls are checked by, by method: that of the
+            data, or a mapping of ``data``, ``query`` and ``result`` to classes. They
+            are models of pydantic, dataclasses, typed dicts or Structs of msgspec.
+            Those of the object by default.
+        :param computed: Functions of a list of records that return a list with the
+            value of a field for each of them, by the name of the field. A
+            :class:`.SQLAlchemyService` has such an option itself.
         :raises ValueError: The path is empty, or there is a service at it.
-        :raises TypeError: The object has none of the six methods, or an option that
-            takes several names is text.
+        :raises TypeError: The object has none of the six methods, an option that takes
+            several names is text, or ``readable`` is not a rule.
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
             application.
         """
@@ -291,14 +310,18 @@ class FlaskRecords:
             methods=methods,
             events=events,
             readable=readable,
-            guards=[self._check_late, *filter(None, [self._limits]), access],
+            schemas=schemas,
+            computed=computed,
+            guards=[self._check_late, access],
+            count=self._limits,
         )
+        parsers = self._body_parsers if body_parsers is None else body_parsers
         blueprint = ServiceBlueprint(
             added,
             errors=self.errors,
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
-            body_parsers=self._body_parsers if body_parsers is None else body_parsers,
+            body_parsers=parsers,
             has_callers=lambda: self._first_authentication is not None,
             before_request=(
                 *self._before_request,
@@ -309,7 +332,9 @@ class FlaskRecords:
                 *functions_of("after_request", after_request),
             ),
         ).make()
-        self._register(Registration(added, access, blueprint, issuer))
+        self._register(
+            Registration(added, access, blueprint, issuer, media_types=tuple(parsers))
+        )
         return added
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
@@ -350,6 +375,14 @@ class FlaskRecords:
         """
         return self._registrations[service.path].access.accepts(params)
 
+    def strategies_of(self, service: Service) -> Collection[str]:
+        """Return the names of the strategies that a service accepts."""
+        return self._registrations[service.path].access.strategies
+
+    def media_types_of(self, service: Service) -> tuple[str, ...]:
+        """Return the media types of bodies that a service reads."""
+        return self._registrations[service.path].media_types
+
     @property
     def limits(self) -> Limits | None:
         """The limits on calls of clients, or ``None`` without a ``limiter``."""
@@ -370,6 +403,18 @@ class FlaskRecords:
             )
 
         return authentication
+
+    def client(self, app: Flask, user: Record | Id | None = None) -> TestClient:
+        """Return a client for tests, which calls services over HTTP within the process.
+
+        :param app: The application.
+        :param user: The record of the user who is logged in, or its identifier. An
+            anonymous client by default.
+        """
+        # Applications do not need it.
+        from .testing import make_client
+
+        return make_client(self, app, user)
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. Use it
@@ -411,9 +456,10 @@ class FlaskRecords:
                 " register a blueprint that has it once."
             )
 
-        routes = Routes(app, mount)
+        routes = Routes(app, mount, self.errors)
         bounds = Bounds.of(app.config.get(SETTING))
         init_sessions(app)
+        init_cors(app)
         errors = ErrorSettings.of(app.config.get(ERRORS_SETTING))
         self._check(app)
         self._init_limits(app)
@@ -430,6 +476,15 @@ class FlaskRecords:
 
         for path, registration in self._registrations.items():
             routes.add_service(app, path, registration.blueprint)
+
+        # The services and the logins that it shows are loaded before it.
+        from .openapi.reference import init_app as init_reference
+
+        init_reference(app, routes, self.errors)
+
+        # The application may have commands of this name.
+        if group.name not in app.cli.commands:
+            app.cli.add_command(group)
 
         # What the application has there replaces a service of the same name.
         app.shell_context_processors.insert(0, self._shell_context)

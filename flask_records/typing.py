@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 
 if t.TYPE_CHECKING:
     from flask import Request
@@ -29,13 +30,22 @@ Publisher: t.TypeAlias = (
 )
 """Names the channels whose members get an event, and may give the data of each."""
 
-Readable: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
+ReadableFunction: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
 """Returns the query of the records that a user may see, or ``None`` for all."""
 
-FieldRule: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
+Readable: t.TypeAlias = ReadableFunction | Mapping[str, t.Any]
+"""Such a function, or a query with :class:`.FromUser` for values of the user."""
+
+FieldFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
 """Returns ``True`` or ``False`` for a user, or the query of the records in which the
 user may see or write a field.
 """
+
+FieldRule: t.TypeAlias = FieldFunction | Mapping[str, t.Any]
+"""Such a function, or a query with :class:`.FromUser` for values of the user."""
+
+Computation: t.TypeAlias = Callable[[list[Record]], Sequence[t.Any]]
+"""Returns the values of a field for some records, in their order."""
 
 Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
 """Makes the response of a call. See section 4.3.11 of the specification."""

@@ -1,0 +1,3 @@
+"""The OpenAPI document of an application."""
+
+from .document import document as document

@@ -1,0 +1,206 @@
+"""The calls and events of a service, as AsyncAPI describes them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .answers import reference
+from .calls import Calls
+from .events import events_of
+from .operations import described
+from .type_names import PLACEHOLDER
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from ..service import Service
+    from ..service.schemas import Schema
+    from ..service.schemas import Schemas
+    from .calls import Call
+
+    Named: t.TypeAlias = Iterator[tuple[str, dict[str, t.Any]]]
+
+NULL: t.Final = {"type": "null"}
+
+OBJECT: t.Final = {"type": "object"}
+
+ANSWER: t.Final = "Answer"
+"""The end of the names of answers."""
+
+ERROR: t.Final = "error"
+"""The name of the answer of a call that has failed."""
+
+OFFSET: t.Final[Schema] = {
+    "type": "string",
+    "description": "The place in the log of events.",
+}
+
+CORRELATION: t.Final = {
+    "headers": {
+        "type": "object",
+        "properties": {"id": {"type": "integer", "minimum": 0}},
+        "required": ["id"],
+    },
+    "correlationId": {
+        "description": "The id of the packet, which that of the answer has, too.",
+        "location": "$message.header#/id",
+    },
+}
+"""The part of calls and answers that connects them."""
+
+
+class Messages:
+    """Describes the messages of one service.
+
+    :param service: The service.
+    :param schemas: The schemas of the caller.
+    :param security: The ways to log in, for calls that need a login.
+    :param has_offsets: Events tell their place in the log of events.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        schemas: Schemas,
+        *,
+        security: Sequence[Schema] = (),
+        has_offsets: bool,
+    ) -> None:
+        self._service = service
+        self._calls = Calls(service, schemas)
+        self._all_calls = [*self._calls.of_many(), *self._calls.of_one()]
+        self._schemas = schemas
+        self._security = list(security)
+        self._events = list(events_of(service, schemas, self._calls.name))
+        self._has_offsets = has_offsets
+
+    @property
+    def name(self) -> str:
+        """The name of the channel."""
+        return self._calls.name
+
+    def schemas(self) -> Iterator[tuple[str, Schema]]:
+        """Yield the schemas that messages refer to, with their names."""
+        yield from self._calls.schemas()
+
+        if any(call.has_conditions for call in self._all_calls):
+            yield f"{self.name}Query", self._schemas.query
+
+    def channel(self) -> dict[str, t.Any]:
+        """Return the channel, which stands for the service."""
+        path = self._service.path
+        names = [name for name, _ in self.messages()]
+        answers = [ERROR] if self._all_calls else []
+        parameters: dict[str, t.Any] = {name: {} for name in PLACEHOLDER.findall(path)}
+        return {
+            "address": PLACEHOLDER.sub(r"{\1}", path),
+            "title": path,
+            **described(self._calls.description),
+            "messages": {
+                name: reference("messages", name) for name in [*names, *answers]
+            },
+            **({"parameters": parameters} if parameters else {}),
+            "tags": [{"name": path}],
+            "bindings": reference("channelBindings", "socketio"),
+        }
+
+    def messages(self) -> Named:
+        """Yield the messages, with their names."""
+        for call in self._all_calls:
+            yield call.id, self._message(call)
+            yield f"{call.id}{ANSWER}", _answer(call)
+
+        for event in self._events:
+            items = [{"const": event.name}, event.record]
+            places = [OFFSET] if self._has_offsets else []
+            yield (
+                event.id,
+                {
+                    "name": event.name,
+                    "summary": event.summary,
+                    "payload": list_of([*items, *places], optional=len(places)),
+                },
+            )
+
+    def operations(self) -> Named:
+        """Yield the operations: calls that the server receives, and events that it
+        sends.
+        """
+        channel = {"$ref": f"#/channels/{self.name}"}
+
+        for call in self._all_calls:
+            answers = [self._own(f"{call.id}{ANSWER}"), self._own(ERROR)]
+            security = {} if call.is_public else {"security": self._security}
+            yield (
+                call.id,
+                {
+                    "action": "receive",
+                    "channel": channel,
+                    "summary": call.summary,
+                    **described(call.description),
+                    **security,
+                    "tags": [{"name": self._service.path}],
+                    "messages": [self._own(call.id)],
+                    "reply": {"channel": channel, "messages": answers},
+                },
+            )
+
+        for event in self._events:
+            yield (
+                event.id,
+                {
+                    "action": "send",
+                    "channel": channel,
+                    "summary": event.summary,
+                    "tags": [{"name": self._service.path}],
+                    "messages": [self._own(event.id)],
+                },
+            )
+
+    def _message(self, call: Call) -> dict[str, t.Any]:
+        path = self._service.path
+        place = {"type": "string"} if PLACEHOLDER.search(path) else {"const": path}
+        ids: list[Schema] = []
+
+        if call.has_id:
+            ids = [self._calls.id]
+        elif call.method in ("patch", "remove"):
+            ids = [NULL]
+
+        bodies = [] if call.body is None else [call.body]
+        query = {"anyOf": [self._query(call), NULL]}
+        arguments = [{"const": call.method}, place, *ids, *bodies, query]
+        return {
+            "name": call.method,
+            "summary": call.summary,
+            **CORRELATION,
+            "payload": list_of(arguments, optional=1),
+        }
+
+    def _query(self, call: Call) -> Schema:
+        if call.has_conditions:
+            return reference("schemas", f"{self.name}Query")
+
+        return {**OBJECT, "properties": call.query} if call.query else OBJECT
+
+    def _own(self, name: str) -> dict[str, str]:
+        return {"$ref": f"#/channels/{self.name}/messages/{name}"}
+
+
+def list_of(items: Sequence[Schema], *, optional: int = 0) -> Schema:
+    """Return the schema of a list, in the words of draft 7, which AsyncAPI has.
+
+    :param optional: The number of items at its end that may be left out.
+    """
+    number = len(items)
+    bounds = {"minItems": number - optional, "maxItems": number}
+    return {"type": "array", "items": items, **bounds}
+
+
+def _answer(call: Call) -> dict[str, t.Any]:
+    return {
+        "summary": f"The answer to {call.id}",
+        **CORRELATION,
+        "payload": list_of([NULL, call.result]),
+    }

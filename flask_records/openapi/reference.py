@@ -1,0 +1,192 @@
+"""The OpenAPI document of an application over HTTP, and the page that shows it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from flask import abort
+from flask import Blueprint
+from flask import current_app
+from flask import make_response
+from flask import render_template
+from flask import request
+from flask import send_from_directory
+from flask import url_for
+
+from ..authentication.visitors import params_of_visitor
+from ..errors import BadRequest
+from ..globals import current_records
+from ..http.blueprint import current_request
+from ..http.developer_pages import PageSettings
+from ..http.developer_pages import protect
+from ..http.formatter import empty
+from ..http.formatter import json_response
+from ..http.headers import CALLER
+from ..http.headers import forbid_sniffing
+from ..http.headers import vary
+from ..http.routes import current_routes
+from .documents import Documents
+
+if t.TYPE_CHECKING:
+    from flask import Flask
+    from flask import Response
+    from flask.typing import ResponseReturnValue
+
+    from ..http.error_handler import ErrorHandler
+    from ..http.routes import Routes
+
+SETTING: t.Final = "RECORDS_OPENAPI"
+"""The key of ``app.config`` that has the settings of an application."""
+
+NAME: t.Final = "records_openapi"
+"""The name of the blueprint."""
+
+LOCAL: t.Final = "local"
+"""The strategy of logins with a password."""
+
+FILES: t.Final = Path(__file__).parent / "static"
+"""The folder of the files of the page."""
+
+VERBS: t.Final = ("GET", "HEAD", "OPTIONS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceSettings(PageSettings):
+    """The settings of an application: ``RECORDS_OPENAPI``."""
+
+    document: str = "/openapi.json"
+    """The path of the document, below the prefix of services."""
+
+    page: str = "/docs"
+    """The path of the page that shows it."""
+
+
+def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
+    """Add the document and the page to an application that may have them.
+
+    :param errors: Answers errors of these.
+    :raises RuntimeError: A setting is not valid.
+    """
+    settings = ReferenceSettings.of(app.config.get(SETTING), SETTING)
+
+    if settings.document == settings.page:
+        raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
+
+    if settings.enabled is not False:
+        routes.add_pages(app, Reference(settings).blueprint(errors), settings.is_on)
+
+
+class Reference:
+    """The document and the page of one application."""
+
+    def __init__(self, settings: ReferenceSettings) -> None:
+        self._settings = settings
+        self._documents = Documents()
+
+    def blueprint(self, errors: ErrorHandler) -> Blueprint:
+        """Return the blueprint of the views and of the files of the page.
+
+        :param errors: Answers errors of these.
+        """
+        blueprint = Blueprint(NAME, __package__, template_folder="templates")
+        settings = self._settings
+        blueprint.before_request(self._refuse_if_off)
+        blueprint.after_request(forbid_sniffing)
+        blueprint.register_error_handler(Exception, errors.handle)
+
+        for path, name, view in (
+            (settings.document, "document", self._send_document),
+            (settings.page, "page", self._send_page),
+        ):
+            blueprint.add_url_rule(
+                path,
+                name,
+                view,
+                methods=VERBS,
+                build_only=True,
+                provide_automatic_options=False,
+            )
+
+        blueprint.add_url_rule("/flask_records/openapi/<path:name>", "file", _send_file)
+        return blueprint
+
+    def _refuse_if_off(self) -> None:
+        """Refuse a request that a rule of the application, or for a file, lets in."""
+        if not self._settings.is_on(current_app):
+            abort(404)
+
+    def _send_document(self, **route: t.Any) -> ResponseReturnValue:
+        if request.method == "OPTIONS":
+            return _options()
+
+        is_own = _is_for_caller()
+        settings = self._settings
+        root = request.script_root
+
+        if is_own or settings.needs_login:
+            params = params_of_visitor(request.headers)
+            settings.check(params)
+
+        if is_own:
+            sent = self._documents.of_caller(root, params)
+        else:
+            sent = self._documents.of_all(root)
+
+        response = json_response(sent.body, 200)
+        response.headers.update(
+            {"ETag": sent.etag, "Cache-Control": "private, no-cache"}
+        )
+        vary(response.headers, CALLER)
+        return response.make_conditional(current_request())
+
+    def _send_page(self, **route: t.Any) -> ResponseReturnValue:
+        if request.method == "OPTIONS":
+            return _options()
+
+        page = render_template(
+            "flask_records/reference.html",
+            route=route,
+            login=_login(route),
+            has_logins=bool(current_records.authentications),
+        )
+        return protect(make_response(page))
+
+
+def _is_for_caller() -> bool:
+    """Return whether the document of what the caller may use is asked for.
+
+    :raises BadRequest: The query asks for something else.
+    """
+    for name, values in request.args.lists():
+        if (name, values) != ("for", ["me"]):
+            raise BadRequest(f"The query takes 'for=me', not '{name}={values[0]}'.")
+
+    return bool(request.args)
+
+
+def _send_file(name: str, **route: t.Any) -> Response:
+    return send_from_directory(FILES, name)
+
+
+def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
+    """Return the address and the fields of logins with a password, if there are any.
+
+    :param route: The values of placeholders in the prefix of services.
+    """
+    for path, issuer in current_records.authentications.items():
+        if LOCAL in issuer.settings.strategies:
+            return {
+                "url": url_for(current_routes().endpoint_of(path), **route),
+                "username": issuer.username,
+                "password": issuer.password,
+            }
+
+    return None
+
+
+def _options() -> Response:
+    response = empty()
+    response.headers["Allow"] = ", ".join(VERBS)
+    return response

@@ -1,0 +1,44 @@
+"""The ways to authenticate, as OpenAPI describes them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..authentication import Strategy
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..extension import FlaskRecords
+    from ..service import Service
+    from ..service.schemas import Schema
+
+TOKEN: t.Final = "token"
+"""The name of the scheme of access tokens."""
+
+NAMES: t.Final[Mapping[str, str]] = {"jwt": TOKEN}
+"""The names of schemes that are not those of their strategies."""
+
+
+def schemes_of(records: FlaskRecords) -> dict[str, Schema]:
+    """Return the schemes of all strategies that read the headers of requests."""
+    return {
+        NAMES.get(name, name): {
+            "description": f"The strategy '{name}'.",
+            **(strategy.scheme or UNKNOWN),
+        }
+        for authentication in records.authentications.values()
+        for name, strategy in authentication.strategies.items()
+        if isinstance(strategy, Strategy) and strategy.parse is not None
+    }
+
+
+def security_of(records: FlaskRecords, service: Service) -> list[Schema]:
+    """Return the schemes of which a call of a service needs one."""
+    schemes = schemes_of(records)
+    names = [NAMES.get(name, name) for name in records.strategies_of(service)]
+    return [{name: []} for name in names if name in schemes]
+
+
+UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authorization"}
+"""The scheme of a strategy that has none of its own."""

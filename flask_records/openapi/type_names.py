@@ -1,0 +1,74 @@
+"""The names of types that are made for services."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections import Counter
+from itertools import chain
+from itertools import count
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+    from ..service import Service
+
+
+PLACEHOLDER = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
+
+WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def type_names(
+    services: Iterable[Service],
+    ends: Collection[str],
+    reserved: Collection[str],
+    *,
+    starts: Collection[str] = ("",),
+    by_model: bool = True,
+) -> dict[str, str]:
+    """Return names for the records of services by path: that of the model, or that of
+    the path if several services have the model. Types that have them in their names are
+    all different.
+
+    :param ends: The ends of the names of the types of a service.
+    :param reserved: The names of other types.
+    :param starts: The starts of the names of the types.
+    :param by_model: ``False`` for names of paths alone.
+    """
+    services = list(services)
+    models = Counter(each.capabilities.model for each in services)
+    taken = set(reserved)
+    names = {}
+
+    def names_with(name: str) -> set[str]:
+        return {f"{start}{name}{end}" for start in starts for end in ends}
+
+    for service in services:
+        model = service.capabilities.model
+        own = [model.__name__] if by_model and model and models[model] == 1 else []
+        named = (
+            name
+            for name in chain(own, _numbered(_name_of_path(service.path)))
+            if taken.isdisjoint(names_with(name))
+        )
+        name = names[service.path] = next(named)
+        taken |= names_with(name)
+
+    return names
+
+
+def _name_of_path(path: str) -> str:
+    words = WORD.findall(PLACEHOLDER.sub("", path))
+    return "".join([f"{word[0].upper()}{word[1:]}" for word in words]) or "Root"
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield a name, which begins with a letter, and others that begin with it."""
+    name = name if name[0].isalpha() else f"The{name}"
+    yield name
+
+    for number in count(2):
+        yield f"{name}{number}"

@@ -1,0 +1,241 @@
+"""The services of an application as types of TypeScript."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..globals import current_records
+from ..query.syntax import POPULATE
+from ..service.schemas import CustomSchemas
+from .null_queries import with_nulls
+from .type_names import PLACEHOLDER
+from .type_names import type_names
+from .typescript_client import CLIENT_NAMES
+from .typescript_client import declarations
+from .typescript_client import HEAD
+from .typescript_client import implementation
+from .typescript_client import IMPORTS
+from .typescript_client import OWN_METHODS
+from .typescript_client import TYPE_IMPORTS
+from .typescript_syntax import declaration
+from .typescript_syntax import interface
+from .typescript_syntax import member
+from .typescript_syntax import quoted
+from .typescript_syntax import type_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from ..service import Service
+    from ..service.schemas import Schema
+    from .typescript_syntax import Named
+
+NOTICE: t.Final = (
+    "// Made by `flask records types`: change the services, and make it again.\n"
+)
+"""The first line of a module."""
+
+BODIES: t.Final[Mapping[str, str]] = {
+    "create": "Data",
+    "update": "Update",
+    "patch": "Patch",
+}
+"""The ends of the names of bodies, by method."""
+
+ENDS: t.Final = ("", *BODIES.values(), "Query", "Events", "Service")
+"""The ends of the names of the types of a service."""
+
+ARGUMENTS: t.Final[Mapping[str, str]] = {
+    "find": "",
+    "get": "id: Id, ",
+    "create": "data: {name}Data, ",
+    "update": "id: Id, data: {name}Update, ",
+    "patch": "id: Id, data: {name}Patch, ",
+    "remove": "id: Id, ",
+}
+"""The arguments of the six methods before the params."""
+
+ARGUMENTS_OF_MANY: t.Final[Mapping[str, str]] = {
+    "create": "data: {name}Data[], ",
+    "patch": "id: null, data: {name}Patch, ",
+    "remove": "id: null, ",
+}
+"""The same for many records."""
+
+EVENTS: t.Final = ("created", "updated", "patched", "removed")
+"""The events with a record."""
+
+
+def typescript(*, has_client: bool = True) -> str:
+    """Return a module of TypeScript with the types of the services of the current
+    application, as clients see them: a field that not all of them see is optional.
+
+    Its ``ServiceTypes`` has the services by path, for ``feathers<ServiceTypes>()``.
+
+    :param has_client: Add ``createClient``, which needs two packages of FeathersJS.
+        Without it the module imports nothing.
+    """
+    if not has_client:
+        return f"{NOTICE}\n{types()}"
+
+    return "\n".join([NOTICE + IMPORTS, types(), implementation(methods_by_path())])
+
+
+def client_declarations() -> str:
+    """Return the same as declarations, for a client in JavaScript."""
+    declared = declarations(methods_by_path())
+    return "\n".join([NOTICE + TYPE_IMPORTS, types(), declared])
+
+
+def types() -> str:
+    """Return the types of the services of the current application."""
+    services = list(current_records.services.values())
+    names = type_names(services, ENDS, CLIENT_NAMES)
+    described = [_Types(service, names) for service in services]
+    named = [each.named for each in described if "properties" in each.named[0]]
+    parts = [HEAD, *[part for each in described for part in each.declarations(named)]]
+    listed = [
+        f"{key}: {names[service.path]}Service"
+        for service in services
+        for key in _keys_of(service.path)
+    ]
+    return "\n".join([*parts, interface("ServiceTypes", listed)])
+
+
+def methods_by_path() -> dict[str, list[str]]:
+    """Return the methods of the services of the current application by path, as clients
+    have them: the name of a part of a path begins with a colon.
+    """
+    return {
+        PLACEHOLDER.sub(r":\1", path): _methods_of(service)
+        for path, service in current_records.services.items()
+    }
+
+
+def _methods_of(service: Service) -> list[str]:
+    """Return the methods that a client can have."""
+    return [method for method in service.methods if method not in OWN_METHODS]
+
+
+def _keys_of(path: str) -> Iterator[str]:
+    """Yield the keys of a service: its path, as clients have it, and a pattern of the
+    paths with values in it.
+    """
+    yield quoted(PLACEHOLDER.sub(r":\1", path))
+
+    if PLACEHOLDER.search(path):
+        yield f"[path: `{PLACEHOLDER.sub('${string}', path)}`]"
+
+
+class _Types:
+    """The types of one service.
+
+    :param names: The names of the records of all services, by path.
+    """
+
+    def __init__(self, service: Service, names: Mapping[str, str]) -> None:
+        self._service = service
+        self._names = names
+        self._name = names[service.path]
+        self._schemas = service.capabilities.schemas_for(None)
+        self.named = self._schemas.record, self._name
+        """The schema of a record, and the name of its type."""
+
+    def declarations(self, named: Named) -> Iterator[str]:
+        """Yield the declarations of the service, and of what it takes and returns.
+
+        :param named: The schemas of all records, and the names of their types.
+        """
+        service, name = self._service, self._name
+        ruled = service.capabilities.field_rules.visible
+        fields = self._schemas.record.get("properties", {}).keys()
+        always, relations = fields - ruled.keys(), self._relations()
+        others = [each for each in named if each is not self.named]
+        record = self._schemas.record
+        yield declaration(name, record, always, relations, named=others)
+
+        for method, end in BODIES.items():
+            if method in service.methods:
+                schema: Schema = getattr(self._schemas, method)
+                yield declaration(f"{name}{end}", schema, schema.get("required", ()))
+
+        yield self._query()
+        yield interface(f"{name}Events", self._events())
+        events = f"extends ServiceEvents<{name}Events>"
+        yield interface(f"{name}Service {events}", self._methods(others))
+
+    def _relations(self) -> Iterator[str]:
+        """Yield the relationships, which are in a record if they are asked for."""
+        for name, (path, is_list) in self._schemas.relations.items():
+            other = self._names[path]
+            type = f"{other}[]" if is_list else f"{other} | null"
+            yield member(name, type, is_optional=True)
+
+    def _query(self) -> str:
+        name, schemas = f"{self._name}Query", self._schemas
+        schema = with_nulls(schemas.query, schemas.record)
+
+        if "properties" not in schema:
+            return declaration(name, schema, ())
+
+        members = [
+            member(key, self._type_in_query(key, each), is_optional=True)
+            for key, each in schema["properties"].items()
+        ]
+        return interface(name, members)
+
+    def _type_in_query(self, key: str, schema: Schema) -> str:
+        """Return the type of a value of a query."""
+        # Groups such as $or have queries in them.
+        if _is_group(schema):
+            return f"{self._name}Query[]"
+
+        type = type_of(schema)
+        return f"{type_of(schema['items'])} | {type}" if key == POPULATE else type
+
+    def _events(self) -> Iterator[str]:
+        for event in EVENTS:
+            yield member(event, self._name)
+
+        for event in self._service.custom_events:
+            if event not in EVENTS:
+                yield member(event, "any")
+
+    def _methods(self, others: Named) -> Iterator[str]:
+        """Yield the methods.
+
+        :param others: The schemas of records of other services.
+        """
+        name, schemas = self._name, self._schemas
+        listed = f"Paginated<{name}>" if schemas.is_paged else f"{name}[]"
+        # Two services of one model have equal schemas.
+        named = [self.named, *others]
+
+        for method in _methods_of(self._service):
+            if method not in ARGUMENTS:
+                custom = schemas.custom.get(method, CustomSchemas())
+                data = f"data: {type_of(custom.data or {})}, "
+                yield self._method(method, data, _or(custom.result, "any", named))
+            elif method == "find":
+                yield self._method(method, "", _or(schemas.found, listed, named))
+            else:
+                yield self._method(method, ARGUMENTS[method], name)
+
+            if method in ARGUMENTS_OF_MANY and method in schemas.multi:
+                many = _or(schemas.many, f"{name}[]", named)
+                yield self._method(method, ARGUMENTS_OF_MANY[method], many)
+
+    def _method(self, method: str, arguments: str, result: str) -> str:
+        arguments = arguments.replace("{name}", self._name)
+        params = f"params?: CallParams<{self._name}Query>"
+        return f"{method}({arguments}{params}): Promise<{result}>"
+
+
+def _or(schema: Schema | None, default: str, named: Named) -> str:
+    """Return the type of a result, or a default if it has no schema."""
+    return default if schema is None else type_of(schema, named)
+
+
+def _is_group(schema: Schema) -> bool:
+    return "properties" in schema.get("items", {})
