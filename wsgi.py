@@ -27,6 +27,7 @@ from flask import make_response
 from flask import render_template
 from flask import request
 from flask import Response
+from flask import send_from_directory
 from flask.cli import with_appcontext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
@@ -45,6 +46,7 @@ from flask_records import Forbidden
 from flask_records import hash_password
 from flask_records import HookContext
 from flask_records import limit_to_user
+from flask_records import NotFound
 from flask_records import Params
 from flask_records import restrict
 from flask_records import RevokedTokenMixin
@@ -110,10 +112,10 @@ class User(Base):
     name: Mapped[str | None] = mapped_column(sa.String(100))
     avatar: Mapped[str | None] = mapped_column(sa.String(500))
     githubId: Mapped[str | None] = mapped_column(
-        "github_id", sa.String(64), unique=True
+        "github_id", sa.String(255), unique=True
     )
     googleId: Mapped[str | None] = mapped_column(
-        "google_id", sa.String(64), unique=True
+        "google_id", sa.String(255), unique=True
     )
     createdAt: Mapped[dt.datetime] = mapped_column("created_at", Moment, default=now)
 
@@ -169,13 +171,16 @@ class Member(Base):
     )
 
 
+LONGEST_TEXT: t.Final = 10_000
+
+
 class Message(Base):
     """A text that a user has written in a room."""
 
     __tablename__ = "message"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    text: Mapped[str] = mapped_column(sa.String(10_000))
+    text: Mapped[str] = mapped_column(sa.String(LONGEST_TEXT))
     read: Mapped[bool] = mapped_column(default=False)
     archived: Mapped[bool] = mapped_column(default=False)
     roomId: Mapped[int | None] = mapped_column("room_id")
@@ -260,9 +265,14 @@ def readable_members(user: Record | None) -> Record:
 
 PAGES: t.Final = {"default": 10, "max": 50}
 
+METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
+
 LONGEST_EMAIL: t.Final = 254
 
 EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+")
+
+LOGIN_FIELDS: t.Final = {"github": "githubId", "google": "googleId"}
+"""The fields with the identifiers of users at OAuth providers."""
 
 AVATAR = re.compile(r"https?://[^\s\x00-\x1f\x7f\"'<>]+")
 
@@ -272,14 +282,45 @@ authentication = records.add(
         normalize=normalized_email, revocations=TableRevocations(RevokedToken)
     ),
 )
+
+
+class Users(SQLAlchemyService):
+    """The users, who can unlink their logins at providers."""
+
+    def unlink(self, data: Record, params: Params) -> t.Any:
+        """Unlink a login of the caller, unless no other one is left."""
+        field = LOGIN_FIELDS.get(str(data.get("provider")))
+
+        if field is None:
+            raise BadRequest(
+                "'provider' must be one of: " + ", ".join(LOGIN_FIELDS) + ".",
+                errors={"provider": "is not a provider"},
+            )
+
+        configured = records.authentication().settings.oauth.providers
+        rest = [LOGIN_FIELDS[name] for name in configured if name in LOGIN_FIELDS]
+        logins = [{other: {"$ne": None}} for other in rest if other != field]
+        password = {"password": {"$ne": None}, "email": {"$ne": None}}
+        remaining = Params(query={"$or": [password, *logins]})
+
+        try:
+            return users.patch(params.user_id, {field: None}, remaining)
+        except NotFound as error:
+            raise Conflict(
+                "This is your only login. Set a password, or connect another login"
+                " first."
+            ) from error
+
+
 users = records.add(
     "users",
-    SQLAlchemyService(
+    Users(
         User,
         paginate=PAGES,
         hidden=["password"],
         readonly=["githubId", "googleId", "createdAt"],
     ),
+    methods=[*METHODS, "unlink"],
     public=["create"],
 )
 rooms = records.add(
@@ -293,9 +334,33 @@ members = records.add(
     methods=["find", "get", "create", "remove"],
     readable=readable_members,
 )
+
+
+class Messages(SQLAlchemyService):
+    """The messages, and who is writing one."""
+
+    def typing(self, data: Record, params: Params) -> Record:
+        """Tell the users who see a room that the caller is typing there. Nothing is
+        stored: the event is over when it has arrived.
+        """
+        (room,) = rooms_named(params, [data])
+
+        if room is None:
+            raise no_such_room()
+
+        # What the rule of messages is about, so that it applies to this event too.
+        event = {
+            "roomId": room["id"],
+            "private": room["private"],
+            "userId": params.user_id,
+        }
+        messages.emit("typing", event)
+        return event
+
+
 messages = records.add(
     "messages",
-    SQLAlchemyService(
+    Messages(
         Message,
         paginate=PAGES,
         multi={"create": 100, "patch": 1000, "remove": 1000},
@@ -303,8 +368,23 @@ messages = records.add(
         whitelist=["$and", "$search", "$populate"],
         readonly=["private", "createdAt"],
     ),
+    methods=[*METHODS, "typing"],
+    events=["typing"],
     readable=lambda user: readable_by(user, "roomId"),
 )
+
+# Users see who is online when they look. An event for each who comes would go to all.
+presence = realtime.presence(channels=["authenticated"], grace=2, paginate=PAGES)
+presence.publish()(lambda event, record, context: [])
+
+
+@users.before("unlink")
+@messages.before("typing")
+def require_object(method: str, context: HookContext) -> None:
+    """Refuse a list, which custom methods can get as well."""
+    if not isinstance(context.data, dict):
+        raise BadRequest(f"The data of '{method}' must be an object.")
+
 
 # Users who are logged in see all users, public rooms, and the rooms that they are in,
 # with their messages. They can change their own records.
@@ -521,6 +601,10 @@ def create_app() -> Flask:
     realtime.init_app(app)
     app.cli.add_command(example_data)
     app.add_url_rule("/", "index", show_page)
+    app.add_url_rule("/favicon.ico", "icon", send_icon)
+    app.add_url_rule(
+        "/static/<version>/<any(chat, records):folder>/<name>", "asset", send_asset
+    )
     app.after_request(add_security_headers)
 
     with app.app_context():
@@ -537,15 +621,66 @@ PAGE_POLICY: t.Final = (
 )
 """The sources that the page may load from. No site may show it in a frame."""
 
+YEAR: t.Final = 365 * 24 * 60 * 60
+
 
 def show_page() -> Response:
-    """Return a page to log in and write messages, with the official client."""
+    """Return the page: a chat with the official client."""
     providers = records.authentication().settings.oauth.providers.values()
-    response = make_response(render_template("index.html", providers=providers))
+    version = asset_version()
+    scripts = sorted(path.name for path in asset_folders()["chat"].glob("*.js"))
+    page = render_template(
+        "index.html",
+        providers=providers,
+        version=version,
+        scripts=scripts,
+        longest=LONGEST_TEXT,
+    )
+    response = make_response(page)
     has_remote_images = providers or current_app.config["GRAVATAR"]
     images = " https:" if has_remote_images else ""
     response.headers["Content-Security-Policy"] = PAGE_POLICY + images
+    response.cache_control.no_cache = True
     return response
+
+
+def asset_folders() -> dict[str, Path]:
+    """Return the folders with the files of the page, by their names in addresses."""
+    package = current_app.blueprints["flask_records"].static_folder
+    return {
+        "chat": Path(str(current_app.static_folder), "chat"),
+        "records": Path(str(package)),
+    }
+
+
+def asset_version() -> str:
+    """Return a digest of all files of the page. It is a part of their addresses, so
+    that browsers can keep them.
+    """
+    digest = hashlib.sha256()
+
+    for folder in asset_folders().values():
+        for path in sorted(folder.iterdir()):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+
+    return digest.hexdigest()[:16]
+
+
+def send_asset(version: str, folder: str, name: str) -> Response:
+    """Return a file of the page. Browsers keep the current version of it."""
+    response = send_from_directory(asset_folders()[folder], name)
+
+    if version == asset_version():
+        control = response.cache_control
+        control.public, control.no_cache = True, None
+        control.max_age, control.immutable = YEAR, True
+
+    return response
+
+
+def send_icon() -> Response:
+    """Return the icon that browsers ask for on pages that name none."""
+    return send_from_directory(asset_folders()["chat"], "icon.svg")
 
 
 def add_security_headers(response: Response) -> Response:
@@ -716,3 +851,6 @@ WORDS: t.Final = (
 
 
 app = create_app()
+
+asgi = realtime.asgi(app, threads=int(os.environ.get("THREADS", 32)))
+"""The same for ASGI servers, which hold thousands of connections."""

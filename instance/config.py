@@ -38,10 +38,10 @@ RECORDS_LIMITS = {
 GRAVATAR = False
 
 # Carries events between workers and machines, for example redis://127.0.0.1:6379.
-# A connection takes one of the server's threads, and requests need some too.
+# Most systems let a process open 1024 files, of which each connection is one.
 RECORDS_REALTIME = {
     "message_queue": environ.get("REDIS_URL"),
-    "max_connections": int(environ.get("MAX_CONNECTIONS", 80)),
+    "max_connections": int(environ.get("MAX_CONNECTIONS", 900)),
 }
 
 # The maximum size of a request's body in bytes.

@@ -2,14 +2,19 @@
 
 from os import environ
 
-wsgi_app = "wsgi:app"
+wsgi_app = "wsgi:asgi"
 bind = environ.get("BIND", "127.0.0.1:8000")
 
-# Workers exchange events through Redis. Without it, one worker has all connections,
-# each with a thread of its own.
-worker_class = "gthread"
+# One event loop holds all connections, and THREADS for requests are those of wsgi.py.
+# Clients of Socket.IO 2 need '-k gthread --threads 100 wsgi:app' on the command line.
+worker_class = "asgi"
+
+# Workers exchange events through Redis. Without it, one worker has all connections.
 workers = int(environ.get("WEB_CONCURRENCY", 2 if "REDIS_URL" in environ else 1))
-threads = int(environ.get("THREADS", 100))
+
+# The seconds that an idle connection stays open: longer than proxies keep theirs, which
+# could send a request while this one closes.
+keepalive = 75
 
 # The seconds that a worker waits for its connections before it stops.
 graceful_timeout = 5

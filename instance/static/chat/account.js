@@ -1,0 +1,83 @@
+// The account of the user: their name, their password, and their logins at OAuth providers.
+import { startLogin } from '../records/oauth.js'
+import { address, client } from './client.js'
+import { attempt, find, onSubmit, say } from './dom.js'
+import { logIn, logOut, replaceUser, session } from './session.js'
+import { remember, showImage, showName } from './users.js'
+
+const dialog = find('#account')
+const alert = find('#account [role=alert]')
+const passwordForm = find('#new-password')
+const providers = [...dialog.querySelectorAll('[data-provider]')]
+
+export function showAccount (user) {
+  showName(find('#show-account .name'), user.id)
+  showImage(find('#show-account img'), user.id)
+  find('.email', dialog).textContent = user.email ?? ''
+  find('[name=name]', dialog).value = user.name ?? ''
+  // A password is for logins with an email.
+  passwordForm.hidden = !user.email
+  for (const line of providers) showProvider(line, user)
+}
+
+function showProvider (line, user) {
+  const isConnected = Boolean(user[`${line.dataset.provider}Id`])
+  find('.state', line).textContent = isConnected ? 'connected' : 'not connected'
+  find('.connect', line).hidden = isConnected
+  find('.disconnect', line).hidden = !isConnected
+}
+
+function changed (user) {
+  if (user.id !== session.user?.id) return
+  replaceUser(user)
+  remember(user)
+  showAccount(user)
+}
+
+// The answer has an address that works once, in this browser only.
+async function connect (provider) {
+  const response = await fetch(address(`oauth/${provider}`), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${await client.authentication.getAccessToken()}`, Accept: 'application/json' }
+  })
+  const answer = await response.json()
+  if (!response.ok) throw new Error(answer.message)
+  await startLogin(answer.url)
+}
+
+for (const line of providers) {
+  const { provider } = line.dataset
+
+  find('.connect', line).addEventListener('click', event => {
+    attempt(event.target, alert, () => connect(provider))
+  })
+  find('.disconnect', line).addEventListener('click', event => {
+    attempt(event.target, alert, async () => {
+      changed(await client.service('users').unlink({ provider }))
+      find('.connect', line).focus()
+    })
+  })
+}
+
+onSubmit(find('form', dialog), alert, async ({ name }) => {
+  changed(await client.service('users').patch(session.user.id, { name: name.trim() || null }))
+  dialog.close()
+})
+
+// A new password ends all logins of the user, this one as well.
+onSubmit(passwordForm, alert, async ({ password }) => {
+  const { id, email } = session.user
+  await client.service('users').patch(id, { password })
+  await logIn({ strategy: 'local', email, password })
+  passwordForm.reset()
+  dialog.close()
+})
+
+find('#show-account').addEventListener('click', () => {
+  say(alert)
+  showAccount(session.user)
+  dialog.showModal()
+})
+find('#logout').addEventListener('click', event => attempt(event.target, alert, logOut))
+
+for (const event of ['updated', 'patched']) client.service('users').on(event, changed)
