@@ -1,5 +1,6 @@
 """The application that is measured: messages for everybody, the same for those who have
-logged in, with hooks, tokens and events as in the example application.
+logged in and for their owners, with hooks, tokens and events as in the example
+application.
 
 It serves tables that are there already, in the database of ``DATABASE_URL``:
 ``messages`` with ``id text read room_id user_id created_at archived``, and ``users``
@@ -61,6 +62,13 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
+class Nothing:
+    """A service that does nothing."""
+
+    def get(self, id, params):
+        return {"id": id}
+
+
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
@@ -74,6 +82,12 @@ messages = records.add(
     "messages", SQLAlchemyService(Message, paginate=PAGES, multi=True), public=True
 )
 secured = records.add("secured", SQLAlchemyService(Message, paginate=PAGES, multi=True))
+records.add(
+    "owned",
+    SQLAlchemyService(Message, paginate=PAGES),
+    readable=lambda user: {"user_id": user["id"]},
+)
+records.add("nothing", Nothing(), public=True)
 users.before("create", "update", "patch")(hash_password("password"))
 
 
@@ -115,6 +129,11 @@ def create_app(url):
         Base.metadata.create_all(db.engine)
 
     return app
+
+
+def create_asgi_app():
+    """Return the application for an ASGI server."""
+    return realtime.asgi(app)
 
 
 def prepare_sqlite(connection, record):

@@ -1,56 +1,90 @@
-"""Times the decision of who of 1,000 users may see the records of events.
+"""Times the decision of who of many users may see the records of events.
 
-Run ``python -m tests.benchmarks.readable``. Each user has one connection and may see
-records of their own. Printed is the time for each user and event.
+Run ``python -m tests.benchmarks.readable``. Each user has one connection. Printed are
+the microseconds for each event, and the statements, of transactions with one record and
+with many, in this process: nothing is sent.
 """
 
 import time
 
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
+from flask_records import FromUser
 from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.realtime.audience import Audience
 from flask_records.realtime.audience import AUTHENTICATED
 from flask_records.realtime.connection import Connection
+from flask_records.realtime.connections import Connections
 
+from ..models import Base
 from ..models import Message
 from ..models import User
 
-USERS = 1000
-COUNTS = (1, 10, 100)
+USERS = (1000, 10_000)
+COUNTS = (1, 100)
 """How many records one transaction writes."""
 
 ROUNDS = 5
 
+
+def own(user):
+    return {"user_id": user["id"]}
+
+
+def own_or_read(user):
+    return {"$or": [{"user_id": user["id"]}, {"read": True}]}
+
+
 RULES = {
-    "one value": lambda user: {"user_id": user["id"]},
-    "two choices": lambda user: {"$or": [{"user_id": user["id"]}, {"read": True}]},
-    "50 values": lambda user: {"user_id": {"$in": [user["id"], *range(2000, 2049)]}},
+    "no rule": None,
+    "the same for all": lambda user: {"read": False},
+    "own, function": own,
+    "own, query": {"user_id": FromUser("id")},
+    "own or read, function": own_or_read,
+    "own or read, query": {"$or": [{"user_id": FromUser("id")}, {"read": True}]},
+    "a team's, function": lambda user: {"user_id": {"$in": user["team"]}},
+    "a team's, query": {"user_id": FromUser("team")},
+    "of 20 searches": lambda user: {"text": {"$search": f"Hi {user['id'] % 20}"}},
 }
 
 
-def audience_of(rule):
+def audience_of(rule, users):
     """Whom events of messages may reach."""
     records = FlaskRecords()
     records.add("authentication", AuthenticationService())
-    records.add("users", SQLAlchemyService(User, hidden=["password"]))
-    records.add("messages", SQLAlchemyService(Message), readable=rule)
-    service = records.authentication()
-    connections = {}
+    users_only = SQLAlchemyService(User, hidden=["password"])
+    records.add("users", users_only, methods=["find", "get"])
+    service = SQLAlchemyService(Message, whitelist=["$search"])
+    records.add("messages", service, readable=rule)
+    app = Flask(__name__)
+    app.config.update(SQLALCHEMY_DATABASE_URI="sqlite://", SECRET_KEY="x" * 32)
+    db = SQLAlchemy(app, model_class=Base)
+    records.init_app(app)
+    context = app.app_context()
+    context.push()
+    db.create_all()
+    connections = Connections()
 
-    for id in range(USERS):
+    for id in range(users):
         payload = {"exp": time.time() + 1000, "jti": str(id)}
         login = Params(
             authentication={"strategy": "jwt", "payload": payload},
             authenticated=True,
-            authenticator=service,
-            user={"id": id},
+            authenticator=records.authentication(),
+            user={"id": id, "team": [id - id % 10 + other for other in range(10)]},
             user_id=id,
         )
-        connections[id] = Connection(str(id), {}, 50, {AUTHENTICATED}, login=login)
+        connection = Connection(str(id), {}, 50, connections)
+        connection.set_login(login)
+        connection.join(AUTHENTICATED)
+        connections.add(connection)
 
-    return Audience(records, connections)
+    return Audience(records, connections), db, context
 
 
 def message(id):
@@ -63,28 +97,42 @@ def message(id):
     }
 
 
-def measure(audience, count):
-    """The seconds that the fastest round took for each user and event."""
+def measure(audience, db, count):
+    """The seconds of the fastest round, the statements and the deliveries."""
     messages = [message(id) for id in range(count)]
     times = []
+    statements = []
+
+    @sa.event.listens_for(db.engine, "before_cursor_execute")
+    def remember(connection, cursor, statement, *rest):
+        statements.append(statement)
 
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        statements.clear()
+        start = time.process_time()
         found = audience.deliveries(messages)
-        times.append(time.perf_counter() - start)
-        assert [len(connections) for connections in found] == [1] * count
+        times.append(time.process_time() - start)
 
-    return min(times) / USERS / count
+    sa.event.remove(db.engine, "before_cursor_execute", remember)
+    delivered = sum(len(group.connections) for groups in found for group in groups)
+    return min(times), len(statements), delivered
 
 
 def main():
-    print(f"{'rule':14}{'events':>8}{'µs each':>10}")
+    head = f"{'rule':24}{'users':>8}{'events':>8}{'µs an event':>13}"
+    print(f"{head}{'statements':>12}{'deliveries':>12}")
 
     for name, rule in RULES.items():
-        audience = audience_of(rule)
+        for users in USERS:
+            audience, db, context = audience_of(rule, users)
 
-        for count in COUNTS:
-            print(f"{name:14}{count:8,}{measure(audience, count) * 1e6:10.2f}")
+            for count in COUNTS:
+                seconds, statements, delivered = measure(audience, db, count)
+                each = seconds * 1e6 / count
+                row = f"{name:24}{users:8,}{count:8,}{each:13,.0f}"
+                print(f"{row}{statements:12,}{delivered:12,}", flush=True)
+
+            context.pop()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,117 @@
+"""Times calls with a schema against the same without, and the validation alone.
+
+Run ``python -m tests.benchmarks.schemas``. The cost of a schema is what a call takes
+more with it, in parts of ``Body.model_validate(data)`` and of that with a
+``model_dump()``. Bodies are created by an object that does nothing, in this process.
+"""
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from time import process_time
+
+from flask import Flask
+from pydantic import BaseModel
+from pydantic import Field
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records.context import HookContext
+
+NUMBER = 2_000
+ROUNDS = 15
+
+
+class Address(BaseModel):
+    street: str = Field(max_length=100)
+    zip: str = Field(pattern="^[0-9]{5}$")
+
+
+class Flat(BaseModel):
+    name: str = Field(min_length=1, max_length=100)
+    email: str = Field(max_length=254, pattern="^[^@ ]+@[^@ ]+$")
+    born: dt.date
+    seen: dt.datetime
+    salary: Decimal = Field(ge=0)
+    key: uuid.UUID
+    stars: int = Field(default=0, le=5)
+    note: str | None = None
+
+
+class Nested(Flat):
+    addresses: list[Address]
+
+
+FLAT = {
+    "name": "Ann",
+    "email": "ann@example.com",
+    "born": "2000-01-01",
+    "seen": "2026-01-01T12:00:00Z",
+    "salary": "1000.50",
+    "key": "6f1f6c0e-5b5e-4c39-8a3e-0f6f8c1f5b0a",
+    "stars": 3,
+    "note": "x",
+}
+NESTED = FLAT | {"addresses": [{"street": "A Street 1", "zip": "12345"}] * 3}
+
+
+class Things:
+    def create(self, data, params):
+        return None
+
+
+def call_of(records, path, schemas, data):
+    """A function that calls a service as a client does."""
+    service = records.add(path, Things(), schemas=schemas, public=True)
+
+    def call():
+        params = Params(provider="rest")
+        service.call(HookContext(service, "create", params, None, dict(data)))
+
+    return call
+
+
+def microseconds(functions):
+    """The least time of each function, all measured in turns."""
+    least = [float("inf")] * len(functions)
+
+    for _ in range(ROUNDS):
+        for index, function in enumerate(functions):
+            start = process_time()
+
+            for _ in range(NUMBER):
+                function()
+
+            taken = (process_time() - start) / NUMBER * 1e6
+            least[index] = min(least[index], taken)
+
+    return least
+
+
+def main():
+    records = FlaskRecords()
+    app = Flask("benchmark")
+    records.init_app(app)
+    print(f"{'':8}{'without':>9}{'with':>8}{'validate':>10}{'dump':>7}  parts of these")
+
+    with app.app_context():
+        for name, model, data in (("flat", Flat, FLAT), ("nested", Nested, NESTED)):
+            plain, checked, validated, dumped = microseconds(
+                [
+                    call_of(records, f"{name}/plain", None, data),
+                    call_of(records, f"{name}/checked", {"create": model}, data),
+                    lambda model=model, data=data: model.model_validate(data),
+                    lambda model=model, data=data: model.model_validate(
+                        data
+                    ).model_dump(),
+                ]
+            )
+            cost = checked - plain
+            print(
+                f"{name:8}{plain:9.1f}{checked:8.1f}{validated:10.1f}{dumped:7.1f}"
+                f"  {cost / validated:.2f} {cost / dumped:.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
