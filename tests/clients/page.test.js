@@ -1,105 +1,73 @@
-// The page of the example application, used in a browser.
+// The page of the example application in a browser: who gets in, and what may run there.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { alert, createRoom, launch, line, logIn, openWindow, register, write } from './browser.js'
 import { granian, start, startProvider } from './server.js'
 
-const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium'
-const ARGUMENTS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync'
-]
-const CLAIMS = {
-  sub: 'cy', name: 'Cy Young', email: 'cy@example.com', email_verified: true
-}
+const CY = { sub: 'cy', name: 'Cy Young', email: 'cy@example.com', email_verified: true }
+const ELI = { sub: 'eli', name: 'Eli Ek', email: 'eli@example.com', email_verified: true }
 
 let provider
 let server
+let polling
 let browser
-let context
 let page
-let problems
-let elsewhere
 
+// A server with a provider, and one without, which has no WebSockets.
 before(async () => {
-  provider = await startProvider(CLAIMS)
+  provider = await startProvider(CY, ELI)
+  polling = await start({}, granian)
   server = await start({
     FLASK_RECORDS_AUTHENTICATION__oauth__google__key: 'example',
     FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: 'example-secret',
     FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url: provider.url
   })
-  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS })
+  browser = await launch()
 })
 
 after(async () => {
   await browser?.close()
   await server?.stop()
+  await polling?.stop()
   await provider?.stop()
 })
 
-beforeEach(async () => {
-  context = await browser.newContext()
-  // Nothing comes from elsewhere.
-  elsewhere = []
-  await context.route(url => url.hostname !== '127.0.0.1', route => {
-    elsewhere.push(route.request().url())
-    return route.abort()
-  })
-  page = await context.newPage()
-  problems = []
-  page.on('pageerror', error => problems.push(error.message))
-  // What the policy of the page forbids is told here.
-  page.on('console', message => {
-    if (/Content.Security.Policy/.test(message.text())) problems.push(message.text())
-  })
-  page.setDefaultTimeout(10_000)
-})
+beforeEach(async () => { page = await openWindow(browser) })
 
-afterEach(() => context.close())
+afterEach(() => page.context().close())
 
-async function register (name, base = server.base) {
-  await page.goto(base)
-  await page.getByPlaceholder('Email').fill(`${name}@example.com`)
-  await page.getByPlaceholder('Password').fill('a long password')
-  await page.getByRole('button', { name: 'Register' }).click()
-  await page.locator('#user').waitFor()
-}
+const account = page => page.locator('#show-account .name')
 
-test('somebody registers, writes, and finds it again', async () => {
-  await register('ann')
-  await page.getByPlaceholder('Write something').fill('<b>Hello</b> & welcome')
-  await page.getByRole('button', { name: 'Send' }).click()
-  await page.locator('#messages li').first().waitFor()
+test('a user registers, writes, and finds the message again', async () => {
+  await register(page, server.base, 'ann')
+  await createRoom(page, 'Ann’s room')
+  await write(page, '<b>Hello</b> & welcome')
 
   await page.reload()
 
-  await page.locator('#messages li').first().waitFor()
-  assert.equal(await page.locator('#messages li').first().innerText(), 'ann@example.com<b>Hello</b> & welcome')
-  assert.deepEqual(problems, [])
+  await line(page, 'Hello').waitFor()
+  assert.equal(await line(page, 'Hello').locator('.text').innerText(), '<b>Hello</b> & welcome')
+  assert.equal(await line(page, 'Hello').locator('.author').innerText(), 'ann@example.com')
+  assert.deepEqual(page.problems, [])
 })
 
-test('the page uses a WebSocket, and tells nobody else of its visitor', async () => {
+test('the page uses a WebSocket, and requests nothing from other sites', async () => {
   const sockets = []
   page.on('websocket', socket => sockets.push(new URL(socket.url()).pathname))
 
-  await register('fay')
+  await register(page, server.base, 'fay')
 
-  const image = page.locator('#user img')
+  const image = page.locator('#show-account img')
   assert.equal(await image.evaluate(element => element.decode().then(() => element.naturalWidth > 0)), true)
   assert.match(await image.getAttribute('src'), /^\/static\//)
-  assert.deepEqual([sockets, elsewhere, problems], [['/socket.io/'], [], []])
+  assert.deepEqual([sockets, page.elsewhere, page.problems], [['/socket.io/'], [], []])
 })
 
 test('the page polls where the server has no WebSockets', async () => {
-  const polling = await start({}, granian)
-  await register('gus', polling.base)
+  await register(page, polling.base, 'gus')
+  await createRoom(page, 'Polled')
 
-  await page.getByPlaceholder('Write something').fill('Hello')
-  await page.getByRole('button', { name: 'Send' }).click()
-
-  await page.locator('#messages li').first().waitFor()
-  await polling.stop()
-  assert.deepEqual(problems, [])
+  await write(page, 'Hello')
 })
 
 test('a script that gets into the page does not run', async () => {
@@ -109,16 +77,16 @@ test('a script that gets into the page does not run', async () => {
     const script = document.createElement('script')
     script.textContent = 'window.isBroken = true'
     document.body.append(script)
-    document.body.insertAdjacentHTML('beforeend', '<img src="x:" onerror="window.isBroken = true">')
+    document.body.insertAdjacentHTML('beforeend', '<b onclick="window.isBroken = true">Press</b>')
   })
+  await page.getByText('Press').dispatchEvent('click')
 
   assert.equal(await page.evaluate(() => window.isBroken), undefined)
-  assert.match(problems.join(), /inline script/)
+  assert.match(page.problems.join(), /inline script.*inline event handler/)
 })
 
 test('an image of another site is not loaded, nor the page shown in a frame', async () => {
-  const plain = await start()
-  await page.goto(plain.base)
+  await page.goto(polling.base)
 
   await page.evaluate(() => new Promise(resolve => {
     const image = document.createElement('img')
@@ -127,67 +95,100 @@ test('an image of another site is not loaded, nor the page shown in a frame', as
     document.body.append(image)
   }))
 
-  const frame = await context.newPage()
-  await frame.setContent(`<iframe src="${plain.base}"></iframe>`)
+  const frame = await page.context().newPage()
+  await frame.setContent(`<iframe src="${polling.base}"></iframe>`)
   const inside = await frame.frames()[1].locator('#login').count()
-  await plain.stop()
-  assert.match(problems.join(), /img-src/)
-  assert.deepEqual([elsewhere, inside], [[], 0])
+  assert.match(page.problems.join(), /img-src/)
+  assert.deepEqual([page.elsewhere, inside], [[], 0])
 })
 
-test('a wrong password is told, and the right one lets in', async () => {
-  await register('ben')
+test('a wrong password is refused in words, and the right one accepted', async () => {
+  await register(page, server.base, 'ben')
+  await account(page).click()
   await page.getByRole('button', { name: 'Log out' }).click()
 
-  await page.getByPlaceholder('Email').fill('BEN@example.com')
-  await page.getByPlaceholder('Password').fill('another password')
-  await page.getByRole('button', { name: 'Log in', exact: true }).click()
-  await page.getByText('Invalid login').waitFor()
-  await page.getByPlaceholder('Password').fill('a long password')
-  await page.getByRole('button', { name: 'Log in', exact: true }).click()
+  await logIn(page, 'BEN', 'another password')
+  await alert(page, 'Invalid login').waitFor()
+  await logIn(page, 'BEN')
 
-  await page.locator('#user').waitFor()
-  assert.equal(await page.locator('#user span').innerText(), 'ben@example.com')
-  assert.deepEqual(problems, [])
+  await page.locator('#chat').waitFor()
+  assert.equal(await account(page).innerText(), 'ben@example.com')
+  assert.deepEqual(page.problems, [])
 })
 
-test('somebody logs in at a provider', async () => {
-  await page.goto(server.base)
-  await page.getByRole('link', { name: 'Log in with Google' }).click()
+async function logInAtProvider () {
+  await page.getByRole('button', { name: 'Log in with Google' }).click()
   await page.getByRole('button', { name: 'cy', exact: true }).click()
+  await page.locator('#chat').waitFor()
+}
 
-  await page.locator('#user').waitFor()
-  assert.equal(await page.locator('#user span').innerText(), 'Cy Young')
-  assert.equal(page.url(), `${server.base}/`)
-  assert.deepEqual(problems, [])
+test('a user logs in at a provider', async () => {
+  await page.goto(server.base)
+  await logInAtProvider()
+
+  assert.equal(await account(page).innerText(), 'Cy Young')
+  assert.equal(page.url().includes('#'), false)
+  assert.deepEqual(page.problems, [])
 })
 
-test('a login that is denied at the provider is told', async () => {
+test('a login that is denied at the provider is explained', async () => {
   await page.goto(server.base)
-  await page.getByRole('link', { name: 'Log in with Google' }).click()
+  await page.getByRole('button', { name: 'Log in with Google' }).click()
   await page.getByRole('button', { name: 'Deny' }).click()
 
-  await page.getByText('The login was cancelled.').waitFor()
+  await alert(page, 'The login was cancelled.').waitFor()
   assert.equal(await page.locator('#login').isVisible(), true)
 })
 
-test('what one writes appears at the other', async () => {
-  await register('dan')
-  const other = await browser.newContext()
-  await other.route(url => url.hostname !== '127.0.0.1', route => route.abort())
-  const otherPage = await other.newPage()
-  await otherPage.goto(server.base)
-  await otherPage.getByPlaceholder('Email').fill('eve@example.com')
-  await otherPage.getByPlaceholder('Password').fill('a long password')
-  await otherPage.getByRole('button', { name: 'Register' }).click()
-  await otherPage.locator('#user').waitFor()
+test('a link of another site logs nobody in, nor out', async () => {
+  await register(page, server.base, 'kim')
+  const token = await page.evaluate(() => localStorage.getItem('feathers-jwt'))
+  const other = await openWindow(browser)
 
-  for (const [from, to, text] of [[page, otherPage, 'Hello Eve'], [otherPage, page, 'Hello Dan']]) {
-    await from.getByPlaceholder('Write something').fill(text)
-    await from.getByRole('button', { name: 'Send' }).click()
-    await to.getByText(text).waitFor()
-  }
+  await other.goto(`${server.base}/#access_token=${token}`)
+  await page.goto(`${server.base}/?#error=Nothing%20to%20see`)
 
-  await other.close()
-  assert.deepEqual(problems, [])
+  await alert(other, 'This tab has not begun a login.').waitFor()
+  await alert(page, 'This tab has not begun a login.').waitFor()
+  assert.equal(await other.locator('#login').isVisible(), true)
+  assert.equal(await account(page).innerText(), 'kim@example.com')
+  assert.equal(await page.getByText('Nothing to see').count(), 0)
+  await other.context().close()
+})
+
+test('a user connects a login, and disconnects it', async () => {
+  const google = page.locator('#account [data-provider=google]')
+  await register(page, server.base, 'lea')
+  await account(page).click()
+  await google.getByRole('button', { name: 'Connect Google' }).click()
+  await page.getByRole('button', { name: 'cy', exact: true }).click()
+  // The login of Cy belongs to another user.
+  await alert(page, 'This Google login belongs to another user.').waitFor()
+  assert.equal(await account(page).innerText(), 'lea@example.com')
+
+  await account(page).click()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await logInAtProvider()
+  await account(page).click()
+  await google.getByText('connected').waitFor()
+  await google.getByRole('button', { name: 'Disconnect Google' }).click()
+
+  await alert(page, 'This is your only login.').waitFor()
+  assert.equal(await google.getByText('connected').isVisible(), true)
+})
+
+test('a login that is connected is shown, and can be disconnected', async () => {
+  const google = page.locator('#account [data-provider=google]')
+  await register(page, server.base, 'max')
+  await account(page).click()
+  await google.getByRole('button', { name: 'Connect Google' }).click()
+  await page.getByRole('button', { name: 'eli', exact: true }).click()
+  await page.locator('#chat').waitFor()
+
+  await page.locator('#show-account').click()
+  await google.getByText('connected').waitFor()
+  await google.getByRole('button', { name: 'Disconnect Google' }).click()
+  await google.getByText('not connected').waitFor()
+
+  assert.equal(await page.locator('#account .email').innerText(), 'max@example.com')
 })

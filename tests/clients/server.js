@@ -19,12 +19,27 @@ export async function freePort () {
   return port
 }
 
+// A connection that the server closes while a client writes a request is an error of
+// that client, so that idle ones are kept for longer than the tests run.
+export const KEPT = ['--keep-alive', '600']
+
 export const gunicorn = port =>
-  ['gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`]
+  ['gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`, ...KEPT]
+const gthread = port =>
+  [...gunicorn(port), '-k', 'gthread', '--threads', '100', 'wsgi:app']
+const gevent = port => [...gunicorn(port), '-k', 'gevent', 'wsgi:app']
 export const granian = port =>
   ['granian', '--interface', 'wsgi', '--port', port, '--workers-kill-timeout', '1s', 'wsgi:app']
 
-export async function start (settings = {}, command = gunicorn) {
+const uvicorn = port => ['uvicorn', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', 'wsgi:asgi']
+
+// The server of the tests may be named by the environment.
+const SERVERS = { gunicorn, gthread, gevent, uvicorn }
+
+// Clients of Socket.IO 2 need a server with a thread, or a greenlet, for each connection.
+export const forLegacyClients = process.env.SERVER === 'gevent' ? gevent : gthread
+
+export async function start (settings = {}, command = SERVERS[process.env.SERVER ?? 'gunicorn']) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
   const port = await freePort()
   const server = spawn(
@@ -39,14 +54,21 @@ export async function start (settings = {}, command = gunicorn) {
         FLASK_RATELIMIT_ENABLED: 'false',
         ...settings
       },
-      stdio: ['ignore', 'ignore', 'inherit']
+      stdio: ['ignore', 'ignore', 'pipe']
     }
   )
+  let log = ''
+  server.stderr.setEncoding('utf8').on('data', text => {
+    log += text
+    process.stderr.write(text)
+  })
   const base = `http://127.0.0.1:${port}`
   await answers(`${base}/rooms`, server)
 
   return {
     base,
+    // Returns what the server has logged.
+    log: () => log,
     async stop () {
       server.kill()
       await once(server, 'exit')
@@ -55,12 +77,15 @@ export async function start (settings = {}, command = gunicorn) {
   }
 }
 
-// An OpenID Connect provider, where whoever logs in says who he is.
-export async function startProvider (claims) {
+// An OpenID Connect provider, whose users log in with a button.
+export async function startProvider (...users) {
   const port = await freePort()
   const provider = spawn(
     process.env.PYTHON || 'python3',
-    ['-m', 'oidc_provider_mock', '--port', port, '--user-claims', JSON.stringify(claims)],
+    [
+      '-m', 'oidc_provider_mock', '--port', port,
+      ...users.flatMap(claims => ['--user-claims', JSON.stringify(claims)])
+    ],
     { stdio: 'ignore' }
   )
   const url = `http://127.0.0.1:${port}/.well-known/openid-configuration`

@@ -1,0 +1,107 @@
+// Many calls at once with the official Socket.IO client, on each transport: none is lost.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import authentication, { MemoryStorage } from '@feathersjs/authentication-client'
+import { feathers } from '@feathersjs/feathers'
+import socketio from '@feathersjs/socketio-client'
+import { io } from 'socket.io-client'
+import { start } from './server.js'
+
+const TRANSPORTS = {
+  polling: ['polling'],
+  websocket: ['websocket'],
+  'the upgrade between them': ['polling', 'websocket']
+}
+const COUNT = 1000
+
+let server
+const sockets = []
+
+before(async () => {
+  server = await start({ FLASK_RECORDS_REALTIME__calls_per_second: '100000' })
+})
+
+after(async () => {
+  sockets.forEach(socket => socket.close())
+  await server.stop()
+})
+
+function connect (transports, options = {}) {
+  const socket = io(server.base, { transports, forceNew: true, ...options })
+  sockets.push(socket)
+  return socket
+}
+
+const heard = (emitter, event) => new Promise(resolve => emitter.once(event, resolve))
+
+function caller (socket) {
+  const answers = []
+  const call = number => new Promise(resolve => {
+    socket.emit('get', 'messages', number, {}, (error, result) => resolve([number, error?.code ?? result.id]))
+  })
+  return {
+    answers,
+    burst () { for (let n = 0; n < COUNT; n++) answers.push(call(answers.length)) }
+  }
+}
+
+for (const [name, transports] of Object.entries(TRANSPORTS)) {
+  test(`calls before, while and after connecting over ${name}`, async () => {
+    const socket = connect(transports)
+    const { answers, burst } = caller(socket)
+
+    burst()
+    await heard(socket.io.engine, 'open')
+    burst()
+    await heard(socket, 'connect')
+    burst()
+    await answers[0]
+    burst()
+
+    const all = await Promise.all(answers)
+    assert.deepEqual(all, Array.from({ length: 4 * COUNT }, (_, number) => [number, 401]))
+  })
+}
+
+test('calls at each moment of the upgrade', async () => {
+  const socket = connect(['polling', 'websocket'])
+  const { answers, burst } = caller(socket)
+  const { engine } = socket.io
+  engine.on('upgrading', burst)
+  engine.on('upgrade', burst)
+
+  await Promise.all([heard(engine, 'upgrade'), heard(socket, 'connect')])
+
+  await Promise.all(answers)
+  assert.equal(engine.transport.name, 'websocket')
+  assert.equal(answers.length, 2 * COUNT)
+})
+
+test('records of many calls are all written', async () => {
+  const socket = connect(['polling', 'websocket'])
+  const client = feathers()
+    .configure(socketio(socket, { timeout: 60_000 }))
+    .configure(authentication({ storage: new MemoryStorage() }))
+  const user = { email: 'burst@example.com', password: 'a secret' }
+  await client.service('users').create(user)
+  await client.authenticate({ strategy: 'local', ...user })
+  const messages = client.service('messages')
+
+  const texts = Array.from({ length: 200 }, (_, number) => `Number ${number}`)
+  const created = await Promise.all(texts.map(text => messages.create({ text })))
+
+  assert.deepEqual(created.map(({ text }) => text), texts)
+  assert.equal((await messages.find({ query: { $limit: 0, text: { $in: texts } } })).total, 200)
+})
+
+test('a bad token in the handshake is a connect_error', async () => {
+  for (const transports of Object.values(TRANSPORTS)) {
+    const socket = connect(transports, { extraHeaders: { Authorization: 'Bearer nonsense' } })
+
+    const error = await heard(socket, 'connect_error')
+
+    assert.equal(error.message, 'jwt malformed')
+    assert.deepEqual([error.data.name, error.data.code], ['NotAuthenticated', 401])
+    assert.equal(socket.active, false)
+  }
+})

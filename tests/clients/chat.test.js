@@ -1,0 +1,86 @@
+// The calls of the chats of FeathersJS, and of packages that add to its clients, against
+// the server of the page on front ends.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import batch from 'feathers-batch/client/index.js'
+import { rx } from 'feathers-reactive'
+import { filter, firstValueFrom } from 'rxjs'
+import { io } from 'socket.io-client'
+import { closeSockets, logIn, next, restClient, socketClient } from './clients.js'
+import { startPage } from './documented.js'
+
+const ORIGIN = 'http://localhost:3000'
+
+let server
+
+before(async () => { server = await startPage('front-ends.md') })
+
+after(() => {
+  closeSockets()
+  return server.stop()
+})
+
+// A page of a browser, which sends its origin.
+const newPage = () => socketClient(server.base, { extraHeaders: { Origin: ORIGIN } })
+
+test('a chat shows messages with their users, also those of others', async () => {
+  const [ann, ben] = [await logIn(newPage(), 'ann'), await logIn(newPage(), 'ben')]
+  const seen = next(ben.service('messages'), 'created')
+
+  const message = await ann.service('messages').create({ text: 'Hello' })
+  const latest = await ben.service('messages').find({ query: { $sort: { createdAt: -1 }, $limit: 25 } })
+
+  assert.deepEqual(message.user, ann.user)
+  assert.deepEqual([await seen, latest.data[0]], [message, message])
+})
+
+test('a chat shows a new user, and nothing after a logout', async () => {
+  const [ann, ben] = [await logIn(newPage(), 'ann'), await logIn(newPage(), 'ben')]
+  const seen = next(ann.service('users'), 'created')
+  await ben.logout()
+  ben.service('users').on('created', () => assert.fail('seen after the logout'))
+
+  const cy = await logIn(newPage(), 'cy')
+
+  assert.deepEqual(await seen, cy.user)
+  await assert.rejects(ben.service('messages').find(), { code: 401 })
+})
+
+test('a page of another origin has no connection', async () => {
+  const socket = io(server.base, { forceNew: true, reconnection: false, extraHeaders: { Origin: 'https://other.example' } })
+
+  await new Promise(resolve => socket.on('connect_error', resolve))
+
+  assert.equal(socket.connected, false)
+})
+
+test('an observable list follows the writes of others', async () => {
+  const [ann, ben] = [await logIn(newPage(), 'ann'), await logIn(restClient(server.base), 'ben')]
+  ann.configure(rx({ idField: 'id' }))
+  const list = ann.service('messages').watch().find({ query: { userId: ben.user.id, $sort: { text: 1 } } })
+  const shown = texts => firstValueFrom(list.pipe(filter(page => page.data.map(({ text }) => text).join() === texts)))
+  await shown('')
+
+  const [a] = [await ben.service('messages').create({ text: 'a' }), await ben.service('messages').create({ text: 'b' })]
+  await shown('a,b')
+  await ben.service('messages').patch(a.id, { text: 'c' })
+  await shown('b,c')
+  await ben.service('messages').remove(a.id)
+  await shown('b')
+})
+
+test('calls at the same time are one request', async () => {
+  const client = await logIn(restClient(server.base))
+  const called = []
+  client.hooks({ before: context => { called.push(context.path) } })
+  client.configure(batch.batchClient({ batchService: 'batch' }))
+  const messages = client.service('messages')
+
+  const [created, page, error] = await Promise.allSettled([
+    messages.create({ text: 'Hello' }), messages.find({ query: { $limit: 0 } }), messages.get(0)
+  ])
+
+  assert.deepEqual([created.value.text, created.value.userId, page.value.data], ['Hello', client.user.id, []])
+  assert.deepEqual([error.reason.name, error.reason.code], ['NotFound', 404])
+  assert.deepEqual(called, ['messages', 'messages', 'messages', 'batch'])
+})

@@ -1,0 +1,336 @@
+// What people do on the page of the example application, in two windows.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { alert, Api, createRoom, launch, line, logIn, openRoom, openWindow, PASSWORD, shows, texts, write } from './browser.js'
+import { start } from './server.js'
+
+const run = promisify(execFile)
+
+let server
+let browser
+let ann
+let ben
+let api
+let number = 0
+
+before(async () => {
+  server = await start()
+  browser = await launch()
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+// Two windows of two people who are new in each test, and the first one's program.
+beforeEach(async () => {
+  number += 1
+  api = await Api.register(server.base, `ann${number}`)
+  await Api.register(server.base, `ben${number}`)
+  ann = await openWindow(browser)
+  ben = await openWindow(browser)
+})
+
+afterEach(async () => {
+  assert.deepEqual([...ann.problems, ...ben.problems], [])
+  await ann.context().close()
+  await ben.context().close()
+})
+
+async function enterAs (page, name) {
+  await page.goto(server.base)
+  await logIn(page, name)
+  await page.locator('#chat').waitFor()
+}
+
+async function enter (...windows) {
+  for (const page of windows) await enterAs(page, page === ann ? `ann${number}` : `ben${number}`)
+}
+
+const members = page => page.getByRole('dialog', { name: /^Members/ })
+
+test('what one window writes appears in the other', async () => {
+  const room = await api.room(`Hall ${number}`)
+  await enter(ann, ben)
+  await openRoom(ann, room.name)
+  await openRoom(ben, room.name)
+
+  await write(ann, 'Hello Ben')
+  await line(ben, 'Hello Ben').waitFor()
+  await write(ben, 'Hello Ann')
+
+  await shows(ann, ['Hello Ben', 'Hello Ann'])
+  assert.equal(await line(ann, 'Hello Ann').locator('.author').innerText(), `ben${number}`)
+})
+
+test('a private room is for its members, whom the owner adds and removes', async () => {
+  await enter(ann, ben)
+  await createRoom(ann, `Secret ${number}`, { isPrivate: true })
+  const link = ben.locator('#rooms').getByRole('link', { name: `Secret ${number} private` })
+  await write(ann, 'Just us')
+  await ann.getByRole('button', { name: 'Members' }).click()
+
+  await members(ann).getByLabel('Add by email or name').fill('nobody')
+  await members(ann).getByRole('button', { name: 'Add' }).click()
+  await alert(ann, 'There is no user with this email or name.').waitFor()
+  assert.equal(await link.count(), 0)
+  await members(ann).getByLabel('Add by email or name').fill(`BEN${number}@example.com`)
+  await members(ann).getByRole('button', { name: 'Add' }).click()
+
+  await link.click()
+  await shows(ben, ['Just us'])
+  await members(ann).getByRole('button', { name: `Remove ben${number}` }).click()
+  await alert(ben, 'you are no longer a member').waitFor()
+  assert.deepEqual([await link.count(), await texts(ben)], [0, []])
+})
+
+test('members see which of them are online', async () => {
+  const room = await api.room(`Desk ${number}`, { private: true })
+  const [{ id }] = (await api.call('GET', `users?name=ben${number}`)).data
+  await api.call('POST', 'members', { roomId: room.id, userId: id })
+  await enter(ann)
+  await openRoom(ann, room.name)
+  const online = members(ann).getByRole('listitem').filter({ has: ann.locator('.online:visible') })
+
+  await ann.getByRole('button', { name: 'Members' }).click()
+  await online.filter({ hasText: `ann${number}` }).waitFor()
+  assert.equal(await online.count(), 1)
+  await ann.keyboard.press('Escape')
+  await enter(ben)
+  while ((await api.call('GET', `presence?channel=authenticated&userId=${id}`)).total === 0) await delay(50)
+  await ann.getByRole('button', { name: 'Members' }).click()
+
+  await online.filter({ hasText: `ben${number}` }).waitFor()
+})
+
+test('a member leaves, and an owner removes the room', async () => {
+  const room = await api.room(`Club ${number}`, { private: true })
+  const [{ id }] = (await api.call('GET', `users?name=ben${number}`)).data
+  await api.call('POST', 'members', { roomId: room.id, userId: id })
+  await enter(ann, ben)
+  await openRoom(ann, room.name)
+  await openRoom(ben, room.name)
+
+  await ben.getByRole('button', { name: 'Members' }).click()
+  await members(ben).getByRole('button', { name: 'Leave' }).click()
+  await ben.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click()
+  await alert(ben, 'you are no longer a member').waitFor()
+
+  await ann.getByRole('button', { name: 'Members' }).click()
+  await ann.getByRole('button', { name: 'Remove room' }).click()
+  await ann.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+  await alert(ann, 'is gone').waitFor()
+  assert.equal(await ann.getByRole('link', { name: room.name }).count(), 0)
+})
+
+test('people edit and remove their own messages, in place', async () => {
+  const room = await api.room(`Desk ${number}`)
+  await api.write(room, ['one', 'two', 'three'])
+  await enter(ann, ben)
+  await openRoom(ann, room.name)
+  await openRoom(ben, room.name)
+  await shows(ben, ['one', 'two', 'three'])
+  const kept = await line(ben, 'one').elementHandle()
+
+  await line(ann, 'two').hover()
+  await line(ann, 'two').getByRole('button', { name: 'Edit' }).click()
+  await ann.getByLabel('New text').fill('zwei')
+  await ann.getByRole('button', { name: 'Save' }).click()
+  await shows(ben, ['one', 'zwei', 'three'])
+  await line(ann, 'three').hover()
+  await line(ann, 'three').getByRole('button', { name: 'Remove' }).click()
+  await ann.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+
+  await shows(ben, ['one', 'zwei'])
+  await shows(ann, ['one', 'zwei'])
+  // The other lines were not made again.
+  assert.equal(await kept.evaluate(element => element.isConnected), true)
+  assert.equal(await line(ben, 'one').getByRole('button').count(), 0)
+})
+
+test('a search finds the messages of the room that contain a text', async () => {
+  const room = await api.room(`Shelf ${number}`)
+  await api.write(room, ['red wine', 'white wine', 'beer'])
+  await api.write(await api.room(`Cellar ${number}`), ['more wine'])
+  await enter(ann)
+  await openRoom(ann, room.name)
+
+  await ann.getByRole('searchbox').fill('WINE')
+  await ann.keyboard.press('Enter')
+  await shows(ann, ['red wine', 'white wine'])
+  await ann.getByRole('searchbox').fill('water')
+  await ann.keyboard.press('Enter')
+  await ann.getByText('No message contains this.').waitFor()
+  await ann.getByRole('searchbox').fill('')
+
+  await shows(ann, ['red wine', 'white wine', 'beer'])
+})
+
+test('scrolling up loads older messages, and keeps the place', async () => {
+  const room = await api.room(`Archive ${number}`)
+  await api.write(room, 100)
+  await enter(ann)
+  await openRoom(ann, room.name)
+  await line(ann, '100').waitFor()
+  const before = (await texts(ann)).length
+  assert.ok(before < 100)
+
+  // The first line loses its day and its author when others come above it.
+  const visible = await ann.locator('#messages li').nth(10).elementHandle()
+  // The older messages may be there as soon as the pane has moved.
+  const top = await visible.evaluate(line => {
+    document.querySelector('#messages').scrollTop = 150
+    return line.getBoundingClientRect().top
+  })
+  await ann.waitForFunction(count => document.querySelectorAll('#messages li').length > count, before)
+
+  assert.ok(Math.abs(await visible.evaluate(line => line.getBoundingClientRect().top) - top) < 2)
+  while ((await texts(ann)).length < 100) {
+    const count = (await texts(ann)).length
+    await ann.locator('#messages').evaluate(pane => { pane.scrollTop = 0 })
+    await ann.waitForFunction(count => document.querySelectorAll('#messages li').length > count, count)
+  }
+  await shows(ann, Array.from({ length: 100 }, (_, index) => `${index + 1}`))
+})
+
+test('messages have times, for people and for programs', async () => {
+  const room = await api.room(`Clock ${number}`)
+  const [{ createdAt }] = await api.write(room, ['tick'])
+  await enter(ann)
+  await openRoom(ann, room.name)
+  const time = line(ann, 'tick').locator('time')
+
+  assert.equal(await time.getAttribute('datetime'), createdAt)
+  assert.match(await time.innerText(), /^\d?\d:\d\d/)
+  assert.match(await time.getAttribute('title'), /\d{4}/)
+})
+
+test('the others see who is typing, until they stop', async () => {
+  const room = await api.room(`Pen ${number}`)
+  await enter(ann, ben)
+  await openRoom(ann, room.name)
+  await openRoom(ben, room.name)
+
+  await ann.getByLabel('Message in').pressSequentially('Hel')
+  await ben.getByText(`ann${number} is typing …`).waitFor()
+  assert.equal(await ann.locator('#typing').innerText(), '')
+  await ben.getByText(`ann${number} is typing …`).waitFor({ state: 'detached' })
+
+  await ann.getByLabel('Message in').pressSequentially('lo')
+  await ben.getByText(`ann${number} is typing …`).waitFor()
+  await ann.keyboard.press('Enter')
+  await shows(ben, ['Hello'])
+  await ben.getByText(`ann${number} is typing …`).waitFor({ state: 'detached' })
+})
+
+test('messages in other rooms are counted until the room is opened', async () => {
+  const here = await api.room(`Parlour ${number}`)
+  const there = await api.room(`Kitchen ${number}`)
+  await enter(ben)
+  await openRoom(ben, here.name)
+
+  await api.write(there, 3)
+  await ben.getByRole('link', { name: `${there.name} 3 unread` }).waitFor()
+  assert.match(await ben.title(), /^\(3\) Parlour/)
+  await openRoom(ben, there.name)
+
+  await shows(ben, ['1', '2', '3'])
+  assert.equal(await ben.getByRole('link', { name: /unread/ }).count(), 0)
+  assert.match(await ben.title(), /^Kitchen/)
+})
+
+test('the address names the room, and the browser goes back to the previous one', async () => {
+  const [here, there] = [await api.room(`East ${number}`), await api.room(`West ${number}`)]
+  await enter(ann)
+  await openRoom(ann, here.name)
+  await openRoom(ann, there.name)
+  assert.equal(new URL(ann.url()).search, `?room=${there.id}`)
+
+  await ann.goBack()
+  await ann.getByRole('heading', { name: here.name }).waitFor()
+  await ann.reload()
+  await ann.getByRole('heading', { name: here.name }).waitFor()
+  await ann.goto(`${server.base}/?room=999999`)
+
+  await alert(ann, 'There is no such room').waitFor()
+})
+
+test('a new name appears at once in all windows', async () => {
+  const room = await api.room(`Names ${number}`)
+  await api.write(room, ['me'])
+  await enter(ann, ben)
+  await openRoom(ben, room.name)
+
+  await ann.locator('#show-account').click()
+  await ann.getByRole('dialog', { name: 'Your account' }).getByLabel('Name').fill('Ann the First')
+  await ann.getByRole('button', { name: 'Save' }).click()
+
+  await line(ben, 'me').getByText('Ann the First').waitFor()
+  assert.equal(await ann.locator('#show-account .name').innerText(), 'Ann the First')
+})
+
+test('a new password keeps this window logged in, and ends the others', async () => {
+  const room = await api.room(`Keys ${number}`)
+  await enter(ann)
+  await enterAs(ben, `ann${number}`)
+  const account = ann.getByRole('dialog', { name: 'Your account' })
+
+  await ann.locator('#show-account').click()
+  await account.getByLabel('New password').fill('another password')
+  await account.getByRole('button', { name: 'Change' }).click()
+  await account.waitFor({ state: 'hidden' })
+  await openRoom(ann, room.name)
+  await write(ann, 'Still here')
+  await ben.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+
+  await alert(ben, 'Your session has ended.').waitFor()
+  await logIn(ben, `ann${number}`, 'another password')
+  await ben.locator('#chat').waitFor()
+})
+
+test('the side pane shows calls and events, whose command runs in a shell', async () => {
+  const room = await api.room(`Wire ${number}`)
+  await enter(ann)
+  await ann.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await openRoom(ann, room.name)
+  await write(ann, "It's 'quoted' & \"so\" on, 100 %")
+  const wire = ann.getByRole('complementary', { name: 'On the wire' })
+  await wire.getByText('messages created').waitFor()
+
+  const copied = []
+  for (const name of ['messages find', 'messages create']) {
+    const entry = wire.locator('li[data-kind=call]', { hasText: name }).last()
+    assert.match(await entry.locator('.figures').innerText(), /B · \d+ ms$/)
+    await entry.locator('summary').click()
+    await entry.getByRole('button', { name: 'Copy as curl' }).click()
+    await entry.getByText('Copied').waitFor()
+    copied.push(await ann.evaluate(() => navigator.clipboard.readText()))
+  }
+
+  const answers = []
+  for (const command of copied) {
+    const { stdout } = await run('bash', ['-c', command], { env: { ...process.env, TOKEN: api.token } })
+    answers.push(JSON.parse(stdout))
+  }
+
+  assert.equal(answers[1].text, "It's 'quoted' & \"so\" on, 100 %")
+  assert.deepEqual(answers[0].data.map(({ roomId, user }) => [roomId, user.name]), [[room.id, `ann${number}`]])
+  const everything = await wire.locator('ol').evaluate(list => list.textContent) + copied.join()
+  for (const secret of [PASSWORD, 'eyJ']) assert.equal(everything.includes(secret), false)
+})
+
+test('the side pane shows a call that fails, and closes', async () => {
+  await enter(ann)
+  const wire = ann.getByRole('complementary', { name: 'On the wire' })
+  await ann.goto(`${server.base}/?room=999999`)
+
+  await wire.locator('.failed', { hasText: 'rooms get' }).getByText(/^404 /).waitFor()
+  await wire.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await wire.count(), 0)
+  await ann.getByRole('button', { name: 'Wire' }).click()
+  await wire.getByText('rooms get').waitFor()
+})
