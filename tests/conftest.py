@@ -22,6 +22,7 @@ from werkzeug.serving import WSGIRequestHandler
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
+from flask_records.realtime.watcher import THREAD as WATCHER
 
 from .models import Base
 from .models import Message
@@ -51,6 +52,11 @@ def server_urls():
 
             with engine.connect() as connection:
                 connection.exec_driver_sql(f"CREATE DATABASE {name}")
+
+                if server == "postgresql":
+                    connection.exec_driver_sql(
+                        f"ALTER DATABASE {name} SET synchronous_commit = off"
+                    )
 
     yield urls
 
@@ -88,6 +94,21 @@ def database_url(request, server_urls, tmp_path):
 def module_url(request, server_urls):
     """The URL of an empty database of each kind, for what a module makes once."""
     return url_of(request.param, server_urls)
+
+
+@pytest.fixture
+def caplog(caplog):
+    """The log of a test. The watchers of connections that other tests have left behind
+    may log at any time.
+    """
+    watchers = {each for each in threading.enumerate() if each.name == WATCHER}
+
+    def is_own(record):
+        return threading.current_thread() not in watchers
+
+    caplog.handler.addFilter(is_own)
+    yield caplog
+    caplog.handler.removeFilter(is_own)
 
 
 @pytest.fixture
@@ -210,6 +231,13 @@ def served(db, records, url, **config):
             db.engine.dispose()
 
 
+@sa.event.listens_for(sa.Engine, "connect")
+def leave_the_disk_alone(connection, record):
+    """Let SQLite not wait for the disk, which takes longer than most tests."""
+    if type(connection).__module__.startswith("sqlite3"):
+        connection.execute("PRAGMA synchronous = OFF")
+
+
 def enforce_foreign_keys(connection, record):
     if type(connection).__module__.startswith("sqlite3"):
         connection.execute("PRAGMA foreign_keys = ON")
@@ -218,6 +246,16 @@ def enforce_foreign_keys(connection, record):
 @pytest.fixture
 def client(app):
     return app.test_client()
+
+
+@pytest.fixture(params=["wsgi", "asgi"])
+def transport(request, monkeypatch):
+    """The kind of server that a test of connections runs with: both, in turn."""
+    # That module imports this one.
+    from .realtime import SERVED_BY
+
+    monkeypatch.setitem(SERVED_BY, "name", request.param)
+    return request.param
 
 
 @pytest.fixture
@@ -353,7 +391,8 @@ def is_login(app):
     path = (request.blueprint or "").rpartition("records:")[2]
     service = records and records.services.get(path)
     is_service = isinstance(getattr(service, "target", None), AuthenticationService)
-    return is_service or (request.endpoint or "").endswith("records_oauth.callback")
+    views = "records_oauth.callback", "records_oauth.token"
+    return is_service or (request.endpoint or "").endswith(views)
 
 
 LEAKS = Leaks()

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import hashlib
 import json
+import re
 import secrets
 import threading
 import time
@@ -400,10 +401,27 @@ def make_members(model=Member, **options):
     return make_records(users=SQLAlchemyService(model, hidden=["password"]), **options)
 
 
+REFERENCE = re.compile(r" \(Reference ([0-9a-f]{8})\)$")
+"""The id of an entry in the log, behind a message."""
+
+
 def answer_of(response):
+    """Return where a browser is sent, and what stands behind the ``#``, without the
+    reference of an error.
+    """
+    target, answer = full_answer_of(response)
+    return target, {name: REFERENCE.sub("", text) for name, text in answer.items()}
+
+
+def full_answer_of(response):
     """Return where a browser is sent, and what stands behind the ``#``."""
     target, _, fragment = response.headers.get("Location", "").partition("#")
     return target, dict(parse_qsl(fragment))
+
+
+def reference_of(response):
+    """Return the reference in the message that a failed login ends with."""
+    return REFERENCE.search(full_answer_of(response)[1]["error"])[1]
 
 
 def error_of(response):
@@ -412,8 +430,17 @@ def error_of(response):
 
 
 def token_of(response):
-    """Return the access token that a login ends with."""
-    return answer_of(response)[1]["access_token"]
+    """Return the access token that a login ends with, as its browser gets it."""
+    return exchange(response).json()["accessToken"]
+
+
+def exchange(response, headers=None):
+    """Return the answer to the browser that sends the code of a login."""
+    url = response.url.partition("/callback")[0]
+    body = {"code": answer_of(response)[1]["code"]}
+    return requests.post(
+        f"{url}/token", json=body, cookies=response.cookies, headers=headers
+    )
 
 
 def present(said):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
+import threading
 from contextlib import contextmanager
 from contextlib import ExitStack
 
+import pytest
 import websocket
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -25,6 +28,7 @@ from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
+from .waiting import wait_until
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 
@@ -86,18 +90,28 @@ class Site:
         server = self.app.extensions["records_realtime"]
         return list(server.connections.values())
 
-    def connect(self, user=None, **headers):
-        """A client that has logged in over the socket if there is a user."""
-        client = self._stack.enter_context(connected(self.url, **headers))
+    def connect(self, user=None, authentication=None, **headers):
+        """A client that has logged in over the socket if there is a user.
+
+        :param authentication: What it sends to connect.
+        """
+        connecting = connected(self.url, authentication, **headers)
+        client = self._stack.enter_context(connecting)
+        client.settle = self.settle
 
         if user is not None:
             client.log_in(user)
+            self.settle()
 
         return client
 
     @property
     def records(self):
         return self.app.extensions["records"]
+
+    def settle(self):
+        """Wait until the events of all calls before are on their way."""
+        self.app.extensions["records_realtime"].transport.wait_for_order()
 
     def register(self, user):
         """The record of a new user."""
@@ -114,13 +128,22 @@ class Site:
 class Client:
     """A connection to Socket.IO."""
 
-    def __init__(self, socket):
+    def __init__(self, socket, authentication=None):
         self.socket = socket
         self._ids = itertools.count(1)
         self._events = []
+        self.settle = lambda: None
+        """Waits until the events of all calls before are on their way."""
+        self.id = None
         assert self._packet().startswith("0{")
-        socket.send("40")
+        text = "" if authentication is None else json.dumps(authentication)
+        socket.send(f"40{text}")
         self.welcome = self._packet()
+        self.id = (
+            json.loads(self.welcome[2:]).get("sid")
+            if self.welcome.startswith("40{")
+            else None
+        )
 
     def send(self, packet):
         """Send a packet of any text."""
@@ -160,6 +183,7 @@ class Client:
     def events(self):
         """The events since the last time."""
         # Events that were sent before arrive before the answer.
+        self.settle()
         self.call("find", "nothing")
         events, self._events = self._events, []
         return events
@@ -181,7 +205,7 @@ class Client:
 
 
 @contextmanager
-def connected(url, **headers):
+def connected(url, authentication=None, **headers):
     """A client of a server."""
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     socket = websocket.create_connection(
@@ -194,10 +218,37 @@ def connected(url, **headers):
     )
 
     try:
-        yield Client(socket)
+        yield Client(socket, authentication)
     finally:
         # The socket must be closed even if the server has closed the connection.
         socket.shutdown()
+
+
+SERVED_BY = {"name": "wsgi"}
+"""The kind of the server of a test."""
+
+BOTH = pytest.mark.usefixtures("transport")
+"""Run the tests of a module with both kinds of servers."""
+
+
+@contextmanager
+def running_asgi(app, realtime):
+    """The address of an ASGI server."""
+    # It takes a while to import.
+    from .uvicorn_server import QuickServer
+
+    server = QuickServer(realtime.asgi(app, threads=8))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=[[listener]])
+        thread.start()
+
+        try:
+            wait_until(lambda: server.started, 30)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager
@@ -211,6 +262,9 @@ def live(records, tmp_path, settings=None, *, realtime=None, login=None, **confi
     with serving(records, login, url=url, **config) as http, ExitStack() as stack:
         realtime = realtime or Realtime(records)
         realtime.init_app(http.application)
-        address = stack.enter_context(running(http.application))
+        is_wsgi = SERVED_BY["name"] == "wsgi"
+        app = http.application
+        server = running(app) if is_wsgi else running_asgi(app, realtime)
+        address = stack.enter_context(server)
         clients = stack.enter_context(ExitStack())
         yield Site(http, address, realtime, clients)

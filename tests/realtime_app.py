@@ -6,6 +6,7 @@ team ``all`` get all events.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -28,6 +29,7 @@ from flask_records import TableRevocations
 from flask_records.realtime import Realtime
 
 TEAMS = ("red", "blue")
+EVERYBODY = "authenticated"
 PASSWORD = "correct horse battery"
 
 
@@ -98,7 +100,7 @@ class Waits:
         return data
 
 
-def create_app():
+def create_app(*, has_presence=False):
     db = SQLAlchemy(model_class=Base)
     records = FlaskRecords(app_errors=True)
     realtime = Realtime(records)
@@ -126,6 +128,9 @@ def create_app():
         team = connection.user["team"]
         connection.join(*(TEAMS if team == "all" else [team]))
 
+    if has_presence:
+        realtime.presence(channels=TEAMS, grace=1)
+
     app = Flask("tests.realtime_app")
     app.config.from_mapping(
         SECRET_KEY="s" * 32,
@@ -134,15 +139,43 @@ def create_app():
         RECORDS_REALTIME={
             "message_queue": os.environ.get("REDIS_URL") or None,
             "channel": os.environ.get("CHANNEL", "tests"),
+            "event_log": json.loads(os.environ.get("EVENT_LOG", "null")),
             "calls_per_second": 100_000,
-            "max_connections": 2000,
+            "legacy_clients": True,
+            "max_connections": int(os.environ.get("MAX_CONNECTIONS", 2000)),
+            "max_unsent": int(os.environ.get("MAX_UNSENT", 1 << 20)),
         },
     )
     db.init_app(app)
     records.init_app(app)
     realtime.init_app(app)
+    app.extensions["tests_realtime"] = realtime
+    ping_often(realtime.socketio(app).server.eio)
     add_commands(app, db, records)
     return app
+
+
+def create_asgi_app():
+    app = create_app()
+    asgi = app.extensions["tests_realtime"].asgi(app)
+    ping_often(asgi.loop)
+    return asgi
+
+
+def ping_often(transport):
+    """Let the clients of a transport answer more often than they have to by default."""
+    if "PING_SECONDS" in os.environ:
+        seconds = float(os.environ["PING_SECONDS"])
+        transport.ping_interval = transport.ping_timeout = seconds
+
+
+def create_presence_app():
+    return create_app(has_presence=True)
+
+
+def create_presence_asgi_app():
+    app = create_presence_app()
+    return app.extensions["tests_realtime"].asgi(app)
 
 
 def add_services(db, records):
@@ -155,7 +188,8 @@ def add_services(db, records):
         AuthenticationService(revocations=TableRevocations(RevokedToken)),
     )
     records.add("processes", Processes(), public=True)
-    records.add("pads", Pads())
+    pads = records.add("pads", Pads())
+    pads.publish()(lambda event, record, context: record.get("channel", EVERYBODY))
     records.add("waits", Waits(), public=True)
 
 
@@ -198,6 +232,14 @@ def add_commands(app, db, records):
         for number, team in enumerate(teams):
             user = {"email": f"{number}@example.com", "password": PASSWORD}
             records["users"].create({**user, "team": team})
+
+    @app.cli.command("disconnect")
+    @click.argument("user_id")
+    @with_appcontext
+    def disconnect(user_id):
+        """Disconnect a user from all workers."""
+        realtime = app.extensions["tests_realtime"]
+        realtime.disconnect(user_id, reason="By a command.")
 
     @app.cli.command("create")
     @click.argument("path")

@@ -39,20 +39,23 @@ def run_command(settings, *arguments):
 
 def settings_of(folder, teams=("all",), **variables):
     """The environment of an application with new users, one of each of the teams."""
-    load = {"THREADS": "100", **variables}
-    settings = {**environment(f"sqlite:///{folder}/realtime.db", folder), **load}
+    settings = {**environment(f"sqlite:///{folder}/realtime.db", folder), **variables}
     run_command(settings, "prepare", *teams)
     return settings
 
 
 @contextmanager
-def serving(settings, *options):
-    """A gunicorn that serves the application, stopped after the block."""
+def serving(settings, *options, app="create_app"):
+    """A gunicorn that serves the application, stopped after the block.
+
+    :param app: The name of the function that makes it.
+    """
     logs = ["--access-logfile", "-", "--access-logformat", "Served by %(p)s"]
     times = ["--keep-alive", "60", "--graceful-timeout", "1"]
-    server = ["-c", "instance/gunicorn.conf.py", *logs, *times, *options]
+    kind = ["-k", "gthread", "--threads", "100"] if app == "create_app" else []
+    server = ["-c", "instance/gunicorn.conf.py", *kind, *logs, *times, *options]
 
-    with started([*server, "tests.realtime_app:create_app()"], settings) as running:
+    with started([*server, f"tests.realtime_app:{app}()"], settings) as running:
         if settings["WEB_CONCURRENCY"] == "2":
             wait_for_workers(running)
 
@@ -67,9 +70,11 @@ def login_of(number):
 class Socket:
     """A client that is connected to one worker and stores its events."""
 
-    def __init__(self, host, token=None):
+    def __init__(self, host, token=None, authentication=None):
         self.events = []
         """The time of arrival, the name and the record of each event."""
+        self.offset = None
+        """The place in the log of events that it has reached, if there is one."""
         self.is_open = True
         self.token = token
         headers = [] if token is None else [f"Authorization: Bearer {token}"]
@@ -78,13 +83,30 @@ class Socket:
         self._numbers = itertools.count()
         self._answers = {}
         self._arrived = threading.Condition()
-        self._socket.recv()
-        self._socket.send("40")
-        answer = self._socket.recv()
-        assert answer.startswith("40"), answer
+
+        try:
+            self._join(authentication)
+        except BaseException:
+            self._socket.close()
+            raise
+
         self.since = time.monotonic()
         """The time after which the server knows the connection."""
         threading.Thread(target=self._read, daemon=True).start()
+
+    def _join(self, authentication):
+        self._socket.recv()
+        text = "" if authentication is None else json.dumps(authentication)
+        self._socket.send(f"40{text}")
+        answer = self._socket.recv()
+
+        # Some events come before the answer.
+        while not answer.startswith("40"):
+            self._take(answer)
+            answer = self._socket.recv()
+
+        self.pid = json.loads(answer[2:]).get("pid")
+        """The id by which it can come back, if there is a log of events."""
 
     def call(self, *message, timeout=30):
         """The error and the result of a call.
@@ -136,6 +158,8 @@ class Socket:
 
     def close(self):
         self._socket.close()
+        # The socket must be closed even if the server has closed the connection.
+        self._socket.shutdown()
 
     def _read(self):
         try:
@@ -159,10 +183,15 @@ class Socket:
                 self._arrived.notify_all()
         elif text.startswith("42"):
             now = time.monotonic()
-            name, record = json.loads(text[2:])
+            name, record, *offset = json.loads(text[2:])
 
             with self._arrived:
-                self.events.append((now, name, record))
+                if name == "offset":
+                    self.offset = record
+                else:
+                    self.offset = offset[0] if offset else None
+                    self.events.append((now, name, record))
+
                 self._arrived.notify_all()
 
 

@@ -6,11 +6,13 @@ import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +54,14 @@ class Gunicorn:
 
     @property
     def complaints(self):
-        return [line for line in self.log if re.search("Traceback|ERROR|WARN", line)]
+        lines = zip(["", *self.log], self.log, strict=False)
+        return [
+            line
+            for before, line in lines
+            if re.search("Traceback|ERROR|WARN", line)
+            # Old versions of gevent can't take locks as Python ends.
+            and "_removeHandlerRef" not in before
+        ]
 
 
 @contextmanager
@@ -70,6 +79,7 @@ def started(arguments, environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
     log = []
     has_worker = threading.Event()
@@ -83,7 +93,10 @@ def started(arguments, environment):
         process.terminate()
         process.wait(15)
     finally:
-        process.kill()
+        # A worker that outlives it would keep its output open.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
         process.wait()
         reader.join()
         process.stdout.close()

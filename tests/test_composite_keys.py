@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -95,7 +96,7 @@ def app(module_url):
     records.add("students", SQLAlchemyService(Student, **options), public=True)
     records.add("enrolments", SQLAlchemyService(Enrolment, **options), public=True)
     records.add("seats", SQLAlchemyService(Seat, **options), public=True)
-    records.add("keyed", SQLAlchemyService(Enrolment, id="key"), public=True)
+    records.add("keyed", SQLAlchemyService(Enrolment, id="_key"), public=True)
     records.add("odd", SQLAlchemyService(Odd), public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
@@ -311,10 +312,10 @@ def test_identifier_of_a_new_record_is_made_of_its_fields(client, student):
 def test_identifier_has_the_name_of_the_option(client, three):
     a = three["a"]
     key = a["id"]
-    record = {"key": key} | {name: a[name] for name in a if name != "id"}
+    record = {"_key": key} | {name: a[name] for name in a if name != "id"}
 
     assert client.get(f"/keyed/{key}").json == record
-    assert client.get(f"/keyed?key={key}").json == [record]
+    assert client.get(f"/keyed?_key={key}").json == [record]
     assert client.get("/keyed?id=1,a").status_code == 400
 
 
@@ -370,8 +371,22 @@ def test_calls_in_python_take_a_tuple(app, client, three):
 def test_operator_of_the_application_is_refused():
     column = Fields(Enrolment).id.column
 
-    with pytest.raises(BadRequest, match="'id' is compared for equality only"):
+    with pytest.raises(BadRequest, match="'id' is compared for equality") as caught:
         column.startswith("1")
+
+    assert caught.value.errors["id"].code == "incomparable"
+
+
+def test_misspelt_identifier_does_not_start():
+    message = (
+        "'id' names 'cuorse', which is not a field of 'Enrolment'. Its fields are:"
+        " .*'id', or begins with an underscore, such as '_id'."
+    )
+    records = FlaskRecords()
+    records.add("enrolments", SQLAlchemyService(Enrolment, id="cuorse"), public=True)
+
+    with pytest.raises(ValueError, match=message):
+        records.init_app(Flask("tests"))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
+from html import escape
+from importlib.metadata import version
 
 import pytest
 import sqlalchemy as sa
@@ -102,6 +105,59 @@ def test_pages_have_titles_and_hints(failing, error, title, hint):
     assert f"<title>{title}</title>" in response.text
     assert f"<h1>{title}</h1>" in response.text
     assert hint in response.text
+
+
+def link_of(response):
+    found = re.search(r'<a href="([^"]*)">Go to the front page</a>', response.text)
+    return found and found[1]
+
+
+@pytest.mark.parametrize("prefix", ["", "/shop", "/a&b"])
+@pytest.mark.parametrize("error", [NotAuthenticated, NotFound, GeneralError])
+def test_pages_link_to_the_front_page(failing, error, prefix):
+    app = Flask("tests")
+    app.add_url_rule("/", "front", lambda: "front page")
+    client = failing(error("No."), app, logger=False)
+
+    response = client.get(
+        "/things", headers=HTML, environ_overrides={"SCRIPT_NAME": prefix}
+    )
+
+    assert link_of(response) == f"{escape(prefix)}/"
+
+
+@pytest.mark.parametrize("methods", [None, ["POST"]])
+def test_page_without_a_front_page_has_no_link(failing, methods):
+    app = Flask("tests")
+
+    if methods:
+        app.add_url_rule("/", "front", lambda: "", methods=methods)
+
+    response = failing(NotFound("No."), app).get("/things", headers=HTML)
+
+    assert (response.status_code, link_of(response)) == (404, None)
+
+
+def test_page_for_the_front_page_has_no_link_to_itself(failing):
+    app = Flask("tests")
+    app.add_url_rule("/", "front", lambda: abort(404))
+
+    response = failing(app=app).get("/", headers=HTML)
+
+    assert (response.status_code, link_of(response)) == (404, None)
+
+
+@pytest.mark.skipif(
+    version("flask") < "3.1", reason="TRUSTED_HOSTS came with Flask 3.1."
+)
+def test_request_to_an_untrusted_host_gets_json(failing):
+    """A page would need addresses, which there are none of."""
+    app = Flask("tests")
+    app.config["TRUSTED_HOSTS"] = ["localhost"]
+
+    response = failing(app=app).get("/x", headers=HTML, base_url="http://evil.test")
+
+    assert (response.status_code, response.mimetype) == (400, "application/json")
 
 
 def test_page_is_made_by_a_function(failing):

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
-import pytest
-
-from .conftest import running
 from .example import new_room
 from .example import ON_SQLITE
-from .realtime import connected
+from .example_sockets import connect as connect
 
 pytestmark = ON_SQLITE
-
-
-@pytest.fixture
-def connect(example):
-    """A function that connects somebody over a WebSocket."""
-    with ExitStack() as stack:
-        url = stack.enter_context(running(example.app))
-
-        def connect(person):
-            client = stack.enter_context(connected(url))
-            login = {"strategy": "jwt", "accessToken": person.token}
-            client.result("create", "authentication", login)
-            return client
-
-        yield connect
 
 
 def test_events_of_a_private_room_reach_those_who_are_in_it(api, connect, ann, bob):

@@ -6,6 +6,11 @@ from itertools import product
 
 import pytest
 
+from flask_records import Params
+from flask_records.authentication.oauth_strategy import LOGIN
+from flask_records.authentication.oauth_strategy import OAuthLogin
+from flask_records.authentication.providers import KNOWN
+
 from .authentication import bearer
 from .example import CHANGES
 from .example import data_of
@@ -134,3 +139,32 @@ def test_body_does_not_name_the_user_who_calls(api, ann, bob):
         ["authenticated", "user"],
     )
     assert room["userId"] == ann.id
+
+
+@pytest.mark.parametrize("name", ["google", "github"])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {"picture": "data:image/png;base64,AAAA", "avatar_url": "data:x"},
+        {"picture": "HTTPS://img.example/1", "avatar_url": "//img.example/1"},
+        {"email": "a" * 65 + "@example.com", "email_verified": True},
+        {"email": "\ufb03@example.com", "email_verified": True},
+        {"email": "Ada@Example.COM", "email_verified": True},
+        {"name": "n" * 300},
+        {"sub": "i" * 255, "id": "i" * 255},
+    ],
+    ids=lambda profile: ascii(profile)[:40],
+)
+def test_the_example_lets_users_in_with_such_fields(example, name, profile):
+    login = OAuthLogin(KNOWN[name], {"sub": "1", "id": "1", **profile})
+
+    with example.app.test_request_context():
+        authentication = example.records["authentication"]
+        params = Params(extra={LOGIN: login})
+        user = authentication.create({"strategy": name}, params)["user"]
+        stored = example.users.get(user["id"])
+        example.users.remove(user["id"])
+
+    assert {**user, "password": None} == stored
+    assert user[f"{name}Id"] == login.raw["sub"]
+    assert user["email"] in (None, "ada@example.com", "ffi@example.com")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from .example import Api
 from .example import loaded
+from .servers import ROOT
 
 POLICY = {
     "default-src": ["'none'"],
@@ -66,17 +69,83 @@ def test_page_loads_images_of_others_if_a_setting_says_so(tmp_path, variables):
     assert policy == {**POLICY, "img-src": ["'self'", "https:"]}
 
 
-def test_files_of_the_page_are_there_below_a_prefix(tmp_path):
+@pytest.fixture
+def example(tmp_path):
     with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path) as example:
-        client = example.app.test_client()
-        page = client.get("/", environ_overrides={"SCRIPT_NAME": "/chat"}).text
-        paths = re.findall(r'(?:src|href)="/chat(/[^"]+)"', page)
-        files = [client.get(path) for path in paths]
+        yield example
 
-    assert len(paths) == 4
-    assert [file.status_code for file in files] == [200] * 4
+
+def files_of(text, prefix=""):
+    """The addresses of the files that a page names, without its prefix."""
+    return re.findall(rf'(?:src|href)="{prefix}(/static/[^"]+)"', text)
+
+
+def test_files_of_the_page_are_there_below_a_prefix(example):
+    client = example.app.test_client()
+    page = client.get("/", environ_overrides={"SCRIPT_NAME": "/chat"}).text
+    paths = files_of(page, "/chat")
+    files = [client.get(path) for path in paths]
+
+    assert {Path(path).name for path in paths} >= {"main.js", "page.css", "icon.svg"}
+    assert {file.status_code for file in files} == {200}
     assert {file.headers["X-Content-Type-Options"] for file in files} == {"nosniff"}
     assert 'data-root="/chat"' in page
+
+
+def test_page_names_all_modules_so_that_they_load_at_once(example):
+    folder = ROOT / "instance/static/chat"
+    modules = {path.name for path in folder.glob("*.js")}
+
+    page = example.app.test_client().get("/").text
+
+    assert set(re.findall(r'modulepreload" href="[^"]+/([^/"]+)"', page)) == modules
+
+
+def test_page_is_checked_and_its_files_are_kept(example):
+    client = example.app.test_client()
+    page = client.get("/")
+
+    answers = [client.get(path).headers for path in files_of(page.text)]
+
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert {headers["Cache-Control"] for headers in answers} == {
+        "public, max-age=31536000, immutable"
+    }
+
+
+def test_file_of_another_version_is_not_kept(example):
+    answer = example.app.test_client().get("/static/0123456789abcdef/chat/main.js")
+
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-cache"
+
+
+def test_version_changes_with_the_files(example, tmp_path):
+    folder = tmp_path / "files"
+    shutil.copytree(ROOT / "instance/static", folder)
+    example.app.static_folder = str(folder)
+    client = example.app.test_client()
+    before = files_of(client.get("/").text)
+
+    with (folder / "chat/typing.js").open("a") as file:
+        file.write("// more")
+
+    after = files_of(client.get("/").text)
+    assert set(before) & set(after) == set()
+    assert [Path(path).name for path in before] == [Path(path).name for path in after]
+
+
+def test_browsers_find_an_icon_for_every_page(example):
+    answer = example.app.test_client().get("/favicon.ico")
+
+    assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml")
+
+
+def test_page_tells_people_without_scripts_what_to_do(example):
+    page = example.app.test_client().get("/").text
+
+    assert "<noscript>" in page
+    assert "JavaScript" in page
 
 
 @pytest.mark.parametrize(
@@ -84,6 +153,8 @@ def test_files_of_the_page_are_there_below_a_prefix(tmp_path):
     [
         "/static/",
         *(f"/static/{name}" for name in ("../config.py", "%2e%2e/config.py", "x")),
+        *(f"/static/x/chat/{name}" for name in ("..%2f..%2f..%2fconfig.py", "x", "")),
+        *("/static/x/records/../../config.py", "/static/x/other/main.js"),
         *("/instance/config.py", "/config.py", "/secret.key", "/records.db"),
     ],
 )

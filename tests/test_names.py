@@ -11,6 +11,7 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
+from flask_records.names import names_of
 
 from .models import Base
 from .models import Message
@@ -125,3 +126,10 @@ def test_any_iterable_of_names_is_a_list():
 
     assert service.hidden == {"rank"}
     assert "create" in service.multi
+
+
+def test_names_of_a_set_are_in_order():
+    names = [f"name{number}" for number in range(20)]
+
+    assert names_of("events", {*names}) == tuple(sorted(names))
+    assert names_of("events", names) == tuple(names)

@@ -19,14 +19,16 @@ from .oauth_providers import moved
 from .oauth_providers import OpenIDProvider
 from .oauth_providers import Provider
 from .oauth_providers import serving_logins
+from .oauth_sites import AGAIN
 from .oauth_sites import cookie_of
 from .oauth_sites import INVALID
+from .oauth_sites import LATER
 from .oauth_sites import records as records
 from .oauth_sites import SILENT
 from .oauth_sites import site as site
 from .oauth_sites import TOKEN
 
-TROUBLE = (SILENT, INVALID)
+TROUBLE = (SILENT, INVALID, LATER, AGAIN)
 
 
 @pytest.mark.parametrize("endpoint", ["token", "profile"])
@@ -125,7 +127,7 @@ def test_a_code_that_the_provider_refuses_is_an_error_for_people(
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": INVALID})
+    assert answer_of(answer) == (HOME, {"error": AGAIN})
 
 
 @pytest.mark.parametrize("option", ["access_url", "profile_url"])

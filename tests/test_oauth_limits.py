@@ -20,8 +20,8 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import hash_password
 from flask_records import SQLAlchemyService
-from flask_records.authentication.oauth_client import Conversations
-from flask_records.authentication.oauth_client import TooBusy
+from flask_records.authentication.oauth_conversations import Conversations
+from flask_records.authentication.oauth_conversations import TooBusy
 
 from .conftest import running
 from .oauth_providers import answer_of

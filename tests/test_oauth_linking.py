@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
@@ -49,6 +48,13 @@ OTHER_PAGE = (
 )
 
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+
+
+def logged_out(reason):
+    """The message for a token that is not valid."""
+    return (
+        f"Your login is not valid ({reason}). Log in again, then connect the other one."
+    )
 
 
 @pytest.fixture
@@ -285,10 +291,13 @@ def test_a_cookie_alone_links_nothing(site, ann):
     [
         ({}, "Not authenticated"),
         ({"Authorization": "Basic YTpi"}, "Not authenticated"),
-        (bearer("nonsense"), "jwt malformed"),
-        (bearer(signed(exp=1)), "jwt expired"),
-        (bearer(signed(key="t" * 32)), "invalid signature"),
-        (bearer(signed(sub="99", exp=2**40)), "The user of the token is gone."),
+        (bearer("nonsense"), logged_out("jwt malformed")),
+        (bearer(signed(exp=1)), logged_out("jwt expired")),
+        (bearer(signed(key="t" * 32)), logged_out("invalid signature")),
+        (
+            bearer(signed(sub="99", exp=2**40)),
+            logged_out("The user of the token is gone"),
+        ),
     ],
 )
 def test_without_a_valid_token_there_is_no_address(site, headers, message):
@@ -303,7 +312,8 @@ def test_a_token_that_was_revoked_gets_no_address(site, ann):
 
     answer = site.connect(ann[1])
 
-    assert (answer.status_code, answer.json()["message"]) == (401, "jwt revoked")
+    message = logged_out("jwt revoked")
+    assert (answer.status_code, answer.json()["message"]) == (401, message)
 
 
 def authenticate_by_card(service, data, params):
@@ -431,15 +441,15 @@ def remove_user(site, id, token):
 
 
 @pytest.mark.parametrize(
-    ("end", "message"),
+    ("end", "reasons"),
     [
-        (log_out, "jwt revoked"),
-        (change_password, "jwt revoked"),
-        (remove_user, "jwt revoked|The user of the token is gone."),
+        (log_out, ["jwt revoked"]),
+        (change_password, ["jwt revoked"]),
+        (remove_user, ["jwt revoked", "The user of the token is gone"]),
     ],
 )
 @pytest.mark.parametrize("by", ["address", "token"])
-def test_a_token_that_ends_meanwhile_links_nothing(site, ann, by, end, message):
+def test_a_token_that_ends_meanwhile_links_nothing(site, ann, by, end, reasons):
     id, token = ann
     address = f"{site.url}/oauth/fake?feathers_token={token}"
 
@@ -451,7 +461,7 @@ def test_a_token_that_ends_meanwhile_links_nothing(site, ann, by, end, message):
 
     answer = site.visit(back)
 
-    assert re.fullmatch(message, error_of(answer))
+    assert error_of(answer) in map(logged_out, reasons)
     assert set(links(site).values()) <= {None}
 
 
@@ -461,7 +471,7 @@ def test_a_token_that_ends_between_address_and_start_links_nothing(site, ann):
 
     answer = site.finish(site.visit(address))
 
-    assert error_of(answer) == "jwt revoked"
+    assert error_of(answer) == logged_out("jwt revoked")
     assert set(links(site).values()) == {None}
 
 
@@ -474,7 +484,7 @@ def test_a_token_that_expires_meanwhile_links_nothing(site, ann):
 
     answer = site.visit(back)
 
-    assert answer_of(answer) == (HOME, {"error": "jwt expired"})
+    assert answer_of(answer) == (HOME, {"error": logged_out("jwt expired")})
     assert set(links(site).values()) == {None}
 
 
@@ -504,17 +514,20 @@ def test_token_in_the_address_is_refused_from_other_pages(site, ann, origin, ref
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        ("", "jwt malformed"),
-        ("nonsense", "jwt malformed"),
-        (signed(exp=1), "jwt expired"),
-        (signed(key="t" * 32), "invalid signature"),
-        (signed(aud="elsewhere", exp=2**40), "jwt audience invalid. expected: "),
-        (signed(sub="99", exp=2**40), "The user of the token is gone."),
+        ("", logged_out("jwt malformed")),
+        ("nonsense", logged_out("jwt malformed")),
+        (signed(exp=1), logged_out("jwt expired")),
+        (signed(key="t" * 32), logged_out("invalid signature")),
+        (
+            signed(aud="elsewhere", exp=2**40),
+            logged_out("jwt audience invalid. expected: https://yourdomain.com"),
+        ),
+        (signed(sub="99", exp=2**40), logged_out("The user of the token is gone")),
     ],
 )
 def test_a_token_in_the_address_that_is_not_valid_links_nothing(site, token, message):
     answer = site.start(f"?feathers_token={token}", headers=OWN_PAGE)
 
     assert answer_of(answer)[0] == HOME
-    assert error_of(answer).startswith(message)
+    assert error_of(answer) == message
     assert "Set-Cookie" not in answer.headers

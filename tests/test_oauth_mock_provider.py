@@ -44,8 +44,8 @@ class Mock:
 
 
 @contextmanager
-def running_mock():
-    options = ["--port", "0", "--host", "127.0.0.1", "--require-nonce"]
+def running_mock(port=0):
+    options = ["--port", str(port), "--host", "127.0.0.1", "--require-nonce"]
     command = [sys.executable, "-m", "oidc_provider_mock", *options]
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

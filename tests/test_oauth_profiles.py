@@ -9,6 +9,8 @@ from threading import Barrier
 import pytest
 import requests
 
+from flask_records import BadRequest
+
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
 from .oauth_providers import answer_of
@@ -21,6 +23,7 @@ from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_providers import StrictMember
 from .oauth_providers import token_of
+from .oauth_sites import EMAIL_TAKEN
 from .oauth_sites import INVALID
 from .oauth_sites import records as records
 from .oauth_sites import site as site
@@ -79,21 +82,102 @@ def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
 
 
 @pytest.mark.parametrize(
-    "profile",
+    ("field", "value", "stored"),
     [
-        {"name": "n" * 51},
-        {"avatar_url": "https://img.example/" + "a" * 200},
-        {"name": "\ud800"},
-        {"avatar_url": "https://img.example/\ud800"},
+        ("name", "n" * 51, None),
+        ("name", "n" * 1_000_000, None),
+        ("name", "\ud800", None),
+        ("name", "Ada\nLovelace", None),
+        ("name", "Ada\x00", None),
+        ("name", "Ada\u2028", None),
+        ("name", " ", None),
+        ("name", 1815, None),
+        ("name", ["Ada"], None),
+        ("name", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
+        ("avatar_url", "https://img.example/" + "a" * 200, None),
+        ("avatar_url", "https://img.example/" + "a" * 1_000_000, None),
+        ("avatar_url", "https://img.example/\ud800", None),
+        ("avatar_url", "https://img.example/ x", None),
+        ("avatar_url", 'https://img.example/"onload="x', None),
+        ("avatar_url", "data:image/png;base64,AAAA", None),
+        ("avatar_url", "javascript:alert(1)", None),
+        ("avatar_url", "blob:https://img.example/1", None),
+        ("avatar_url", "/images/1.png", None),
+        ("avatar_url", "https://user:secret@img.example/", None),
+        ("avatar_url", "https:///img", None),
+        ("avatar_url", {"url": "https://img.example"}, None),
+        ("avatar_url", "//img.example/1.png", "https://img.example/1.png"),
+        ("avatar_url", "HTTPS://img.example/1.png", "https://img.example/1.png"),
+        ("avatar_url", "http://img.example/1?s=9", "http://img.example/1?s=9"),
+        ("email", "a" * 100 + "@example.com", None),
+        ("email", "a@" + "e" * 95 + ".example", None),
+        ("email", "no address", None),
+        ("email", "a@b@example.com", None),
+        ("email", "a\uff20b@example.com", None),
+        ("email", "\ud800@example.com", None),
+        ("email", 7, None),
+        ("email", "Ada@Example.COM", "Ada@Example.COM"),
     ],
-    ids=lambda profile: json.dumps(profile)[:40],
+    ids=lambda value: ascii(value)[:50],
 )
-def test_a_name_or_an_image_that_does_not_fit_keeps_nobody_out(site, provider, profile):
-    provider.claims = {"id": "1", **profile}
+def test_an_optional_field_that_is_not_valid_keeps_nobody_out(
+    site, provider, field, value, stored
+):
+    provider.claims = {"id": "1", field: value}
 
     answer = site.log_in()
+    again = site.log_in()
 
-    assert error_of(answer) is None
+    assert [error_of(answer), error_of(again)] == [None, None]
+    name = {"avatar_url": "avatar"}.get(field, field)
+    assert [user[name] for user in site.users()] == [stored]
+
+
+def test_an_email_is_stored_in_the_form_that_logins_look_up(provider):
+    provider.claims = {**ADA, "email": "Ada@Example.COM"}
+    records = make_members(normalize=str.lower)
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        site.log_in()
+        users = site.users()
+        provider.claims = {"id": "2", "email": "ADA@example.com"}
+        answer = site.log_in()
+
+    assert [user["email"] for user in users] == ["ada@example.com"]
+    assert error_of(answer) == EMAIL_TAKEN
+
+
+def refuse(*fields):
+    def hook(method, context):
+        refused = {name: "is refused" for name in fields if name in context.data}
+
+        if refused:
+            raise BadRequest("No", errors=refused)
+
+    return hook
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"), [(["name"], {"name"}), (["name", "avatar"], {"name", "avatar"})]
+)
+def test_a_name_or_an_image_that_a_hook_refuses_keeps_nobody_out(
+    site, records, fields, left
+):
+    records["users"].before("create", "patch")(refuse(*fields))
+
+    answers = [site.log_in(), site.log_in()]
+
+    assert [error_of(answer) for answer in answers] == [None, None]
+    assert site.users() == [{**ADA_USER, **dict.fromkeys(left)}]
+
+
+@pytest.mark.parametrize("fields", [["email"], ["email", "name"], ["fakeId"]])
+def test_a_user_whom_a_hook_refuses_stays_out(site, records, fields):
+    """A hook may let in the emails of one company only."""
+    records["users"].before("create")(refuse(*fields))
+
+    assert error_of(site.log_in()) == "No"
+    assert site.users() == []
 
 
 def test_an_id_that_does_not_fit_is_an_error(site, provider):

@@ -7,10 +7,12 @@ from urllib.parse import quote
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
+from .authentication import bearer
 from .conftest import running
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
@@ -19,12 +21,14 @@ from .oauth_providers import as_json
 from .oauth_providers import error_of
 from .oauth_providers import HOME
 from .oauth_providers import make_members
+from .oauth_providers import REFERENCE
 from .oauth_providers import serving_logins
 from .oauth_providers import StrictMember
 from .oauth_sites import DENIED
 from .oauth_sites import EMAIL_TAKEN
 from .oauth_sites import INVALID
 from .oauth_sites import LOST
+from .oauth_sites import other as other
 from .oauth_sites import records as records
 from .oauth_sites import SILENT
 from .oauth_sites import site as site
@@ -71,12 +75,19 @@ def test_without_a_redirect_errors_are_json(json_site, provider):
     unlinked = json_site.connect("x")
 
     answers = [wrong, nonsense, silent, taken, unlinked]
-    assert [(answer.status_code, answer.json()["message"]) for answer in answers] == [
+    assert [
+        (answer.status_code, REFERENCE.sub("", answer.json()["message"]))
+        for answer in answers
+    ] == [
         (401, LOST),
         (401, INVALID),
         (401, SILENT),
         (409, EMAIL_TAKEN),
-        (401, "jwt malformed"),
+        (
+            401,
+            "Your login is not valid (jwt malformed). Log in again, then connect the"
+            " other one.",
+        ),
     ]
     assert list(wrong.json()) == ["name", "message", "code", "className", "errors"]
 
@@ -134,20 +145,115 @@ def test_redirect_to_another_site_is_refused(site, redirect, layers):
     assert "Location" not in answer.headers
 
 
+SECOND = "https://second.example"
+
+
+@pytest.mark.parametrize(
+    ("page", "redirect", "target"),
+    [
+        (f"{SECOND}/", "", SECOND),
+        (f"{SECOND}/deep/page?x=1", "", SECOND),
+        (f"{SECOND}/", "/inbox", f"{SECOND}/inbox"),
+        (f"{SECOND}/", "https://app.example/else", "https://app.example/else"),
+        ("https://app.example/x", "", HOME),
+        ("https://evil.example/", "", HOME),
+        (f"{SECOND}.evil.example/", "", HOME),
+        (f"https://evil.example/{SECOND}", "", HOME),
+        (f"{SECOND}:444/", "", HOME),
+        ("http://second.example/", "", HOME),
+        ("second.example", "", HOME),
+        ("null", "", HOME),
+        ("https://[", "", HOME),
+        ("", "", HOME),
+    ],
+)
+def test_login_returns_to_the_allowed_origin_that_it_began_on(
+    provider, page, redirect, target
+):
+    oauth = {"redirect": HOME, "origins": [SECOND]}
+    headers = {"Referer": page}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        answer = site.log_in(f"?redirect={quote(redirect)}", headers=headers)
+        failed = site.start(
+            f"?redirect={quote(redirect)}&connect_code=x", headers=headers
+        )
+
+    assert answer_of(answer)[0] == target
+    assert (answer_of(failed)[0], error_of(failed) is None) == (target, False)
+
+
+@pytest.mark.parametrize("state", ["", "&state=unknown"])
+def test_login_that_is_cancelled_without_its_state_returns_where_it_began(
+    provider, other, state
+):
+    """Some providers omit the state then."""
+    oauth = {"redirect": HOME, "origins": [SECOND]}
+
+    with serving_logins({"fake": provider, "other": other}, oauth) as site:
+        site.start("?redirect=/first")
+        site.start(headers={"Referer": f"{SECOND}/"})
+        site.start("?redirect=/other", provider="other")
+        answers = [
+            site.get(f"/oauth/{name}/callback?error=access_denied{state}")
+            for name in ("fake", "other")
+        ]
+        stranger = requests.get(
+            f"{site.url}/oauth/fake/callback?error=access_denied", allow_redirects=False
+        )
+
+    targets = [answer_of(answer)[0] for answer in (*answers, stranger)]
+    assert targets == [SECOND, f"{HOME}/other", HOME]
+
+
+def test_callback_takes_no_provider_for_the_page_that_began(provider):
+    """Its address is the Referer there."""
+    with serving_logins({"fake": provider}, {"origins": [provider.url]}) as site:
+        answer = site.get("/oauth/fake/callback", headers={"Referer": provider.url})
+
+    assert (answer.status_code, answer.json()["message"]) == (401, LOST)
+
+
+def test_own_page_returns_to_the_redirect_even_if_its_origin_is_named(provider):
+    with running(Response(status=404)) as free_url:
+        port = urlsplit(free_url).port
+
+    own = f"http://127.0.0.1:{port}"
+    oauth = {"redirect": "/home", "origins": [own], "base_url": own}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        failed = site.start("?connect_code=x", headers={"Referer": f"{own}/login"})
+
+    assert answer_of(failed)[0] == "/home"
+
+
+def test_page_of_an_allowed_origin_is_returned_to_without_a_redirect(provider):
+    with serving_logins({"fake": provider}, {"origins": [SECOND]}) as site:
+        answer = site.log_in(headers={"Referer": f"{SECOND}/"})
+        address = site.browser.post(
+            f"{site.url}/oauth/fake",
+            json={"redirect": "/page"},
+            headers={"Origin": SECOND, **bearer(site.register(email="a@b.example")[1])},
+        )
+
+    assert answer_of(answer)[0] == SECOND
+    assert address.status_code == 201
+
+
 @pytest.mark.parametrize("redirect", ["/page?", "/?", "/page?a=b"])
-def test_token_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
+def test_code_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
     """The part before it gets into logs and is sent to other sites."""
     answer = site.log_in(f"?redirect={quote(redirect, safe='')}")
 
     url = urlsplit(answer.headers["Location"])
-    assert "access_token" not in url.path + url.query
-    assert "access_token=" in url.fragment
+    assert "code" not in url.path + url.query
+    assert url.fragment.startswith("code=")
 
 
 def test_a_failed_login_returns_to_where_a_good_one_does(site):
     address = site.authorize(site.start("?redirect=/page"))
 
-    answer = site.visit(address.replace("code=", "error="))
+    answer = site.visit(address.replace("code=", "error=access_denied&was="))
 
     assert answer_of(answer) == (f"{HOME}/page", {"error": DENIED})
 

@@ -11,8 +11,8 @@ from .oauth_providers import as_json
 from .oauth_providers import CLIENT_SECRET
 from .oauth_providers import error_of
 from .oauth_providers import token_of
+from .oauth_sites import AGAIN
 from .oauth_sites import cookie_of
-from .oauth_sites import INVALID
 from .oauth_sites import records as records
 from .oauth_sites import site as site
 from .oauth_sites import TOKEN
@@ -41,7 +41,7 @@ def test_what_a_provider_says_of_an_error_is_not_shown(site, provider, caplog):
         400,
     )
     started = site.start()
-    verifier = URLSafeTimedSerializer(SECRET, salt="flask-records oauth").loads(
+    verifier = URLSafeTimedSerializer(SECRET, salt="flask-records oauth login").loads(
         cookie_of(started).partition("=")[2]
     )["code_verifier"]
 
@@ -50,7 +50,7 @@ def test_what_a_provider_says_of_an_error_is_not_shown(site, provider, caplog):
     shown = answer.text + str(answer.headers)
     logged = [record.getMessage() for record in caplog.records]
     told = [*secrets_of(provider), verifier]
-    assert error_of(answer) == INVALID
+    assert error_of(answer) == AGAIN
     assert not any(one in shown for one in [*told, "invalid_grant", "Forged"])
     assert not any(one in line for line in logged for one in told)
     assert not any("\n" in line for line in logged)

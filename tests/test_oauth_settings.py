@@ -449,8 +449,11 @@ def test_discovery_asks_for_openid(scope, kept):
     ("option", "value"),
     [
         ("scope", "read:user"),
-        ("authorize_url", f"{URL}/authorize"),
-        ("profile_url", f"{URL}/user"),
+        ("authorize_url", "https://github.com/authorize"),
+        ("access_url", "https://api.github.com/token"),
+        ("emails_url", f"{URL}/emails"),
+        ("emails_url", None),
+        ("logout_url", f"{URL}/logout"),
         ("params", {"allow_signup": "false"}),
         ("token_endpoint_auth_method", "client_secret_basic"),
     ],

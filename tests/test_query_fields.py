@@ -102,7 +102,7 @@ def names(fields):
 
 def read(fields, body, **options):
     """The values and the problems of a body."""
-    return fields.values(body, **options)[:2]
+    return fields.body.values(body, **options)[:2]
 
 
 def test_fields_of_a_model():
@@ -145,7 +145,7 @@ def test_inherited_fields():
     fields = Fields(Dog)
 
     assert sorted(names(fields)) == ["breed", "id", "kind", "name"]
-    assert fields.missing({}) == ["name"]
+    assert fields.body.missing({}) == ["name"]
 
 
 def test_kind_of_record_is_kept_by_the_mapper():
@@ -350,7 +350,7 @@ def test_field_that_is_read_only(fields, name):
 def test_field_that_is_read_only_may_be_compared(fields):
     sent = {"rank": "high", "city": "A"}
 
-    body = fields.values(sent, sent=sent, new=False, is_compared=True)
+    body = fields.body.values(sent, sent=sent, new=False, is_compared=True)
 
     assert body == ({"city": "A"}, {}, {"rank": "high"})
 
@@ -427,11 +427,18 @@ def test_null_of_a_body(fields, name, new, values, errors):
 def test_missing(model, given, missing):
     id = {"Country": "_id", "Seat": "code"}.get(model.__name__)
 
-    assert sorted(Fields(model, FieldOptions(id=id)).missing(given)) == sorted(missing)
+    assert sorted(Fields(model, FieldOptions(id=id)).body.missing(given)) == sorted(
+        missing
+    )
 
 
 def test_update_replaces_what_its_caller_can_read_and_write(fields):
-    assert sorted(names(fields.replaceable())) == ["city", "level", "name", "series"]
+    assert sorted(names(fields.body.replaceable())) == [
+        "city",
+        "level",
+        "name",
+        "series",
+    ]
 
 
 def test_value_of_a_query_that_can_not_be_cast(fields):

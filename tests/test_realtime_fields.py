@@ -18,9 +18,12 @@ from .authentication import serving
 from .models import Message
 from .models import User
 from .realtime import BOB
+from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .waiting import wait_until
+
+pytestmark = BOTH
 
 
 def own(user):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -15,10 +16,14 @@ from .authentication import ANN
 from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import SECRET
+from .polling import Polling
 from .realtime import BOB
+from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .waiting import wait_until
+
+pytestmark = BOTH
 
 
 @pytest.fixture
@@ -44,13 +49,79 @@ def test_token_of_the_handshake_makes_the_calls_and_gets_events(site, ann):
     assert ann.names() == ["messages created"]
 
 
-@pytest.mark.parametrize("value", ["Bearer x", "Basic eDp5", "", "Bearer ", "\xff"])
-def test_wrong_token_of_the_handshake_is_none(site, value):
+@pytest.mark.parametrize("value", ["Basic eDp5", "", "   "])
+def test_handshake_without_a_token_has_no_login(site, value):
     client = site.connect(Authorization=value)
     write(site)
 
-    assert client.error("find", "secrets")[0] == 401
+    assert client.error("find", "secrets") == (401, "Not authenticated")
     assert client.names() == []
+
+
+def refusal_of(site, value, version="4"):
+    """The answer of Socket.IO to a handshake with an Authorization header."""
+    polling = Polling(site.url, version, headers={"Authorization": value})
+    [answer] = polling.packets or polling.connect()
+    assert answer.startswith("44"), answer
+    return json.loads(answer[2:])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("Bearer x", "jwt malformed"),
+        ("x.y.z", "invalid token"),
+        ("JWT ", "jwt malformed"),
+        ("\xff", "jwt malformed"),
+    ],
+)
+def test_bad_token_of_the_handshake_refuses_the_client(site, value, message):
+    told = []
+    site.realtime.connections()(lambda event, connection: told.append(event))
+
+    refusal = refusal_of(site, value)
+
+    assert refusal["message"] == message
+    assert (refusal["data"]["name"], refusal["data"]["code"]) == (
+        "NotAuthenticated",
+        401,
+    )
+    assert (told, site.connections) == ([], [])
+
+
+@pytest.mark.parametrize("transport", ["wsgi"], indirect=True)
+def test_client_of_socket_io_2_gets_the_error_of_its_token(records, tmp_path):
+    with live(records, tmp_path, {"legacy_clients": True}) as site:
+        refusal = refusal_of(site, "Bearer x", version="3")
+
+    assert (refusal["name"], refusal["message"]) == (
+        "NotAuthenticated",
+        "jwt malformed",
+    )
+
+
+def test_token_of_a_user_who_is_gone_refuses_the_client(site):
+    token = site.token()
+
+    with site.app.app_context():
+        site.records["users"].remove(1)
+
+    assert refusal_of(site, f"Bearer {token}")["data"]["code"] == 401
+
+
+def test_token_that_can_not_be_checked_is_checked_later(site, records):
+    token, is_away = site.token(), [True]
+
+    @records["users"].before("get")
+    def fail(method, context):
+        if is_away[0]:
+            raise Unavailable("The database is away.")
+
+    client = site.connect(**bearer(token))
+    assert client.error("find", "secrets")[0] == 503
+    is_away[0] = False
+
+    wait_until(lambda: site.connections[0].is_logged_in, 10)
 
 
 def test_login_over_the_socket_answers_as_over_http(site):
@@ -355,6 +426,8 @@ def test_check_that_began_before_does_not_undo_what_the_client_did(
 def test_user_is_loaded_again_after_a_change(records, site, ann):
     with site.app.app_context():
         records["users"].patch(1, {"age": 18})
+
+    site.settle()
 
     assert site.connections[0].user["age"] == 18
 

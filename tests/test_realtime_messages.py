@@ -13,7 +13,7 @@ from flask_records import Params
 from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
-from flask_records.realtime.bus import MAX_MESSAGE
+from flask_records.realtime.bus.shared import MAX_ENTRY
 
 from .authentication import ANN
 from .authentication import bearer
@@ -27,32 +27,28 @@ from .waiting import wait_until
 
 
 class Told:
-    """The messages that a subscriber of Redis gets."""
+    """The messages in a log of Redis."""
 
-    def __init__(self, subscription):
-        self._subscription = subscription
-        self._subscription.get_message(timeout=1)
-        self.texts = []
+    def __init__(self, client, log):
+        self._client = client
+        self._log = log
 
     def messages(self, path, count):
         """The messages of the events of a service, as soon as there are so many."""
-        wait_until(lambda: self._receive() is None and len(self._of(path)) >= count)
+        wait_until(lambda: len(self._of(path)) >= count)
         return self._of(path)
+
+    @property
+    def texts(self):
+        entries = self._client.xrange(self._log)
+        return [fields[b"data"].decode() for _, fields in entries if b"data" in fields]
 
     @property
     def text(self):
         return "".join(self.texts)
 
-    def _receive(self):
-        received = self._subscription.get_message(timeout=0.02)
-
-        if received is not None:
-            self.texts.append(received["data"].decode())
-
-        return received
-
     def _of(self, path):
-        messages = [m for text in self.texts for m in json.loads(text)["messages"]]
+        messages = [m for text in self.texts for m in json.loads(text)["body"]]
         return [message for message in messages if message["service"] == path]
 
 
@@ -64,9 +60,8 @@ def channel():
 @pytest.fixture
 def told(channel):
     with closing(redis.Redis.from_url(redis_url())) as client:
-        with client.pubsub() as subscription:
-            subscription.subscribe(channel)
-            yield Told(subscription)
+        yield Told(client, f"{channel}:log")
+        client.delete(f"{channel}:log")
 
 
 @pytest.fixture
@@ -236,7 +231,7 @@ def test_events_that_are_too_large_for_one_message_are_several(told, open_site):
     sizes = [len(text) for text in told.texts if "typing" in text]
     assert arrived == texts
     assert len(sizes) == 2
-    assert max(sizes) < MAX_MESSAGE + 100
+    assert max(sizes) < MAX_ENTRY + 100
 
 
 def test_event_that_is_published_to_nobody_is_not_told(told, open_site):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import subprocess
 import time
 import uuid
 from collections import Counter
@@ -15,8 +13,10 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from flask_records.realtime.bus import RedisBus
+from flask_records.realtime.bus import make_broker
+from flask_records.realtime.bus import SharedBus
 
+from . import redis_server
 from .realtime_clients import login_of
 from .realtime_clients import redis_url
 from .realtime_clients import run_command
@@ -27,22 +27,36 @@ from .servers import call
 from .servers import connected
 from .waiting import wait_until
 
-AWAY = "Redis is not available"
+AWAY = "The message queue is not available"
 
 UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
 """The commands of Redis that name nothing at first."""
 
 
+SERVERS = {
+    "gthread": ([], "create_app"),
+    "asgi": ([], "create_asgi_app"),
+}
+"""Options and applications of the kinds of servers."""
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def kind(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
+def settings(kind, tmp_path_factory):
     folder = tmp_path_factory.mktemp("processes")
     own = {"REDIS_URL": redis_url(), "CHANNEL": uuid.uuid4().hex}
     return settings_of(folder, ["all"] * 10 + ["red"] * 40, **own)
 
 
 @pytest.fixture(scope="module")
-def server(settings):
-    with serving(settings) as server:
+def server(kind, settings):
+    options, app = SERVERS[kind]
+
+    with serving(settings, *options, app=app) as server:
         yield server
 
     assert server.complaints == []
@@ -194,53 +208,10 @@ def test_end_of_a_login_holds_at_the_other_worker(places, number, end, by_header
     assert leaving.call("find", "items")[0]["code"] == 401
 
 
-def answers(client):
-    try:
-        return client.ping()
-    except redis.RedisError:
-        return False
-
-
-class OwnRedis:
-    """A Redis server that comes and goes."""
-
-    def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-
-        self._folder = folder
-        self.url = f"redis://127.0.0.1:{self._port}"
-        self.process = None
-
-    def start(self):
-        options = f"--port {self._port} --daemonize no --dir {self._folder}".split()
-        self.process = subprocess.Popen(
-            ["redis-server", *options, "--save", ""], stdout=subprocess.DEVNULL
-        )
-        self.wait()
-
-    def wait(self):
-        with redis.Redis.from_url(self.url) as client:
-            wait_until(lambda: answers(client), 10)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-
-
 @pytest.fixture
-def own_redis(tmp_path):
-    server = OwnRedis(tmp_path)
-
-    try:
-        server.start()
-    except FileNotFoundError:
-        pytest.skip("redis-server is not installed")
-
-    yield server
-    os.kill(server.process.pid, signal.SIGCONT)
-    server.stop()
+def own_redis():
+    with redis_server.own_redis() as server:
+        yield server
 
 
 @pytest.fixture
@@ -297,7 +268,7 @@ def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
     assert warnings == 2
     assert is_back == [True, True]
     assert len(lines_with(own_server, AWAY)) == 2
-    assert len(lines_with(own_server, "Redis is available again")) == 2
+    assert len(lines_with(own_server, "The message queue is available again")) == 2
     assert lines_with(own_server, "Traceback") == []
 
 
@@ -343,7 +314,7 @@ def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
 
 @pytest.fixture
 def bus(own_redis):
-    return RedisBus(lambda messages: None, own_redis.url, "app")
+    return SharedBus(make_broker(own_redis.url, "app"))
 
 
 def keys_of(own_redis):
@@ -360,7 +331,7 @@ def test_lock_that_is_held_while_redis_hangs_is_released_later(own_redis, bus):
         bus.publish([{"service": "items"}])
 
     os.kill(own_redis.process.pid, signal.SIGCONT)
-    wait_until(lambda: keys_of(own_redis) == [])
+    wait_until(lambda: held[0] not in keys_of(own_redis))
 
     assert len(held) == 1
 
@@ -398,5 +369,23 @@ def test_names_on_redis_begin_with_the_channel(own_redis, bus):
     # Some versions of redis-py show the lines of a script as commands, too.
     known = [(name, rest) for name, *rest in commands if name.isalpha()]
     named = {name: rest[0] for name, rest in known if name not in UNNAMED}
-    assert set(named) == {"SET", "PUBLISH", "get", "del"}
+    assert set(named) == {"SET", "XADD", "get", "del"}
     assert all(name.startswith("app") for name in named.values())
+
+
+def test_body_reaches_the_handlers_of_all_buses_once(own_redis, bus):
+    other = SharedBus(make_broker(own_redis.url, "app"))
+    received = {}
+
+    for number, each in enumerate([bus, other]):
+        received[number] = bodies = []
+        each.on("presence", lambda body, id, bodies=bodies: bodies.append(body))
+        each.start()
+
+    bus.send("presence", {"joined": [1]})
+    other.send("unknown", "for nobody")
+    other.send("presence", {"left": [1]})
+
+    sent = [{"joined": [1]}, {"left": [1]}]
+    wait_until(lambda: [len(bodies) for bodies in received.values()] == [2, 2])
+    assert received == {0: sent, 1: sent}

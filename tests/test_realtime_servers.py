@@ -15,8 +15,12 @@ import pytest
 import websocket
 from websocket import ABNF
 
+from .polling import calls
+from .polling import Polling
+from .polling import received
 from .realtime import live
 from .realtime import make_live_records
+from .realtime import SERVED_BY
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
@@ -26,17 +30,26 @@ ANOTHER = "class WebSocketHandler: pass"
 MB = 1 << 20
 
 
-@pytest.fixture(scope="module", params=["gthread", "gevent"])
+@pytest.fixture(scope="module", params=["gthread", "gevent", "asgi"])
 def server(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("servers")
     # Engine.IO itself would import it.
     folder.joinpath("geventwebsocket.py").write_text(ANOTHER)
-    settings = settings_of(folder, WEB_CONCURRENCY="1", PYTHONPATH=str(folder))
+    variables = {"PYTHONPATH": str(folder), "MAX_UNSENT": str(20 * MB)}
+    settings = settings_of(folder, WEB_CONCURRENCY="1", **variables)
 
-    with serving(settings, "--worker-class", request.param) as server:
+    app = "create_asgi_app" if request.param == "asgi" else "create_app"
+
+    with serving(settings, "--worker-class", request.param, app=app) as server:
+        server.kind = request.param
         yield server
 
-    assert server.complaints == []
+    expected = ["legacy_clients", "does not use threads"] * (request.param == "asgi")
+    assert [
+        line
+        for line in server.complaints
+        if not any(words in line for words in expected)
+    ] == []
 
 
 def connect(server, **options):
@@ -73,6 +86,28 @@ def test_client_that_is_busy_gets_all_of_it_whole(server):
 
     assert events == [["pads created", {"text": text}] for text in texts]
     assert answer == [None, ["x" * 1_000_000] * 6]
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_calls_before_and_after_an_upgrade_are_answered(server, version):
+    if server.kind == "asgi" and version == "3":
+        pytest.skip("ASGI servers are for later clients.")
+
+    polling = Polling(f"http://{server.host}", version)
+    first, second = range(300), range(300, 600)
+
+    if version == "4":
+        polling.connect()
+
+    assert polling.post(*calls(first, "find", "processes"))[0] == 200
+    polling.answers(10)
+    socket = polling.upgrade()
+
+    for packet in calls(second, "find", "processes"):
+        socket.send(packet)
+
+    assert list(received(socket, 600, polling.packets)) == [*first, *second]
+    polling.close()
 
 
 def memory_of(server):
@@ -129,14 +164,16 @@ def test_memory_that_a_stranger_takes_is_bounded(server, attack):
         with closing(HTTPConnection(server.host)) as http:
             call(http, "POST", "/waits", {})
 
-    assert after - before < 16
+    # gunicorn keeps up to 32 messages of a connection for an ASGI application.
+    reads_ahead = server.kind == "asgi" and attack is calls_meanwhile
+    assert after - before < (72 if reads_ahead else 16)
 
 
 @pytest.mark.slow
 def test_sync_worker_refuses_connections_and_goes_on(tmp_path):
-    settings = settings_of(tmp_path, WEB_CONCURRENCY="1", THREADS="1")
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
 
-    with serving(settings, "--worker-class", "sync") as server:
+    with serving(settings, "--worker-class", "sync", "--threads", "1") as server:
         with pytest.raises(websocket.WebSocketBadStatusException) as refused:
             connect(server)
 
@@ -156,23 +193,36 @@ def test_sync_worker_refuses_connections_and_goes_on(tmp_path):
         ("waitress.server", "waitress"),
     ],
 )
-def test_server_without_websockets_is_warned_of_at_the_start(
+def test_server_without_websockets_is_warned_of_once(
     tmp_path, monkeypatch, caplog, module, name
 ):
     monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
 
-    with live(make_live_records(), tmp_path):
-        pass
+    with live(make_live_records(), tmp_path) as site:
+        site.http.get("/messages")
+        site.http.get("/messages")
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"{name} has none for WSGI applications" in caplog.text
+
+
+def test_asgi_application_is_not_warned_of(tmp_path, monkeypatch, caplog):
+    module = "uvicorn.middleware.wsgi"
+    monkeypatch.setitem(SERVED_BY, "name", "asgi")
+
+    with live(make_live_records(), tmp_path) as site:
+        monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
+        site.http.get("/messages")
+
+    assert caplog.record_tuples == []
 
 
 def test_other_server_is_not_warned_of(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("SERVER_SOFTWARE", "gunicorn/1")
     monkeypatch.setitem(sys.modules, "waitress.server", types.ModuleType("waitress"))
 
-    with live(make_live_records(), tmp_path):
-        pass
+    with live(make_live_records(), tmp_path) as site:
+        site.http.get("/messages")
+        site.http.get("/messages")
 
     assert caplog.record_tuples == []

@@ -13,6 +13,8 @@ from urllib.request import urlopen
 import pytest
 import websocket
 
+from flask_records.realtime.silence import OPTION
+
 from .realtime import connected
 from .realtime import live
 from .realtime import make_live_records
@@ -81,6 +83,31 @@ def test_session_that_polls_calls_and_gets_events(records, tmp_path):
 
     assert welcome.startswith("40{")
     assert answer == (200, "431[null,[]]")
+
+
+@pytest.mark.skipif(OPTION is None, reason="The system has no such option.")
+def test_thread_of_a_request_whose_client_does_not_read_ends(records, tmp_path):
+    class Large:
+        def find(self, params):
+            return ["x" * 20_000_000]
+
+    records.add("large", Large(), public=True)
+
+    with live(records, tmp_path) as site:
+        engine = engine_of(site)
+        engine.ping_interval = engine.ping_timeout = 0.5
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        request(site, "GET", path)
+        [session] = engine.sockets.values()
+        session.heartbeat.stop()
+        request(site, "POST", path, '421["find","large"]')
+        before = threading.enumerate()
+        connection = HTTPConnection(site.url.removeprefix("http://"), timeout=30)
+        connection.request("GET", path)
+        wait_until(lambda: not session.unsent, 30)
+        wait_until(lambda: all(each in before for each in threading.enumerate()), 60)
+        connection.close()
 
 
 @pytest.mark.parametrize("path", [POLL, "/socket.io/?EIO=3", f"{POLL}&sid=none"])
@@ -223,7 +250,12 @@ def test_body_that_is_too_large_does_not_hold_a_thread(records, tmp_path):
         assert request(site, "POST", path, "4" * 101)[0] == 400
 
 
-SOCKET = {"werkzeug.socket": object()}
+class AnySocket:
+    def setsockopt(self, level, name, value):
+        pass
+
+
+SOCKET = {"werkzeug.socket": AnySocket()}
 """The part of a request that tells that a server has WebSockets."""
 
 GRANIAN = {"SERVER_SOFTWARE": "Granian", "wsgi.multithread": True}
@@ -398,8 +430,16 @@ def test_session_that_does_not_join_is_closed_after_five_seconds(
             silent = websocket.create_connection(url + path, timeout=10)
             assert silent.recv().startswith("0")
 
+            # It answers this frame.
+            assert silent.recv_data()[0] == websocket.ABNF.OPCODE_CLOSE
+
+            seconds = time.monotonic() - start
+
         wait_until(lambda: len(engine_of(site).sockets) == 1, 8)
-        seconds = time.monotonic() - start
+
+        if by_polling:
+            seconds = time.monotonic() - start
+
         other = site.connect()
 
         assert joined.result("find", "messages") == []

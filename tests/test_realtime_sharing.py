@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import queue
 from contextlib import contextmanager
+from functools import partialmethod
 
 import flask.json
 import pytest
 import socketio
+import websocket
+from engineio.payload import Payload
 from flask import Flask
 from flask import request
 from flask import session
@@ -21,10 +24,13 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
+from flask_records.realtime.metrics import metrics_of
 
 from .authentication import LOGIN
 from .authentication import serving
 from .conftest import running
+from .polling import calls
+from .polling import Polling
 from .realtime import connected
 from .realtime import make_live_records
 from .realtime import Plain
@@ -34,6 +40,13 @@ TIMEOUT = 5
 
 ORDERS = ["host first", "host's init_app first", "host's init_app last"]
 """The order in which an application sets up its server and ours."""
+
+
+@pytest.fixture(autouse=True)
+def close_at_once(monkeypatch):
+    """Close connections without the answer: the client's other thread may take it."""
+    close = partialmethod(websocket.WebSocket.close, timeout=0)
+    monkeypatch.setattr(websocket.WebSocket, "close", close)
 
 
 class Host:
@@ -62,13 +75,16 @@ class Host:
 
 
 @contextmanager
-def host(tmp_path, add_handlers, order="host first", records=None, **options):
+def host(
+    tmp_path, add_handlers, order="host first", records=None, settings=None, **options
+):
     """An application whose handlers are added by a function."""
+    config = {"SESSION_COOKIE_NAME": "host", "RECORDS_REALTIME": settings}
     options = {"async_mode": "threading", **options}
     records = records or make_live_records(public=True)
     url = f"sqlite:///{tmp_path / 'host.db'}"
 
-    with serving(records, url=url, SESSION_COOKIE_NAME="host") as http:
+    with serving(records, url=url, **config) as http:
         app = http.application
 
         if order == "host first":
@@ -296,19 +312,59 @@ def test_values_that_json_lacks_are_read_as_by_our_server(tmp_path):
     assert (binary[0]["code"], binary[0]["message"]) == (400, "A message must be JSON.")
 
 
-def test_too_many_calls_are_refused(tmp_path):
-    with host(tmp_path, no_handlers) as site, site.connect() as client:
-        answers = queue.Queue()
+def codes_of(client, count):
+    """The codes of errors of as many calls, sent at once."""
+    answers = queue.Queue()
 
-        for _ in range(150):
-            client.emit("find", ("messages",), callback=lambda *a: answers.put(a))
+    for _ in range(count):
+        client.emit("find", ("messages",), callback=lambda *a: answers.put(a))
 
-        codes = [
-            (answers.get(timeout=TIMEOUT)[0] or {}).get("code") for _ in range(150)
-        ]
+    return [(answers.get(timeout=60)[0] or {}).get("code") for _ in range(count)]
 
-    assert 429 in codes
+
+def test_calls_that_would_wait_too_long_are_refused(tmp_path, monkeypatch):
+    """They would wait in threads of their own."""
+    monkeypatch.setattr("flask_records.realtime.connection.MAX_DELAY", 1)
+
+    with host(tmp_path, no_handlers, settings={"calls_per_second": 5}) as site:
+        with site.connect() as client:
+            codes = codes_of(client, 150)
+
+    assert codes.count(None) >= 105
     assert set(codes) == {None, 429}
+
+
+@pytest.mark.parametrize("async_handlers", [True, False])
+def test_hundreds_of_calls_in_one_body_are_answered(tmp_path, async_handlers):
+    with host(tmp_path, no_handlers, async_handlers=async_handlers) as site:
+        polling = Polling(site.url)
+        polling.connect()
+
+        posted = polling.post(*calls(range(300)))
+
+        assert posted == (200, "OK")
+        assert len(polling.answers(300)) == 300
+
+
+@pytest.mark.parametrize("body", ["x", "3\x1e9", "3\x1e"])
+def test_body_with_an_invalid_packet_ends_the_session(tmp_path, body):
+    with host(tmp_path, no_handlers) as site:
+        polling = Polling(site.url)
+        polling.connect()
+
+        assert polling.request("POST", body)[0] == 400
+        assert polling.request("GET")[0] == 400
+
+
+def test_other_servers_of_the_process_stay_as_they_are(tmp_path):
+    with host(tmp_path, no_handlers):
+        assert Payload.max_decode_packets == 16
+
+
+def test_bad_token_in_the_handshake_may_be_for_the_application(tmp_path):
+    with host(tmp_path, no_handlers) as site:
+        with site.connect(headers={"Authorization": "Bearer its-own"}) as client:
+            assert call(client, "find", "messages") == (None, [])
 
 
 def test_raw_protocol_of_the_javascript_client_works(tmp_path):
@@ -325,6 +381,7 @@ def test_raw_protocol_of_the_javascript_client_works(tmp_path):
         ("async_mode", "gevent", "async_mode"),
         ("path", "records.io", "path"),
         ("max_connections", 5, "Remove it."),
+        ("legacy_clients", True, "Remove it."),
     ],
 )
 def test_settings_of_a_server_of_our_own_are_refused(name, value, cure):
@@ -420,6 +477,26 @@ def test_two_servers_at_two_paths_work(tmp_path, when):
                 found = call(ours, "find", "messages")
 
     assert (mine, found) == (("mine", 5), (None, []))
+
+
+@pytest.mark.parametrize("transport", ["polling", "websocket"])
+def test_connections_of_the_application_can_be_ended_and_counted(tmp_path, transport):
+    with host(tmp_path, no_handlers) as site, site.connect(transports=[transport]) as c:
+        log_in(c)
+        server = site.app.extensions["records_realtime"]
+        metrics = metrics_of(server)
+
+        with site.app.app_context():
+            server.disconnections.send("user", "users/1", "Bye.")
+
+        assert c.events.get(timeout=TIMEOUT) == ("disconnected", {"message": "Bye."})
+        wait_until(lambda: not c.connected and not server.connections)
+
+    assert (metrics.websockets, metrics.polling, metrics.logins) == (
+        transport == "websocket",
+        transport == "polling",
+        1,
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/", 5, None])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import ssl
 import struct
@@ -13,6 +12,8 @@ import pytest
 import websocket
 from websocket import ABNF
 from werkzeug.serving import make_server
+
+from flask_records.realtime.closing import LATE_READER
 
 from .conftest import QuietHandler
 from .realtime import Client
@@ -143,21 +144,6 @@ def test_end_that_the_client_asks_for_is_confirmed(client):
     assert code_of_end(client) == 4321
 
 
-@pytest.mark.parametrize("name", ["connect", "disconnect"])
-def test_reserved_event_does_not_reset_the_calls_that_a_client_has(
-    records, tmp_path, name
-):
-    with live(records, tmp_path, {"calls_per_second": 1}) as site:
-        client = site.connect()
-        before = [client.call("find", "messages")[0] for _ in range(4)]
-        client.send(json.dumps([name]).join(["42", ""]))
-
-        with pytest.raises((websocket.WebSocketException, OSError)):
-            client.call("find", "messages")
-
-    assert before[3]["code"] == 429
-
-
 def handshake(url, *lines):
     """The status of the answer to a request that would be a WebSocket."""
     host = url.removeprefix("http://")
@@ -222,11 +208,12 @@ def test_client_that_does_not_answer_pings_is_closed(records, tmp_path):
     with live(records, tmp_path) as site:
         engine = engine_of(site)
         engine.ping_interval = engine.ping_timeout = 0.1
+        engine._watcher.interval = 0.05
         silent, other = site.connect(), site.connect()
         before = threading.active_count()
 
         for session in engine.sockets.values():
-            session.schedule_ping()
+            session.heartbeat.deadline = 0
 
         wait_until(lambda: len(site.connections) == 1 or other.call("find", "x"), 5)
         wait_until(lambda: threading.active_count() < before)
@@ -235,26 +222,79 @@ def test_client_that_does_not_answer_pings_is_closed(records, tmp_path):
     assert packet == "2"
 
 
-def test_client_that_does_not_read_gets_what_fits_and_is_closed(records, tmp_path):
+def test_client_that_leaves_too_much_unread_is_told_and_can_come_back(
+    records, tmp_path
+):
     """It would take memory, as long as it answers pings."""
-    with live(records, tmp_path, {"max_payload": 100_000}) as site:
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
         client = site.connect()
         publish(records, "anonymous")
-        sent = 0
+        sent, [session] = 0, engine_of(site).sockets.values()
 
         with site.app.app_context():
-            while site.connections:
+            while not session._is_late:
                 records["messages"].emit("typing", {"id": 1, "text": "x" * 100_000})
                 sent += 100_000
                 assert sent < 50_000_000
 
-        client.socket.settimeout(5)
+        reason = reason_of(client)
+        wait_until(lambda: not site.connections, 30)
+        site.connect().result("find", "messages")
+
+    assert reason == LATE_READER
+
+
+def test_client_that_does_not_read_at_all_is_closed(records, tmp_path):
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
+        client = site.connect()
+        publish(records, "anonymous")
+
+        with site.app.app_context():
+            while site.connections:
+                records["messages"].emit("typing", {"id": 1, "text": "x" * 100_000})
+
+        client.socket.settimeout(30)
 
         with pytest.raises((websocket.WebSocketException, OSError)):
             while client.socket.recv():
                 pass
 
-    assert sent > 3_000_000
+
+def test_large_answer_is_not_counted_as_unread_events(records, tmp_path):
+    class Large:
+        def find(self, params):
+            return ["x" * 20_000_000]
+
+    records.add("large", Large(), public=True)
+
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
+        client = site.connect()
+        publish(records, "anonymous")
+        [session] = engine_of(site).sockets.values()
+        client.send('42900["find","large"]')
+        wait_until(lambda: session.unsent, 30)
+
+        with site.app.app_context():
+            for number in range(5):
+                records["messages"].emit("typing", {"id": number})
+
+        ids = [record["id"] for _, record in client.events()]
+
+    assert ids == list(range(5))
+
+
+def reason_of(client):
+    """The code and the reason of the end of a connection, ``None`` without one."""
+    client.socket.settimeout(30)
+
+    try:
+        while True:
+            opcode, frame = client.socket.recv_data_frame(True)
+
+            if opcode == ABNF.OPCODE_CLOSE:
+                return int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
+    except (websocket.WebSocketException, OSError):
+        return None
 
 
 def publish(records, channel):
@@ -262,7 +302,7 @@ def publish(records, channel):
 
 
 def test_client_that_reads_late_gets_all_events_whole(records, tmp_path):
-    with live(records, tmp_path) as site:
+    with live(records, tmp_path, {"max_unsent": 20_000_000}) as site:
         client = site.connect()
         publish(records, "anonymous")
         texts = [f"{number} " + "x" * 100_000 for number in range(100)]
@@ -320,7 +360,10 @@ def running_with_tls(app):
 
 
 def test_calls_and_events_of_several_threads_pass_through_tls(records, tmp_path):
-    with live(records, tmp_path) as site, running_with_tls(site.app) as url:
+    with (
+        live(records, tmp_path, {"max_unsent": 20_000_000}) as site,
+        running_with_tls(site.app) as url,
+    ):
         connection = websocket.create_connection(
             f"{url}/socket.io/?EIO=4&transport=websocket",
             sslopt={"cert_reqs": ssl.CERT_NONE},

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from werkzeug.urls import iri_to_uri
 
 from flask_records import BadRequest
-from flask_records.authentication.redirects import origin_of
 from flask_records.authentication.redirects import Redirects
 from flask_records.authentication.redirects import with_answer
+from flask_records.http.origins import origin_of
 
 from .oauth_providers import make_app
 from .oauth_providers import Provider
@@ -84,7 +84,8 @@ def place_of(answer):
     """Return where a login that failed ends, without the message."""
     location, _, message = answer.headers["Location"].rpartition("#")
 
-    assert (answer.status_code, message) == (302, "error=jwt%20malformed")
+    assert answer.status_code == 302
+    assert message.startswith("error=Your%20login%20is%20not%20valid")
     return location
 
 
@@ -299,7 +300,7 @@ def test_redirect_is_kept_until_the_provider_answers(clients):
 
     target = "https://app.example/login/page?next=/other&x=1"
     error = "#error=The%20login%20was%20cancelled."
-    assert answer.headers["Location"] == target + error
+    assert answer.headers["Location"].startswith(target + error)
     assert "page" not in started.headers["Location"]
 
 

@@ -158,6 +158,27 @@ def test_placeholders_of_the_prefix_are_in_the_route():
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("rooms/main", ("rooms/main", {})),
+        ("/rooms/main/", ("rooms/main", {})),
+        ("rooms/other", ("rooms/<name>", {"name": "other"})),
+        ("rooms/<name>", ("rooms/<name>", {"name": "<name>"})),
+        ("rooms", (None, {})),
+        ("rooms//main", (None, {})),
+    ],
+)
+def test_path_without_placeholders_comes_before_others(path, found):
+    records = FlaskRecords()
+    records.add("rooms/<name>", Things(), public=True)
+    records.add("rooms/main", Things(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    assert app.extensions["records_routes"].service_at(path) == found
+
+
 @placed
 def test_logins_and_files_are_below_the_prefix(place):
     records = make_records()

@@ -41,10 +41,15 @@ def test_optional_parts_of_an_adapter():
         check=target.check,
         check_multi=target.check_multi,
         fields_for=target.fields_for,
+        schemas_for=target.schemas_for,
+        beside_schema=target.beside_schema,
         client_fields=target.client_fields,
         matching=target.matching,
+        meets=target.meets,
         own_methods=frozenset(target.own_methods),
         field_rules=target.field_rules,
+        relations_of=target.relations_of,
+        services_of=target.services_of,
     )
 
 

@@ -111,6 +111,21 @@ def app(module_url):
     )
     records.add("books", books, public=True)
     records.add("plain", SQLAlchemyService(Book, readonly=READ_ONLY), public=True)
+    lenient = {
+        "readonly": READ_ONLY,
+        "readonly_ignored": True,
+        "hidden": ["secret"],
+        "whitelist": ["$populate"],
+        "multi": True,
+    }
+    records.add("lenient", SQLAlchemyService(Book, **lenient), public=True)
+    guarded = SQLAlchemyService(
+        Book,
+        write_once=["authorId"],
+        writable={"title": lambda user: False},
+        **lenient,
+    )
+    records.add("guarded", guarded, public=True)
     authors = SQLAlchemyService(Author, whitelist=["$populate"])
     records.add("authors", authors, public=True)
     records.add("drafts", SQLAlchemyService(Draft, readonly=["role"]), public=True)
@@ -188,6 +203,52 @@ def test_value_that_differs_is_refused(client, book, verb, name):
     assert response.status_code == 400
     assert response.json["errors"] == {name: "is read-only"}
     assert client.get(f"/books/{book['id']}").json == book
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_value_that_differs_is_left_out_if_read_only_fields_are_ignored(
+    client, book, name
+):
+    path = f"/lenient/{book['id']}"
+    body = book | {name: DIFFERENT[name]}
+
+    for verb in ("put", "patch"):
+        response = getattr(client, verb)(path, json=body)
+
+        assert (response.status_code, response.json) == (200, book)
+
+
+def test_other_problems_are_told_if_read_only_fields_are_ignored(client, book):
+    body = {"title": "B", "authorId": None, "nope": 1, "twice": 1, "id": 0}
+
+    response = client.patch(f"/guarded/{book['id']}", json=body)
+
+    assert response.json["errors"] == {
+        "title": "is read-only",
+        "nope": "is not a field",
+    }
+
+    response = client.patch(f"/guarded/{book['id']}", json={"authorId": None})
+
+    assert response.json["errors"] == {"authorId": "can't be changed"}
+
+
+def test_many_records_take_ignored_fields(client, book):
+    body = {"isNew": False, "author": {"id": 1}, "twice": 1, "id": 0}
+
+    response = client.patch(f"/lenient?id={book['id']}", json=body)
+
+    assert response.json == [book]
+
+
+def test_copy_of_a_record_is_created_if_read_only_fields_are_ignored(client, book):
+    sent = client.get(f"/lenient/{book['id']}?$populate=author").json
+
+    response = client.post("/lenient", json=sent | {"seen": 1})
+
+    assert response.status_code == 201
+    assert response.json == book | {"id": response.json["id"]}
+    assert response.json["id"] != book["id"]
 
 
 @pytest.mark.parametrize("value", ["red?", [], {}, 10**400, "nan"])

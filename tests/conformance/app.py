@@ -93,9 +93,13 @@ def _app(engine, base, **options):
         "parse_strategies": ["jwt", "api-key"],
         "oauth": {
             "redirect": "/after-login",
+            # The reference application sends the token itself.
+            "response": "fragment",
             **provider.settings(base),
         },
     }
+    # The sockets of the v4 client are those of Socket.IO 2.
+    app.config["RECORDS_REALTIME"] = {"legacy_clients": True}
     realtime = Realtime(records)
     records.init_app(app)
     realtime.init_app(app)

@@ -1,11 +1,13 @@
 """Holds the reference application against a conformance kit.
 
 Run ``python -m tests.conformance.check KIT DATABASE_URL``. KIT is a copy of the kit in
-which ``npm run setup`` has been run.
+which ``npm run setup`` has been run. ``--server gevent`` lets gunicorn serve with these
+workers, in place of the server of Werkzeug.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -22,16 +24,14 @@ from ..waiting import wait_until
 RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
 
 
-def main(kit, database_url):
+def main(kit, database_url, server=None):
     """Run the cases and all suites, and return the highest exit status."""
-    kit = Path(kit)
-
-    with serving(database_url) as base, tempfile.TemporaryDirectory() as folder:
+    with serving(database_url, server) as base, tempfile.TemporaryDirectory() as folder:
         runs = [
             compare(kit, base, database_url, Path(folder)),
             adapter_suite(kit, base, "v4"),
             adapter_suite(kit, base, "v5"),
-            client_suite(kit, base, "v4", "rest,bundle"),
+            client_suite(kit, base, "v4", "rest,bundle,socketio"),
             client_suite(kit, base, "v5", "rest,bundle,socketio"),
             compare_sockets(kit, base),
         ]
@@ -94,16 +94,26 @@ def node(*arguments):
 
 
 @contextmanager
-def serving(database_url):
-    """The address of the reference application, served by a process of its own."""
+def serving(database_url, server):
+    """The address of the reference application, served by a process of its own.
+
+    :param server: The kind of gunicorn's workers, if any.
+    """
     port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    command = ["tests.conformance"]
+
+    if server is not None:
+        app = f"tests.conformance.app:create_app({database_url!r}, {base!r})"
+        kind = ["-k", server, "--threads", "100", "--limit-request-line", "0"]
+        command = ["gunicorn", "--bind", f"127.0.0.1:{port}", *kind, app]
+
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.conformance"],
+        [sys.executable, "-m", *command],
         env=os.environ | {"PORT": str(port), "DATABASE_URL": database_url},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    base = f"http://127.0.0.1:{port}"
 
     try:
         wait_for(f"{base}/__oracle/info", process)
@@ -136,4 +146,8 @@ def wait_for(url, process):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kit", type=Path)
+    parser.add_argument("database_url")
+    parser.add_argument("--server")
+    sys.exit(main(**vars(parser.parse_args())))

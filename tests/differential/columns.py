@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from flask import current_app
 from flask_sqlalchemy import SQLAlchemy
+from jsonschema import Draft202012Validator
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import mapped_column
 
@@ -27,7 +30,7 @@ NULLS = (None, "", "null")
 """The values that are null, but for text and documents."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Column:
     """A service on one database whose records have a value of one type."""
 
@@ -87,6 +90,17 @@ class Column:
         with self.app.app_context():
             test = self.service.target.matching(records).test(query)
             return [test(index) for index in range(len(records))]
+
+    @cached_property
+    def schema(self):
+        """Checks values that are answered, by the JSON Schema of the field."""
+        with self.app.app_context():
+            dialect = current_app.extensions["sqlalchemy"].engine.dialect
+
+        field = self.service.target.client_fields.on(dialect)["value"]
+        schema = dict(field.conversion.schema)
+        checker = Draft202012Validator.FORMAT_CHECKER
+        return Draft202012Validator(schema, format_checker=checker)
 
     def clear(self):
         """Remove all records."""

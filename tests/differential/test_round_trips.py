@@ -59,6 +59,9 @@ def check_answer(column, value, answer):
         expected, actual = column.read(value), column.read(answer)
         assert actual == expected, value
 
+    if answer is not None:
+        column.schema.validate(answer)
+
 
 def check_query(column, value):
     """Look for a value, which is understood or refused by the name of its field."""

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -24,20 +25,31 @@ class PostgreSQL:
     def __init__(self, folder, port):
         self._folder = folder
         self._port = port
-        self._process = None
+        self.process = None
         self.url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
         """The URL of the database."""
 
     def start(self):
         """Start it, and wait until it answers."""
         place = f"-D {self._folder} -k {self._folder} -p {self._port}"
-        self._process = run_as_postgres("postgres", *place.split(), *OPTIONS.split())
+        self.process = run_as_postgres("postgres", *place.split(), *OPTIONS.split())
         wait_until(self.answers, 20)
 
     def stop(self):
         """Stop it as a crash would: it closes all connections at once."""
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(20)
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(20)
+
+    @contextmanager
+    def paused(self):
+        """Let it hang during the block."""
+        pids = [self.process.pid, *children_of(self.process.pid)]
+        signal_all(pids, signal.SIGSTOP)
+
+        try:
+            yield
+        finally:
+            signal_all(pids, signal.SIGCONT)
 
     def answers(self):
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
@@ -76,6 +88,17 @@ def run_as_postgres(name, *arguments):
     user = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen([program(name), *arguments], cwd="/", **quiet, **user)
+
+
+def children_of(pid):
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in children.split()]
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def program(name):

@@ -110,7 +110,9 @@ def connected(site):
     try:
         yield client, events
     finally:
-        client.disconnect()
+        # The end of the session is all that it sends. If something else came before,
+        # it could forget to send the end, and wait for the next ping.
+        client.eio.disconnect()
 
 
 # The tests of the application itself.

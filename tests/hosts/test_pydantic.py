@@ -1,4 +1,4 @@
-"""Bodies that a hook checks with a model of Pydantic, as the documentation does it."""
+"""Bodies that a model of Pydantic checks, as the documentation does it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..test_docs import module as module
 from .documented import run_examples
 from .documented import serving
 
-STARS = {"stars": "Input should be less than or equal to 5"}
+STARS = {"stars": "should be less than or equal to 5"}
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def test_valid_body_is_stored(notes):
 def test_errors_of_a_body_are_by_field(notes):
     answer = requests.post(notes, json={"stars": 6})
 
-    assert errors_of(answer) == {"text": "Field required", **STARS}
+    assert errors_of(answer) == {"text": "is required", **STARS}
 
 
 def test_errors_of_a_list_have_their_place(notes):
     answer = requests.post(notes, json=[{"text": "Hello"}, {"text": "Hi, you"}, {}])
 
-    assert errors_of(answer) == {"2.text": "Field required"}
+    assert errors_of(answer) == {"2.text": "is required"}
 
 
 def test_patch_may_leave_fields_out(notes):
@@ -57,7 +57,7 @@ def test_body_of_another_shape_is_refused(notes, body):
     assert requests.post(notes, data=body, headers=headers).status_code == 400
 
 
-def test_types_of_errors_are_codes_if_the_application_asks(module):
+def test_errors_have_codes_if_the_application_asks(module):
     run_examples("existing-tools.md", module)
     app = Flask("tests")
     app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
@@ -67,7 +67,10 @@ def test_types_of_errors_are_codes_if_the_application_asks(module):
 
     answer = app.test_client().post("/notes", json={"text": "Hi"})
 
-    message = "String should have at least 3 characters"
     assert answer.json["errors"] == {
-        "text": {"code": "string_too_short", "message": message}
+        "text": {
+            "code": "too_short",
+            "message": "has fewer than 3 characters",
+            "data": {"min": 3, "unit": "characters"},
+        }
     }

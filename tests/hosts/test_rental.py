@@ -26,6 +26,7 @@ def url(request, server_urls, tmp_path):
         with engine.begin() as connection:
             connection.exec_driver_sql("DROP SCHEMA public CASCADE")
             connection.exec_driver_sql("CREATE SCHEMA public")
+            connection.exec_driver_sql("GRANT USAGE ON SCHEMA public TO PUBLIC")
 
         engine.dispose()
 

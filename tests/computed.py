@@ -1,0 +1,65 @@
+"""An application with people, some of whose fields are computed."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from .conftest import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Team(Base):
+    __tablename__ = "team"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+class Person(Base):
+    __tablename__ = "person"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    first: Mapped[str] = mapped_column(sa.String(20))
+    last: Mapped[str] = mapped_column(sa.String(20))
+    secret: Mapped[str | None] = mapped_column(sa.String(20))
+    teamId: Mapped[int | None] = mapped_column(sa.ForeignKey("team.id"))
+    team: Mapped[Team | None] = relationship()
+
+
+@pytest.fixture
+def open_app():
+    """A function that opens an app with people whose options are given."""
+    opened = []
+
+    def open(url="sqlite://", ready=None, **options):
+        db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+        options = {"hidden": ["secret"], "multi": True, **options}
+        people = SQLAlchemyService(Person, **options)
+        people = records.add("people", people, public=True)
+        teams = SQLAlchemyService(Team, whitelist=["$populate"])
+        records.add("teams", teams, public=True)
+        opened.append(served(db, records, url))
+        app = opened[-1].__enter__()
+
+        with app.app_context():
+            people.create({"first": "Ann", "last": "Lee", "secret": "x"})
+            people.create({"first": "Bob", "last": "Ray"})
+
+        return app.test_client(), people
+
+    yield open
+
+    for each in opened:
+        each.__exit__(None, None, None)

@@ -1,0 +1,192 @@
+"""The answers in the OpenAPI document, compared with those of the application."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import MultipartParser
+from flask_records import NotAuthenticated
+from flask_records import SQLAlchemyService
+from flask_records import Strategy
+from flask_records.http.body import parse_json
+from flask_records.openapi import document
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class User(Base):
+    __tablename__ = "user_account"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(unique=True)
+    password: Mapped[str | None]
+
+
+class Upload(Base):
+    __tablename__ = "upload"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+def authenticate_by_cookie(service, data, params):
+    if data["key"] != "open sesame":
+        raise NotAuthenticated("Invalid key")
+
+    return {"user": None}
+
+
+def cookie_in(headers):
+    key = headers.get("Cookie", "").partition("key=")[2]
+    return {"key": key} if key else None
+
+
+COOKIE = {"type": "apiKey", "in": "cookie", "name": "key"}
+
+
+@pytest.fixture
+def app():
+    app = Flask("answers")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    app.config["SECRET_KEY"] = "5e" * 32
+    app.config["RATELIMIT_STORAGE_URI"] = "memory://"
+    app.config["MAX_CONTENT_LENGTH"] = 1000
+    app.config["RECORDS_LIMITS"] = {"uploads.remove": "1 per day"}
+    db = SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords(limiter=Limiter(get_remote_address))
+    strategies = {
+        "cookie": Strategy(authenticate_by_cookie, cookie_in, COOKIE),
+        "header": Strategy(authenticate_by_cookie, lambda headers: None),
+    }
+    records.add("authentication", AuthenticationService(strategies=strategies))
+    users = SQLAlchemyService(User, hidden=["password"], paginate={"default": 5})
+    users = records.add("users", users, strategies=["jwt", "cookie"])
+    users.before("create", "update", "patch")(hash_password())
+    parsers = {
+        "application/json": parse_json,
+        "multipart/form-data": MultipartParser(),
+        "text/csv": lambda request: {"name": request.get_data(as_text=True)},
+    }
+    uploads = SQLAlchemyService(Upload, multi=["create"])
+    records.add("uploads", uploads, public=True, body_parsers=parsers)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+        db.session.add(Upload(name="a"))
+        db.session.commit()
+        yield app
+
+
+@pytest.fixture
+def made(app):
+    return document()
+
+
+def answer_in(made, path, verb, status):
+    """The description of an answer."""
+    part = made["paths"][path][verb]["responses"][str(status)]
+
+    if "$ref" in part:
+        part = made["components"]["responses"][part["$ref"].rpartition("/")[2]]
+
+    return part
+
+
+PDF = {"Content-Type": "application/pdf"}
+ZIP = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+
+ANSWERS = [
+    ("/uploads", "get", {}, 200),
+    ("/uploads", "get", {"headers": {"If-None-Match": "*"}}, 304),
+    ("/uploads", "get", {"headers": {"If-Match": '"a"'}}, 412),
+    ("/uploads", "get", {"query_string": "$foo=1"}, 400),
+    ("/uploads", "post", {"json": {"name": "b"}}, 201),
+    ("/uploads", "post", {"json": [{"name": "b"}, {"name": "c"}]}, 201),
+    ("/uploads", "post", {"data": {"name": "b"}, "content_type": None}, 400),
+    ("/uploads", "post", {"data": "x", "headers": PDF}, 400),
+    ("/uploads", "post", {"data": b"x", "headers": ZIP}, 415),
+    ("/uploads", "post", {"json": {"name": "x" * 1000}}, 413),
+    ("/uploads/{id}", "get", {}, 200),
+    ("/uploads/{id}", "patch", {"json": {"name": "d"}}, 200),
+    ("/users", "get", {}, 401),
+    ("/users/{id}", "delete", {}, 401),
+    ("/users", "get", {"headers": {"Cookie": "key=open sesame"}}, 200),
+    ("/authentication", "post", {"json": {"strategy": "local"}}, 401),
+]
+
+
+@pytest.mark.parametrize(("path", "verb", "request_", "status"), ANSWERS)
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_answers_are_as_described(app, made, path, verb, request_, status, accept):
+    headers = {"Accept": accept, **request_.get("headers", {})}
+    options = {**request_, "headers": headers}
+
+    client = app.test_client(use_cookies=False)
+
+    response = client.open(path.replace("{id}", "1"), method=verb.upper(), **options)
+
+    assert response.status_code == status
+    described = answer_in(made, path, verb, status)
+    assert {*described.get("headers", {})} <= {*response.headers.keys()}
+
+    if status == 304:
+        return
+
+    schema = described["content"][response.mimetype]["schema"]
+
+    if response.mimetype == "application/json":
+        schema = {**schema, "components": made["components"]}
+        Draft202012Validator(schema).validate(response.json)
+
+
+def test_a_limit_is_named_and_kept(app, made):
+    client = app.test_client()
+    remove = made["paths"]["/uploads/{id}"]["delete"]["responses"]["429"]
+
+    assert "Limits: 1 per 1 day." in remove["description"]
+    client.delete("/uploads/1")
+    refused = client.delete("/uploads/1")
+    assert refused.status_code == 429
+    described = answer_in(made, "/uploads/{id}", "delete", 429)
+    assert {*described["headers"]} == {"Retry-After"}
+    assert refused.headers["Retry-After"]
+
+
+def test_bodies_have_the_media_types_of_their_parsers(made):
+    paths = made["paths"]
+    upload = paths["/uploads"]["post"]["requestBody"]["content"]
+    user = paths["/users"]["post"]["requestBody"]["content"]
+    one = {"$ref": "#/components/schemas/UploadsCreate"}
+
+    assert upload == {
+        "application/json": {
+            "schema": {"anyOf": [one, {"type": "array", "items": one}]}
+        },
+        "multipart/form-data": {"schema": one},
+        "text/csv": {"schema": {}},
+    }
+    assert [*user] == ["application/json", "application/x-www-form-urlencoded"]
+
+
+def test_strategies_are_schemes(made):
+    validate(made)
+    schemes = made["components"]["securitySchemes"]
+
+    assert made["paths"]["/users"]["get"]["security"] == [{"token": []}, {"cookie": []}]
+    assert made["paths"]["/uploads"]["get"]["security"] == []
+    assert [*schemes] == ["token", "cookie", "header"]
+    assert schemes["cookie"] == {"description": "The strategy 'cookie'.", **COOKIE}
+    assert schemes["token"]["scheme"] == "bearer"

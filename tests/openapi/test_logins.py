@@ -1,0 +1,184 @@
+"""Logins and batches in the OpenAPI document, compared with the application's."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import BatchService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import SQLAlchemyService
+from flask_records.openapi import document
+
+ANN = {"email": "ann@example.com", "password": "correct horse"}
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class User(Base):
+    __tablename__ = "user_account"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str | None] = mapped_column(unique=True)
+    password: Mapped[str | None]
+    githubId: Mapped[str | None] = mapped_column(unique=True)
+    appleId: Mapped[str | None] = mapped_column(unique=True)
+
+
+def make_app(**providers):
+    app = Flask("logins")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    app.config["SECRET_KEY"] = "5e" * 32
+    app.config["RATELIMIT_STORAGE_URI"] = "memory://"
+    app.config["RECORDS_AUTHENTICATION"] = {"oauth": {"redirect": "/", **providers}}
+    db = SQLAlchemy(app, model_class=Base)
+    limiter = Limiter(get_remote_address)
+    records = FlaskRecords(limiter=limiter, url_prefix="/api")
+    records.add("authentication", AuthenticationService())
+    users = SQLAlchemyService(
+        User, hidden=["password"], readonly=["githubId", "appleId"]
+    )
+    users = records.add("users", users, public=["create"])
+    users.before("create", "update", "patch")(hash_password())
+    records.add("batch", BatchService(max_calls=3), public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+    return app
+
+
+@pytest.fixture
+def app():
+    app = make_app(github={"key": "a", "secret": "b"})
+
+    with app.app_context():
+        yield app
+
+
+@pytest.fixture
+def made(app):
+    return document()
+
+
+def check(made, path, verb, response):
+    """Check that the document has an answer."""
+    answers = made["paths"][path][verb]["responses"]
+    part = answers[str(response.status_code)]
+
+    if "$ref" in part:
+        part = made["components"]["responses"][part["$ref"].rpartition("/")[2]]
+
+    assert {*part.get("headers", {})} <= {*response.headers.keys()}
+
+    if "content" in part:
+        schema = part["content"][response.mimetype]["schema"]
+        schema = {**schema, "components": made["components"]}
+        Draft202012Validator(schema).validate(response.json)
+
+
+VIEWS = [
+    ("", "get", "/github?redirect=/page", {}, 302),
+    ("", "get", "/nope", {}, 404),
+    ("", "get", "/github?redirect=//evil.test", {}, 400),
+    ("", "post", "/github", {}, 401),
+    ("", "post", "/github", {"json": {"redirect": "/"}}, 201),
+    ("/callback", "get", "/github/callback?code=a&state=b", {}, 302),
+    ("/logout", "get", "/github/logout", {}, 302),
+    ("/token", "post", "/github/token", {"json": {"code": "a"}}, 401),
+    ("/token", "post", "/github/token", {"json": {}}, 400),
+]
+
+
+@pytest.mark.parametrize(("end", "verb", "url", "request_", "status"), VIEWS)
+def test_views_of_oauth_are_as_described(app, made, end, verb, url, request_, status):
+    client = app.test_client()
+    headers = {"Accept": "application/json"}
+
+    if status == 201:
+        client.post("/api/users", json=ANN)
+        login = {"strategy": "local", **ANN}
+        token = client.post("/api/authentication", json=login).json["accessToken"]
+        headers["Authorization"] = f"Bearer {token}"
+
+    response = client.open(
+        f"/api/oauth{url}", method=verb.upper(), headers=headers, **request_
+    )
+
+    assert response.status_code == status
+    check(made, f"/api/oauth/{{provider}}{end}", verb, response)
+
+
+def test_views_of_oauth_are_those_of_the_providers(made):
+    validate(made)
+    paths = made["paths"]
+
+    assert {
+        path: [verb for verb in item if verb != "parameters"]
+        for path, item in paths.items()
+        if "oauth" in path
+    } == {
+        "/api/oauth/{provider}": ["get", "post"],
+        "/api/oauth/{provider}/callback": ["get"],
+        "/api/oauth/{provider}/logout": ["get"],
+        "/api/oauth/{provider}/token": ["post"],
+    }
+    start = paths["/api/oauth/{provider}"]
+    assert start["parameters"][0]["schema"] == {"enum": ["github"]}
+    assert start["post"]["security"] == [{"token": []}]
+    assert (
+        "Limits: 30 per 1 minute." in start["post"]["responses"]["429"]["description"]
+    )
+
+
+def test_a_provider_that_posts_has_a_view_for_it():
+    apple = {"key": "a", "secret": "b"}
+
+    with make_app(apple=apple).app_context():
+        made = document()
+
+    validate(made)
+    answer = made["paths"]["/api/oauth/{provider}/callback"]["post"]
+    assert [*answer["requestBody"]["content"]] == ["application/x-www-form-urlencoded"]
+
+
+def test_an_application_without_providers_has_no_views():
+    with make_app().app_context():
+        made = document()
+
+    assert not [path for path in made["paths"] if "oauth" in path]
+    assert "oauth" not in [tag["name"] for tag in made["tags"]]
+
+
+def test_logins_are_named(made):
+    paths = made["paths"]
+
+    assert paths["/api/authentication"]["post"]["summary"] == "Log in"
+    assert paths["/api/authentication"]["delete"]["summary"] == "Log out"
+    assert paths["/api/users"]["post"]["summary"] == "Create a record"
+
+
+def test_a_batch_is_as_described(app, made):
+    calls = [["create", "users", ANN], ["find", "nothing"]]
+    body = made["components"]["schemas"]["BatchCreate"]
+
+    response = app.test_client().post("/api/batch", json={"calls": calls})
+
+    assert [each["status"] for each in response.json] == ["fulfilled", "rejected"]
+    check(made, "/api/batch", "post", response)
+    validator = Draft202012Validator(body)
+    assert validator.is_valid({"calls": calls})
+    assert not validator.is_valid({"calls": 4 * calls})
+    assert not validator.is_valid({})

@@ -1,0 +1,161 @@
+"""The page that shows the OpenAPI document, over HTTP. A browser opens it in
+``tests/clients/reference.test.js``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import requests
+from flask import Blueprint
+from flask import Flask
+
+from flask_records import FlaskRecords
+
+from ..authentication import CHEAP
+from ..authentication import make_records
+from ..authentication import SECRET
+from ..authentication import serving
+from ..conftest import running
+from ..test_routes import placed
+from ..test_routes import Things
+from .test_served import app_with
+from .test_served import ON
+
+ADDRESS = re.compile(r'(?:href|src|data-document|data-url)="([^"]+)"')
+
+
+def addresses_of(page):
+    return [each for each in ADDRESS.findall(page) if not each.startswith("data:")]
+
+
+@placed
+def test_all_that_a_page_loads_is_there(place):
+    with running(app_with(place=place)) as url:
+        page = requests.get(f"{url}/api/docs", timeout=10)
+        answers = {
+            address: requests.get(f"{url}{address}", timeout=10)
+            for address in addresses_of(page.text)
+        }
+
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert [(each, answer.status_code) for each, answer in answers.items()] == [
+        ("/api/flask_records/openapi/swagger-ui.css", 200),
+        ("/api/flask_records/openapi/reference.css", 200),
+        ("/api/flask_records/openapi/swagger-ui-bundle.js", 200),
+        ("/api/flask_records/openapi/reference.js", 200),
+        ("/api/openapi.json", 200),
+    ]
+    assert all(
+        answer.headers["X-Content-Type-Options"] == "nosniff"
+        for answer in answers.values()
+    )
+
+
+def test_page_loads_from_its_own_origin_only():
+    page = app_with().test_client().get("/docs")
+
+    assert page.headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        " img-src 'self' data:; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    )
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert not re.search(r"<style|style=|<script>|\bon\w+=|https?:", page.text)
+
+
+def test_policy_of_the_application_stays():
+    app = app_with()
+
+    @app.after_request
+    def restrict(response):
+        response.headers["Content-Security-Policy"] = "default-src 'self'"
+        return response
+
+    page = app.test_client().get("/docs")
+
+    assert page.headers["Content-Security-Policy"] == "default-src 'self'"
+
+
+def test_page_is_there_without_a_login_but_shows_no_service():
+    with serving(make_records(), RECORDS_OPENAPI={**ON, "login": True}) as client:
+        page = client.get("/docs")
+
+    assert page.status_code == 200
+    assert "secrets" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("strategies", "forms"),
+    [
+        (["jwt", "local"], ['id="log-in"', 'id="use-token"']),
+        (["jwt"], ['id="use-token"']),
+    ],
+)
+def test_page_has_the_forms_of_logins_that_there_are(strategies, forms):
+    settings = {"secret": SECRET, "strategies": strategies, "passwords": CHEAP}
+
+    with serving(make_records(), settings, RECORDS_OPENAPI=ON) as client:
+        page = client.get("/docs", base_url="http://localhost/shop").text
+
+    assert re.findall(r'<form (id="[\w-]+")', page) == forms
+    has_fields = 'data-url="/shop/authentication" data-username="email"' in page
+    assert has_fields is ("local" in strategies)
+
+
+def test_page_of_an_application_without_logins_has_no_forms():
+    assert "<form" not in app_with().test_client().get("/docs").text
+
+
+def test_placeholders_of_the_prefix_are_those_of_the_page():
+    app = Flask("tests")
+    app.config["RECORDS_OPENAPI"] = ON
+    records = FlaskRecords()
+    records.add("things", Things(), public=True)
+    api = Blueprint("api", __name__, url_prefix="/<tenant>")
+    records.init_app(api)
+    app.register_blueprint(api)
+    client = app.test_client()
+
+    addresses = addresses_of(client.get("/acme/docs").text)
+
+    assert addresses[-1] == "/acme/openapi.json"
+    assert {client.get(address).status_code for address in addresses} == {200}
+
+
+def test_licences_are_beside_the_files():
+    client = app_with().test_client()
+
+    for name in ("swagger-ui.LICENSE.txt", "swagger-ui-bundle.js.LICENSE.txt"):
+        assert client.get(f"/flask_records/openapi/{name}").status_code == 200
+
+
+def test_view_for_all_paths_leaves_urls_that_the_application_gives():
+    app = app_with()
+    app.add_url_rule("/<path:page>", view_func=lambda page: "own page")
+    app.add_url_rule("/docs", endpoint="records_openapi.page")
+    app.add_url_rule("/openapi.json", endpoint="records_openapi.document")
+    client = app.test_client()
+
+    addresses = addresses_of(client.get("/docs").text)
+
+    assert addresses[-1] == "/openapi.json"
+    assert "own page" not in [client.get(address).text for address in addresses]
+
+
+def test_nothing_is_there_while_it_is_off():
+    app = app_with(None)
+    app.add_url_rule("/docs", endpoint="records_openapi.page")
+    app.register_error_handler(404, lambda error: ("own 404", 404))
+    client = app.test_client()
+
+    for url in ("/docs", "/flask_records/openapi/reference.js"):
+        answer = client.get(url)
+
+        assert answer.text == "own 404"
+        assert "Content-Security-Policy" not in answer.headers
+
+    app.debug = True
+    assert client.get("/docs").mimetype == "text/html"

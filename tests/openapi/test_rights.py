@@ -1,0 +1,148 @@
+"""The document of what one caller may use."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import SQLAlchemyService
+from flask_records.realtime import Realtime
+
+from ..authentication import ANN
+from ..authentication import bearer
+from ..authentication import log_in
+from ..authentication import LOGIN
+from ..authentication import make_records
+from ..authentication import serving
+from ..models import User
+from .test_served import ON
+
+
+class Bell:
+    def find(self, params):
+        return ["ding"]
+
+    def create(self, data, params):
+        return data
+
+    def ring(self, data, params):
+        return None
+
+    def mute(self, data, params):
+        return None
+
+
+def methods_of(made):
+    """The operations of each path, by their verbs."""
+    verbs = {"get", "post", "put", "patch", "delete"}
+    return {path: sorted(verbs & set(item)) for path, item in made["paths"].items()}
+
+
+@pytest.fixture
+def client():
+    records = make_records()
+    methods = ["find", "create", "ring", "mute"]
+    records.add("bell", Bell(), public=["find", "ring"], methods=methods)
+    records.add("robots", Bell(), strategies=["api-key"])
+
+    with serving(records, RECORDS_OPENAPI=ON) as client:
+        yield client
+
+
+def test_anonymous_client_may_use_what_needs_no_login(client):
+    made = client.get("/openapi.json?for=me").json
+
+    assert methods_of(made) == {
+        "/authentication": ["post"],
+        "/users": ["post"],
+        "/echo": ["get", "post"],
+        "/echo/{id}": ["get"],
+        "/bell": ["get", "post"],
+    }
+    assert [tag["name"] for tag in made["tags"]] == [
+        *("authentication", "users", "echo", "bell")
+    ]
+    assert not {"Secrets", "UsersPatch", "Robots"} & {*made["components"]["schemas"]}
+
+
+def test_custom_methods_are_those_that_the_caller_may_use(client):
+    made = client.get("/openapi.json?for=me").json
+    (header,) = made["paths"]["/bell"]["post"]["parameters"]
+
+    assert (header["schema"]["enum"], header["required"]) == (["ring"], True)
+
+
+def test_login_opens_the_services_that_accept_it(client):
+    headers = bearer(log_in(client))
+    paths = methods_of(client.get("/openapi.json?for=me", headers=headers).json)
+
+    assert paths["/secrets"] == ["get", "post"]
+    assert paths["/users/{id}"] == ["delete", "get", "patch", "put"]
+    assert paths["/authentication/{id}"] == ["delete"]
+    assert "/robots" not in paths
+
+
+def test_login_of_another_strategy_opens_other_services(client):
+    headers = {"X-Api-Key": "robot's key"}
+    paths = methods_of(client.get("/openapi.json?for=me", headers=headers).json)
+
+    assert paths["/robots"] == ["get", "post"]
+    assert paths["/vault"] == ["get", "post"]
+    assert "/secrets" not in paths
+
+
+def test_events_tell_of_calls_of_others():
+    records = make_records()
+    realtime = Realtime(records)
+    records.add("bell", Bell(), public=["find"], methods=["find", "create"])
+
+    with serving(records, RECORDS_OPENAPI=ON) as client:
+        realtime.init_app(client.application)
+        made = client.get("/openapi.json?for=me").json
+
+    assert "post" not in made["paths"]["/bell"]
+    assert "bell created" in made["webhooks"]
+
+
+def test_invalid_login_is_refused(client):
+    answer = client.get("/openapi.json?for=me", headers={"Authorization": "Bearer no"})
+
+    assert (answer.status_code, answer.json["message"]) == (401, "jwt malformed")
+
+
+def test_services_themselves_stay_as_they_are(client):
+    bell = client.application.extensions["records"]["bell"]
+
+    client.get("/openapi.json?for=me")
+
+    assert bell.methods == ("find", "create", "ring", "mute")
+    assert bell.custom_methods == ("ring", "mute")
+
+
+def test_each_caller_gets_its_own_document():
+    is_ann = {"age": lambda user: user is not None and user["id"] == 1}
+    users = SQLAlchemyService(User, hidden=["password"], visible=is_ann)
+    ben = {**ANN, "email": "ben@example.com"}
+
+    with serving(make_records(users=users), RECORDS_OPENAPI=ON) as client:
+        client.post("/users", json=ben)
+        login = client.post("/authentication", json={**LOGIN, **ben})
+        ben_token = login.json["accessToken"]
+        documents = [
+            client.get("/openapi.json?for=me", headers=headers).json
+            for headers in (bearer(log_in(client)), bearer(ben_token), {})
+        ]
+
+    users = [each["components"]["schemas"]["Users"] for each in documents]
+    assert ["age" in each["properties"] for each in users] == [True, False, False]
+    assert ["/secrets" in each["paths"] for each in documents] == [True, True, False]
+
+
+def test_one_document_of_all_services_has_no_field_of_a_rule():
+    is_logged_in = {"age": lambda user: user is not None}
+    users = SQLAlchemyService(User, hidden=["password"], visible=is_logged_in)
+
+    with serving(make_records(users=users), RECORDS_OPENAPI=ON) as client:
+        made = client.get("/openapi.json", headers=bearer(log_in(client))).json
+
+    assert "age" not in made["components"]["schemas"]["Users"]["properties"]
+    assert "/secrets" in made["paths"]

@@ -1,0 +1,238 @@
+"""The types of services for clients in TypeScript. Those of tests/clients compile the
+types of the example with the official client.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from flask_records.openapi.typescript import typescript
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Task(Base):
+    """A thing to do. */"""
+
+    __tablename__ = "task"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(sa.Enum("open", "done"), comment="Its state.")
+    tags: Mapped[list | None] = mapped_column(sa.JSON)
+    secret: Mapped[str | None]
+    price: Mapped[str | None]
+    parentId: Mapped[int | None] = mapped_column(sa.ForeignKey("task.id"))
+    parent: Mapped[Task | None] = relationship(remote_side=[id])
+    steps: Mapped[list[Task]] = relationship(viewonly=True)
+
+
+class Bell:
+    events = ["rung"]
+
+    def find(self, params):
+        return []
+
+    def ring(self, data, params):
+        return None
+
+    def publish(self, data, params):
+        return None
+
+
+@pytest.fixture
+def app():
+    app = Flask("tasks")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    db = SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords()
+    tasks = SQLAlchemyService(
+        Task,
+        hidden=["secret"],
+        visible={"price": lambda user: False},
+        multi=["create"],
+        whitelist=["$populate"],
+    )
+    records.add("tasks", tasks, public=True)
+    records.add("my/bell", Bell(), methods=["find", "ring", "publish"], public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+        yield app
+
+
+@pytest.fixture
+def made(app):
+    return typescript()
+
+
+def block(made, name):
+    """The lines of an interface."""
+    head = re.search(
+        rf"^export interface {name}( extends .*)? {{\n", made, re.MULTILINE
+    )
+    after = made[head.end() :]
+    return [line.strip() for line in after.partition("\n}")[0].splitlines()]
+
+
+def test_records_have_the_fields_that_clients_see(made):
+    assert block(made, "Task") == [
+        "id: number",
+        "/** Its state. */",
+        'state: "open" | "done"',
+        "tags: any",
+        # Not everybody sees it.
+        "price?: string | null",
+        "parentId: number | null",
+        # They are there if a query asks for them.
+        "parent?: Task | null",
+        "steps?: Task[]",
+    ]
+    assert "/** A thing to do. *\\/ */\nexport interface Task {" in made
+
+
+def test_bodies_have_what_is_required(made):
+    assert 'state: "open" | "done"' in block(made, "TaskData")
+    assert 'state?: "open" | "done"' in block(made, "TaskPatch")
+    assert "secret?: string | null" in block(made, "TaskData")
+
+
+def test_queries_have_operators_and_groups(made):
+    query = block(made, "TaskQuery")
+
+    assert "$or?: TaskQuery[]" in query
+    assert '$populate?: "parent" | "steps" | ("parent" | "steps")[]' in query
+    assert not [line for line in query if line.startswith("secret")]
+
+
+def test_queries_compare_with_null(made):
+    query = block(made, "TaskQuery")
+    parent = next(line for line in query if line.startswith("parentId"))
+    id = next(line for line in query if line.startswith("id"))
+
+    assert parent == (
+        "parentId?: number | null | { $eq?: number | null; $ne?: number | null;"
+        " $in?: (number | null)[]; $nin?: (number | null)[];"
+        " $lt?: number; $lte?: number; $gt?: number; $gte?: number }"
+    )
+    assert "null" not in id
+    # The null of a query string is the empty text.
+    assert "price?: string | { $eq?: string; $ne?: string;" in "\n".join(query)
+
+
+def test_methods_are_those_of_the_service(made):
+    assert block(made, "TaskService") == [
+        "find(params?: CallParams<TaskQuery>): Promise<Task[]>",
+        "get(id: Id, params?: CallParams<TaskQuery>): Promise<Task>",
+        "create(data: TaskData, params?: CallParams<TaskQuery>): Promise<Task>",
+        "create(data: TaskData[], params?: CallParams<TaskQuery>): Promise<Task[]>",
+        "update(id: Id, data: TaskUpdate, params?: CallParams<TaskQuery>):"
+        " Promise<Task>",
+        "patch(id: Id, data: TaskPatch, params?: CallParams<TaskQuery>): Promise<Task>",
+        "remove(id: Id, params?: CallParams<TaskQuery>): Promise<Task>",
+    ]
+    assert block(made, "MyBellService") == [
+        "find(params?: CallParams<MyBellQuery>): Promise<MyBell>",
+        "ring(data: any, params?: CallParams<MyBellQuery>): Promise<any>",
+    ]
+
+
+def test_services_are_listed_by_path(made):
+    assert block(made, "ServiceTypes") == [
+        "tasks: TaskService",
+        '"my/bell": MyBellService',
+    ]
+
+
+def test_events_have_records(made):
+    assert block(made, "MyBellEvents") == [
+        "created: MyBell",
+        "updated: MyBell",
+        "patched: MyBell",
+        "removed: MyBell",
+        "rung: any",
+    ]
+    assert "interface MyBellService extends ServiceEvents<MyBellEvents> {" in made
+
+
+def test_client_has_the_methods_that_feathersjs_allows(made):
+    _, _, methods = made.partition("export const serviceMethods = ")
+    methods, _, _ = methods.partition(" as const")
+
+    # A service of its clients has a method 'publish' already.
+    assert json.loads(methods) == {
+        "tasks": ["find", "get", "create", "update", "patch", "remove"],
+        "my/bell": ["find", "ring"],
+    }
+
+
+def test_client_has_the_names_of_the_generator(made):
+    assert re.findall(r"^export (?:const|interface|type) (\w+)", made, re.MULTILINE)[
+        -6:
+    ] == [
+        "MyBellService",
+        "ServiceTypes",
+        "Configuration",
+        "ClientApplication",
+        "serviceMethods",
+        "createClient",
+    ]
+
+
+def test_types_alone_import_nothing(app):
+    alone = typescript(has_client=False)
+
+    assert "import" not in alone
+    assert "createClient" not in alone
+    assert "export interface ServiceTypes {" in alone
+
+
+def test_names_of_types_are_different():
+    app = Flask("tests")
+    records = FlaskRecords()
+
+    for path in ("my/bell", "my-bell", "my/bell/data", "promise", "2fa", "-"):
+        records.add(path, Bell(), methods=["find"], public=True)
+
+    records.init_app(app)
+
+    with app.app_context():
+        listed = block(typescript(), "ServiceTypes")
+
+    assert listed == [
+        '"my/bell": MyBellService',
+        '"my-bell": MyBell2Service',
+        '"my/bell/data": MyBellData2Service',
+        "promise: Promise2Service",
+        '"2fa": The2faService',
+        '"-": RootService',
+    ]
+
+
+def test_paths_with_values_have_a_pattern():
+    app = Flask("tests")
+    records = FlaskRecords()
+    records.add("rooms/<int:room>/bells", Bell(), methods=["find"], public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        made = typescript()
+
+    assert block(made, "ServiceTypes") == [
+        '"rooms/:room/bells": RoomsBellsService',
+        "[path: `rooms/${string}/bells`]: RoomsBellsService",
+    ]
+    assert '"rooms/:room/bells": ["find"]' in made

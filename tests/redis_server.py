@@ -1,0 +1,78 @@
+"""A Redis server of a test's own, which comes and goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from contextlib import contextmanager
+
+import pytest
+import redis
+
+from .waiting import wait_until
+
+
+def answers(client):
+    try:
+        return client.ping()
+    except redis.RedisError:
+        return False
+
+
+class OwnRedis:
+    """A Redis server that keeps nothing while it is stopped."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+
+        self._folder = folder
+        self.url = f"redis://127.0.0.1:{self._port}"
+        self.process = None
+
+    def start(self):
+        options = f"--port {self._port} --daemonize no --dir {self._folder}".split()
+        self.process = subprocess.Popen(
+            ["redis-server", *options, "--save", ""], stdout=subprocess.DEVNULL
+        )
+        self.wait()
+
+    def wait(self):
+        with redis.Redis.from_url(self.url) as client:
+            wait_until(lambda: answers(client), 10)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    @contextmanager
+    def paused(self):
+        """Let the server hang during the block."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+        try:
+            yield
+        finally:
+            os.kill(self.process.pid, signal.SIGCONT)
+
+
+@contextmanager
+def own_redis():
+    """A server that is stopped after the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = OwnRedis(folder)
+
+        try:
+            server.start()
+        except FileNotFoundError:
+            pytest.skip("redis-server is not installed")
+
+        try:
+            yield server
+        finally:
+            os.kill(server.process.pid, signal.SIGCONT)
+            server.stop()

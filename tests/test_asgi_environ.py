@@ -1,0 +1,118 @@
+"""Requests of ASGI servers, as WSGI has them."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from flask_records.realtime.asgi.environ import environ_of
+
+
+def environ(**scope):
+    body = io.BytesIO()
+    default = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "query_string": b"",
+        "headers": [],
+        "server": ("127.0.0.1", 8000),
+        "client": ("127.0.0.2", 1234),
+    }
+    result = environ_of({**default, **scope}, body)
+    assert result.pop("wsgi.input") is body
+    return result
+
+
+def test_all_that_wsgi_requires():
+    result = environ(method="POST", path="/a", query_string=b"b=%2F")
+    del result["wsgi.errors"]
+
+    assert result == {
+        "REQUEST_METHOD": "POST",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": "/a",
+        "QUERY_STRING": "b=%2F",
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "8000",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.2",
+        "REMOTE_PORT": "1234",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input_terminated": True,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("root", "path", "raw", "expected"),
+    [
+        ("", "/a/b", b"/a%2Fb", ("", "/a/b")),
+        ("", "/ä", b"/%C3%A4", ("", "/\xc3\xa4")),
+        # The server could not decode it.
+        ("", "/\N{REPLACEMENT CHARACTER}", b"/%FF", ("", "/\xff")),
+        ("", "/\N{REPLACEMENT CHARACTER}", b"/%EF%BF%BD", ("", "/\xef\xbf\xbd")),
+        ("", "/\N{REPLACEMENT CHARACTER}", None, ("", "/\xef\xbf\xbd")),
+        ("/api", "/api/a", b"/api/a", ("/api", "/a")),
+        ("/api/", "/api", b"/api", ("/api", "")),
+        # Some servers leave the prefix out.
+        ("/api", "/a", b"/a", ("/api", "/a")),
+        ("/api", "/apis", b"/apis", ("/api", "/apis")),
+        ("/ä", "/ä/ö", b"/%C3%A4/%C3%B6", ("/\xc3\xa4", "/\xc3\xb6")),
+    ],
+)
+def test_paths(root, path, raw, expected):
+    result = environ(root_path=root, path=path, raw_path=raw)
+
+    assert (result["SCRIPT_NAME"], result["PATH_INFO"]) == expected
+
+
+def test_address_as_it_was_sent():
+    result = environ(path="/a/b", raw_path=b"/a%2Fb", query_string=b"c")
+
+    assert result["REQUEST_URI"] == result["RAW_URI"] == "/a%2Fb?c"
+
+
+def test_headers():
+    headers = [
+        (b"content-type", b"text/plain"),
+        (b"content-length", b"3"),
+        (b"x-name", b"\xe4"),
+        (b"accept", b"a"),
+        (b"accept", b"b"),
+        (b"cookie", b"c=1"),
+        (b"cookie", b"d=2"),
+    ]
+    result = environ(headers=headers)
+
+    assert {name: result[name] for name in result if name.startswith("HTTP_")} == {
+        "HTTP_X_NAME": "\xe4",
+        "HTTP_ACCEPT": "a,b",
+        "HTTP_COOKIE": "c=1; d=2",
+    }
+    assert (result["CONTENT_TYPE"], result["CONTENT_LENGTH"]) == ("text/plain", "3")
+
+
+def test_headers_with_underscores_do_not_replace_those_of_a_proxy():
+    headers = [(b"x-forwarded-for", b"1.2.3.4"), (b"x_forwarded_for", b"6.6.6.6")]
+    result = environ(headers=headers)
+
+    assert result["HTTP_X_FORWARDED_FOR"] == "1.2.3.4"
+
+
+def test_server_at_a_socket_file():
+    result = environ(server=("/run/records.sock", None), client=None)
+
+    assert (result["SERVER_NAME"], result["SERVER_PORT"]) == ("/run/records.sock", "80")
+    assert "REMOTE_ADDR" not in result
+
+
+@pytest.mark.parametrize(("scheme", "expected"), [("wss", "https"), ("ws", "http")])
+def test_handshakes_have_the_scheme_of_http(scheme, expected):
+    assert environ(scheme=scheme)["wsgi.url_scheme"] == expected

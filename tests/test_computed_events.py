@@ -1,0 +1,81 @@
+"""Computed fields in events, and in the relationships of other records."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import SQLAlchemyService
+
+from .authentication import ANN
+from .models import Message
+from .models import Room
+from .realtime import BOB
+from .realtime import BOTH
+from .realtime import live
+from .realtime import make_live_records
+from .test_realtime_fields import events_of
+
+pytestmark = BOTH
+
+
+@pytest.fixture
+def numbers():
+    """The numbers of records of the calls of the function."""
+    return []
+
+
+@pytest.fixture
+def site(tmp_path, numbers):
+    def shouts(records) -> list[str]:
+        numbers.append(len(records))
+        return [each["text"].upper() for each in records]
+
+    records = make_live_records()
+    notes = SQLAlchemyService(
+        Message,
+        multi=True,
+        computed={"shout": shouts, "secret": shouts, "own": shouts},
+        hidden=["secret"],
+        visible={"own": lambda user: user and {"user_id": user["id"]}},
+    )
+    records.add("notes", notes)
+    service = SQLAlchemyService(
+        Room, whitelist=["$populate"], populate={"messages": "notes"}
+    )
+    records.add("places", service)
+
+    with live(records, tmp_path) as site:
+        site.register(BOB)
+
+        with site.app.app_context():
+            yield site
+
+
+def test_value_is_computed_once_for_all_receivers(site, numbers):
+    ann, bob = site.connect(ANN), site.connect(BOB)
+    body = {"text": "hi", "user_id": 1}
+    id = ann.result("create", "notes", body)["id"]
+    ann.result("patch", "notes", id, {"text": "oh"})
+    ann.result("remove", "notes", id)
+    shown = [record for _, record in events_of(bob, 3)]
+
+    assert [each["shout"] for each in shown] == ["HI", "OH", "OH"]
+    assert all("own" not in each and "secret" not in each for each in shown)
+    assert [each["own"] for _, each in events_of(ann, 3)] == ["HI", "OH", "OH"]
+    # Those of the caller, and no others.
+    assert numbers == [1] * 6
+
+
+def test_relationships_show_the_values(site, numbers):
+    room = site.records["rooms"].create({"name": "hall"})
+
+    for text in ("a", "b"):
+        site.records["notes"]._create({"text": text, "room_id": room["id"]})
+
+    numbers.clear()
+    client = site.connect(ANN)
+    [place] = client.result("find", "places", {"$populate": ["messages"]})
+
+    assert [each["shout"] for each in place["messages"]] == ["A", "B"]
+    assert "secret" not in place["messages"][0]
+    assert numbers == [2, 2]

@@ -1,0 +1,252 @@
+"""Fields of answers that functions compute."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import BadRequest
+from flask_records import current_records
+from flask_records import Params
+
+from .computed import open_app as open_app
+
+
+class Calls(list):
+    """The numbers of records of the calls of a function."""
+
+    def full_names(self, records) -> list[str]:
+        self.append(len(records))
+        return [f"{each['first']} {each['last']}" for each in records]
+
+
+@pytest.fixture
+def calls():
+    return Calls()
+
+
+@pytest.fixture
+def client(open_app, calls):
+    client, _ = open_app(computed={"fullName": calls.full_names})
+    calls.clear()
+    return client
+
+
+def test_function_is_called_once_for_all_records(client, calls):
+    found = client.get("/people").json
+
+    assert [each["fullName"] for each in found] == ["Ann Lee", "Bob Ray"]
+    assert calls == [2]
+
+
+def test_each_method_answers_the_value(client, calls):
+    body = {"first": "Cy", "last": "Fox"}
+    answers = [
+        client.get("/people/1").json,
+        client.post("/people", json=body).json,
+        client.put("/people/3", json={**body, "last": "Day"}).json,
+        client.patch("/people/3", json={"first": "Di"}).json,
+        client.delete("/people/3").json,
+        *client.post("/people", json=[body]).json,
+        *client.patch("/people?id=2", json={"last": "Roy"}).json,
+        *client.delete("/people?id=2").json,
+    ]
+
+    assert [each["fullName"] for each in answers] == [
+        *("Ann Lee", "Cy Fox", "Cy Day", "Di Day", "Di Day"),
+        *("Cy Fox", "Bob Roy", "Bob Roy"),
+    ]
+    assert calls == [1] * 8
+
+
+def test_pages_have_the_value(open_app, calls):
+    client, _ = open_app(
+        computed={"fullName": calls.full_names}, paginate={"default": 1}
+    )
+
+    assert client.get("/people").json["data"][0]["fullName"] == "Ann Lee"
+
+
+def test_select_decides_what_is_computed(client, calls):
+    assert client.get("/people/1?$select[]=first").json == {"id": 1, "first": "Ann"}
+    assert calls == []
+    shown = client.get("/people/1?$select[]=fullName").json
+    assert shown == {"id": 1, "fullName": "Ann Lee"}
+
+
+def test_nothing_is_computed_for_no_records(client, calls):
+    assert client.get("/people?id=99").json == []
+    assert calls == []
+
+
+def test_hidden_fields_are_read_and_not_shown(open_app):
+    def has_secret(records) -> list[bool]:
+        return [each["secret"] is not None for each in records]
+
+    client, _ = open_app(computed={"hasSecret": has_secret})
+
+    assert [each["hasSecret"] for each in client.get("/people").json] == [True, False]
+    assert "secret" not in client.get("/people/1").json
+
+
+def test_hidden_computed_fields_are_for_python_only(open_app, calls):
+    client, people = open_app(
+        computed={"fullName": calls.full_names}, hidden=["secret", "fullName"]
+    )
+    calls.clear()
+
+    assert "fullName" not in client.get("/people/1").json
+    assert calls == []
+    message = client.get("/people?$select[]=fullName").json["message"]
+    assert message == "'fullName' is not a field."
+
+    with client.application.app_context():
+        assert people.get(1)["fullName"] == "Ann Lee"
+
+
+def test_listed_fields_leave_out_the_others(open_app, calls):
+    client, _ = open_app(computed={"fullName": calls.full_names}, fields=["first"])
+
+    assert client.get("/people/1").json == {"id": 1, "first": "Ann"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (lambda user: False, [None, None]),
+        (lambda user: {"first": "Bob"}, [None, "Bob Ray"]),
+        (lambda user: True, ["Ann Lee", "Bob Ray"]),
+    ],
+)
+def test_rules_decide_who_sees_the_value(open_app, calls, rule, shown):
+    client, _ = open_app(
+        computed={"fullName": calls.full_names}, visible={"fullName": rule}
+    )
+    found = client.get("/people").json
+
+    assert [each.get("fullName") for each in found] == shown
+
+
+def test_fields_with_rules_are_read_for_all_callers(open_app, calls):
+    client, _ = open_app(
+        computed={"fullName": calls.full_names},
+        visible={"last": lambda user: {"first": "Bob"}, "first": lambda user: False},
+    )
+    found = client.get("/people").json
+
+    assert [each["fullName"] for each in found] == ["Ann Lee", "Bob Ray"]
+    assert [each.get("last") for each in found] == [None, "Ray"]
+    assert "first" not in found[1]
+
+
+def test_function_of_a_removed_record_sees_it(open_app):
+    def numbers(records) -> list[int]:
+        people = current_records["people"]._find(Params(query={"$select": ["id"]}))
+        return [len(people) for _ in records]
+
+    client, _ = open_app(computed={"number": numbers})
+
+    assert client.delete("/people/1").json["number"] == 2
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+def test_unchanged_value_is_taken_back(client, verb):
+    record = client.get("/people/1").json
+
+    answer = getattr(client, verb)("/people/1", json={**record, "last": "Ray"})
+    assert answer.json["fullName"] == "Ann Ray"
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [("post", ""), ("put", "/1"), ("patch", "/1"), ("patch", "?id=1")],
+)
+def test_other_values_are_refused(client, verb, path):
+    body = {"first": "Ann", "last": "Lee", "fullName": "Zoe"}
+    answer = getattr(client, verb)(f"/people{path}", json=body)
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"fullName": "is read-only"}
+
+
+def test_values_of_bodies_can_be_ignored(open_app, calls):
+    client, _ = open_app(computed={"fullName": calls.full_names}, readonly_ignored=True)
+    body = {"first": "Zoe", "last": "Fay", "fullName": "another"}
+
+    assert client.post("/people", json=body).json["fullName"] == "Zoe Fay"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["fullName=x", "fullName[$gt]=x", "$sort[fullName]=1", "$or[0][fullName]=x"],
+)
+def test_queries_are_refused(client, query):
+    answer = client.get(f"/people?{query}")
+
+    assert answer.status_code == 400
+    assert answer.json["message"] == (
+        "'fullName' is computed, so that it can't be filtered or sorted by."
+    )
+    assert answer.json["errors"] == {"fullName": "can't be filtered or sorted by"}
+
+
+def wrong_length(records):
+    return ["secret of another"] * (len(records) + 1)
+
+
+def no_list(records):
+    return "AB"
+
+
+def broken(records):
+    raise LookupError("secret of another")
+
+
+def refusing(records):
+    raise BadRequest("secret of another")
+
+
+@pytest.mark.parametrize("function", [wrong_length, no_list, broken, refusing])
+def test_failures_are_logged_and_tell_nothing(open_app, calls, caplog, function):
+    functions = [calls.full_names]
+    client, _ = open_app(computed={"name": lambda records: functions[0](records)})
+    functions[0] = function
+    answer = client.get("/people")
+
+    assert answer.status_code == 500
+    assert answer.json["message"] == "Internal server error"
+    assert "secret" not in answer.text
+    assert "name" in caplog.text or "LookupError" in caplog.text
+
+
+def test_failure_undoes_a_write(open_app):
+    functions = [lambda records: [each["last"] for each in records]]
+    client, _ = open_app(computed={"name": lambda records: functions[0](records)})
+    functions.insert(0, broken)
+
+    assert client.patch("/people/1", json={"last": "Ray"}).status_code == 500
+    functions.pop(0)
+    assert client.get("/people/1").json["name"] == "Lee"
+
+
+def test_values_hide_fields_of_other_records(open_app):
+    def partners(records):
+        query = {"$select": ["id", "secret"]}
+        people = current_records["people"]
+        return [people.get(1, Params(query=query)) for _ in records]
+
+    functions = [lambda records: [None for _ in records]]
+    client, _ = open_app(computed={"partner": lambda records: functions[0](records)})
+    functions.insert(0, partners)
+
+    assert client.get("/people/2").json["partner"] == {"id": 1}
+
+
+def test_events_have_the_value_once(open_app, calls):
+    client, people = open_app(computed={"fullName": calls.full_names})
+    events = []
+    people.events()(lambda event, record, context: events.append(record["fullName"]))
+    calls.clear()
+    client.patch("/people/1", json={"last": "Ray"})
+
+    assert events == ["Ann Ray"]
+    assert calls == [1]

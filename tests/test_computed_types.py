@@ -1,0 +1,87 @@
+"""The types of computed fields, and their options."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from flask_records import SQLAlchemyService
+
+from .computed import open_app as open_app
+from .computed import Person
+
+MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("text", 2, 2.5, True, None, [1, [MOMENT]], {"a": {"b": MOMENT}}, ""),
+        *(MOMENT, MOMENT.replace(tzinfo=None), MOMENT.date(), MOMENT.time()),
+        *(dt.timedelta(seconds=3), Decimal("1.50"), b"bytes", float("nan")),
+        dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+    ],
+)
+def test_values_of_all_types_are_taken_back(open_app, value):
+    client, _ = open_app(computed={"value": lambda records: [value for _ in records]})
+    record = client.get("/people/1").json
+
+    assert client.put("/people/1", json=record).json == record
+    wrong = client.patch("/people/1", json={"value": ["wrong"]})
+    assert wrong.json["errors"] == {"value": "is read-only"}
+
+
+def test_schemas_have_the_type(open_app):
+    def names(records) -> list[str | None]:
+        """The whole name."""
+        return [None for _ in records]
+
+    client, people = open_app(computed={"fullName": names})
+
+    with client.application.app_context():
+        schemas = people.target.schemas_for(None)
+
+    assert schemas.record["properties"]["fullName"] == {
+        "type": ["string", "null"],
+        "description": "The whole name.",
+        "readOnly": True,
+    }
+    assert "fullName" in schemas.query["properties"]["$select"]["items"]["enum"]
+    assert "fullName" not in schemas.query["properties"]
+    assert "fullName" not in schemas.patch["properties"]
+
+
+def test_types_of_clients_have_the_field(open_app):
+    def full_names(records) -> list[str]:
+        return [each["first"] for each in records]
+
+    client, _ = open_app(computed={"fullName": full_names})
+    made = client.application.test_cli_runner().invoke(args=["records", "types"])
+
+    assert "  fullName: string\n" in made.output.partition("PersonData")[0]
+    assert (
+        "fullName"
+        not in made.output.partition("interface PersonData")[2].partition("}")[0]
+    )
+
+
+def returns_text(records) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    "option", [["fullName"], {"fullName": 1}, {"$name": print}, {"name": returns_text}]
+)
+def test_options_of_another_form_are_refused(option):
+    with pytest.raises(TypeError, match="'computed'"):
+        SQLAlchemyService(Person, computed=option)
+
+
+@pytest.mark.parametrize("name", ["first", "secret", "team"])
+def test_names_of_the_model_are_refused(name):
+    service = SQLAlchemyService(Person, computed={name: lambda records: []})
+
+    with pytest.raises(ValueError, match=f"'computed' names '{name}'"):
+        service.id  # noqa: B018

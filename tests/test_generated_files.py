@@ -1,0 +1,113 @@
+"""Commands whose output is kept in a file."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from flask_records import FlaskRecords
+from flask_records.realtime import Realtime
+
+COMMANDS = [
+    (["openapi"], "openapi.json"),
+    (["asyncapi"], "asyncapi.json"),
+    (["types"], "api.ts"),
+    (["types", "--lang", "py"], "api.py"),
+]
+
+
+class Bell:
+    def find(self, params):
+        return []
+
+    def create(self, data, params):
+        return data
+
+
+@pytest.fixture
+def run():
+    def run(*arguments, methods=("find",)):
+        app = Flask("bells")
+        records = FlaskRecords()
+        records.add("bells", Bell(), methods=methods, public=True)
+        realtime = Realtime(records)
+        records.init_app(app)
+        realtime.init_app(app)
+        return app.test_cli_runner().invoke(args=["records", *map(str, arguments)])
+
+    return run
+
+
+@pytest.mark.parametrize(("command", "name"), COMMANDS)
+def test_a_file_has_what_is_printed(run, tmp_path, command, name):
+    run(*command, "--output", tmp_path / name)
+
+    assert (tmp_path / name).read_text() == run(*command).stdout
+
+
+@pytest.mark.parametrize(("command", "name"), COMMANDS)
+def test_a_fresh_file_is_up_to_date(run, tmp_path, command, name):
+    run(*command, "--output", tmp_path / name)
+
+    result = run(*command, "--check", tmp_path / name)
+
+    assert result.output == f"{tmp_path / name} is up to date.\n"
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(("command", "name"), COMMANDS)
+def test_a_stale_file_fails(run, tmp_path, command, name):
+    file = tmp_path / name
+    run(*command, "--output", file)
+    stored = file.read_bytes()
+
+    result = run(*command, "--check", file, methods=["find", "create"])
+
+    assert result.stdout == ""
+    assert "\n+" in result.stderr
+    assert result.stderr.endswith(
+        f"Error: {file} is stale. Make it again: run this command with --output in"
+        " place of --check.\n"
+    )
+    assert result.exit_code == 1
+    assert file.read_bytes() == stored
+
+
+def test_a_file_that_is_not_there_fails(run, tmp_path):
+    result = run("types", "--check", tmp_path / "api.ts")
+
+    assert f"{tmp_path / 'api.ts'} does not exist." in result.stderr
+    assert result.exit_code == 1
+
+
+def test_ends_of_lines_make_no_difference(run, tmp_path):
+    file = tmp_path / "api.ts"
+    run("types", "--output", file)
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+
+    assert run("types", "--check", file).exit_code == 0
+
+
+def test_a_file_is_either_written_or_compared(run, tmp_path):
+    file = tmp_path / "api.ts"
+
+    result = run("types", "--check", file, "--output", file)
+
+    assert "Use either --output or --check." in result.stderr
+    assert result.exit_code == 2
+
+
+def test_a_file_that_can_not_be_written_is_named(run, tmp_path):
+    file = tmp_path / "gone" / "api.ts"
+
+    result = run("types", "--output", file)
+
+    assert f"Could not open file '{file}': No such file or directory" in result.stderr
+    assert result.exit_code == 1
+
+
+def test_the_name_of_a_file_tells_the_language(run, tmp_path):
+    run("types", "--lang", "py", "--output", tmp_path / "api.py")
+
+    assert run("types", "--check", tmp_path / "api.py").exit_code == 0
+    assert run("types", "--check", tmp_path / "api.py", "--lang", "ts").exit_code == 1

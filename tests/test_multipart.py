@@ -1,0 +1,317 @@
+"""Forms with files."""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+
+import pytest
+from flask import Flask
+from flask import request
+from werkzeug.datastructures import FileStorage
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import MultipartParser
+
+from .test_body import CHUNKED
+from .uploads_app import create_app
+from .uploads_app import Described
+from .uploads_app import MEBIBYTE
+
+TYPE = "multipart/form-data; boundary=x"
+
+
+def part(name, content, filename=None, content_type=None):
+    disposition = f'form-data; name="{name}"'
+    disposition += "" if filename is None else f'; filename="{filename}"'
+    type_line = f"Content-Type: {content_type}\r\n" if content_type else ""
+    return (
+        f"--x\r\nContent-Disposition: {disposition}\r\n{type_line}\r\n{content}\r\n"
+    ).encode()
+
+
+def form_of(*parts):
+    return b"".join(parts) + b"--x--\r\n"
+
+
+@pytest.fixture
+def described():
+    return Described()
+
+
+@pytest.fixture
+def client(described):
+    return create_app(described).test_client()
+
+
+def send(client, body, path="/described", verb="POST", **options):
+    return client.open(path, method=verb, data=body, content_type=TYPE, **options)
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "headers"),
+    [
+        ("POST", "/described", {}),
+        ("PUT", "/described/1", {}),
+        ("PATCH", "/described/1", {}),
+        ("POST", "/described", {"X-Service-Method": "send"}),
+    ],
+)
+def test_fields_and_files_are_the_data(client, verb, path, headers):
+    body = form_of(
+        part("title", "é & = + %20"),
+        part("photo", "12345", "cat.png", "image/png"),
+        part("address[city]", "Bonn"),
+        part("address[map]", "1", "map.svg", "image/svg+xml"),
+        part("tags[]", "a"),
+        part("tags[]", "b"),
+        part("same", "1"),
+        part("same", "2"),
+        part("files", "1", "a.txt", "text/plain"),
+        part("files", "12", "b.txt", "text/plain"),
+        part("places[1][a]", "y"),
+        part("places[0][a]", "x"),
+        part("empty", ""),
+    )
+
+    response = send(client, body, path, verb, headers=headers)
+
+    assert response.json == {
+        "title": "é & = + %20",
+        "photo": ["cat.png", "image/png", 5],
+        "address": {"city": "Bonn", "map": ["map.svg", "image/svg+xml", 1]},
+        "tags": ["a", "b"],
+        "same": ["1", "2"],
+        "files": [["a.txt", "text/plain", 1], ["b.txt", "text/plain", 2]],
+        "places": [{"a": "x"}, {"a": "y"}],
+        "empty": "",
+    }
+
+
+def test_input_without_a_file_is_left_out(client):
+    body = form_of(
+        part("title", "a"), part("photo", "", "", "application/octet-stream")
+    )
+
+    assert send(client, body).json == {"title": "a"}
+
+
+def test_form_without_parts_has_no_data(client):
+    assert send(client, b"--x--\r\n").json == {}
+
+
+@pytest.mark.parametrize("is_large", [True, False])
+def test_files_are_closed_after_the_request(client, described, is_large):
+    content = "x" * (500_000 if is_large else 5)
+
+    assert send(client, form_of(part("a", content, "a.txt"))).status_code == 201
+    assert described.files[0].stream.closed
+
+
+def test_large_files_are_on_disk(described):
+    rolled = []
+
+    class Watched(Described):
+        def create(self, data, params):
+            rolled.append({name: each.stream._rolled for name, each in data.items()})
+            return {}
+
+    client = create_app(Watched()).test_client()
+    send(client, form_of(part("a", "x", "a"), part("b", "x" * 70_000, "b")))
+
+    assert rolled == [{"a": False, "b": True}]
+
+
+def test_files_are_those_of_the_request_too():
+    class Names(Described):
+        def create(self, data, params):
+            return {**request.form, "names": [each.filename for each in data.values()]}
+
+    client = create_app(Names()).test_client()
+
+    assert send(client, form_of(part("a", "1", "a.txt"))).json == {"names": ["a.txt"]}
+
+
+WHOLE = form_of(part("title", "a"), part("photo", "12345", "cat.png", "image/png"))
+
+
+@pytest.mark.parametrize("end", range(1, len(WHOLE) - 2))
+@pytest.mark.parametrize("environ", [{}, CHUNKED])
+def test_form_that_is_cut_off_is_refused(client, described, end, environ):
+    length = {} if environ else {"CONTENT_LENGTH": str(len(WHOLE))}
+
+    response = send(client, WHOLE[:end], environ_overrides={**environ, **length})
+
+    assert response.status_code == 400
+    assert described.files == []
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (WHOLE, "multipart/form-data"),
+        (WHOLE, "multipart/form-data; boundary=é"),
+        (WHOLE, "multipart/form-data; boundary=y"),
+        (b"title=a", TYPE),
+        (b"\r\n" * 1000, TYPE),
+        (b"--x\r\n\r\n1\r\n--x--\r\n", TYPE),
+        (b"--x\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x--\r\n", TYPE),
+        (b"--x\r\nContent-Disposition: \xff\r\n\r\n1\r\n--x--\r\n", TYPE),
+        (form_of(part("", "1")), TYPE),
+        (form_of(part("", "1", "a.txt")), TYPE),
+        (form_of(part("a" + "[b]" * 30, "1")), TYPE),
+        (form_of(part("a" * 2000, "1")), TYPE),
+        (WHOLE, f"{TYPE}; charset=utf-16"),
+    ],
+)
+def test_body_that_is_no_form_is_refused(client, described, body, content_type):
+    response = client.post("/described", data=body, content_type=content_type)
+
+    assert response.status_code == 400
+    assert response.json["name"] == "BadRequest"
+    assert described.files == []
+
+
+@pytest.mark.parametrize("environ", [{}, CHUNKED])
+@pytest.mark.parametrize(
+    ("options", "body", "status"),
+    [
+        ({}, form_of(part("a", "x" * (MEBIBYTE - 500), "a")), 201),
+        ({}, form_of(part("a", "x" * MEBIBYTE, "a")), 413),
+        ({"max_size": len(WHOLE)}, WHOLE, 201),
+        ({"max_size": len(WHOLE) - 1}, WHOLE, 413),
+        ({"max_size": 3 * MEBIBYTE}, form_of(part("a", "x" * 2 * MEBIBYTE, "a")), 201),
+        ({"max_parts": 2}, WHOLE, 201),
+        ({"max_parts": 1}, WHOLE, 413),
+        ({}, form_of(*[part("a", "")] * 100), 201),
+        ({}, form_of(*[part("a", "")] * 101), 413),
+        ({}, form_of(part("a", "x" * 100_000)), 201),
+        ({}, form_of(part("a", "x" * 140_000)), 413),
+        ({"max_field_size": 200_000}, form_of(part("a", "x" * 140_000)), 201),
+        ({}, b"--x\r\nX: " + b"y" * 200_000, 413),
+        ({}, b"y" * 200_000, 413),
+    ],
+)
+def test_form_is_bounded(options, body, status, environ):
+    client = create_app(**options).test_client()
+
+    response = send(client, body, environ_overrides=environ)
+
+    assert response.status_code == status
+    assert status == 201 or response.json["message"].startswith("The form is too large")
+
+
+def test_size_is_that_of_the_application_by_default():
+    app = create_app()
+    app.config["MAX_CONTENT_LENGTH"] = 100
+    client = app.test_client()
+
+    response = send(client, WHOLE)
+
+    assert response.status_code == 413
+    assert "at most 100 bytes" in response.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_size": 0}, "'max_size' must be an integer of 1 or more, not 0."),
+        ({"max_parts": "9"}, "'max_parts' must be an integer of 1 or more, not '9'."),
+        ({"max_parts": 1001}, "'max_parts' must be at most 1000."),
+        ({"max_field_size": 9}, "'max_field_size' must be an integer of 131072 or"),
+    ],
+)
+def test_bounds_are_checked_at_the_start(options, message):
+    with pytest.raises(ValueError, match=message):
+        MultipartParser(**options)
+
+
+def test_other_services_take_no_files():
+    records = FlaskRecords()
+    records.add("described", Described(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    response = send(app.test_client(), WHOLE)
+
+    assert response.status_code == 400
+    assert response.json["message"] == "No data provided"
+
+
+def test_form_that_middleware_has_read_is_the_data(described):
+    app = create_app(described)
+    app.before_request(lambda: None if request.form else None)
+    client = app.test_client()
+
+    whole = send(client, WHOLE)
+    half = send(client, WHOLE[:50])
+
+    assert whole.json == {"title": "a", "photo": ["cat.png", "image/png", 5]}
+    assert half.status_code == 400
+
+
+def test_binary_column_takes_a_file(client):
+    body = form_of(part("title", "Cat"), part("rank", "3"), part("image", "\1\2", "a"))
+
+    created = send(client, body, "/photos")
+    changed = send(client, form_of(part("image", "new", "b")), "/photos/1", "PATCH")
+
+    assert created.json == {
+        "id": 1,
+        "title": "Cat",
+        "rank": 3,
+        "image": base64.b64encode(b"\1\2").decode(),
+        "notes": None,
+    }
+    assert changed.json == created.json | {"image": base64.b64encode(b"new").decode()}
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        (part("title", "1", "a"), {"title": "is not text"}),
+        (part("rank", "1", "a"), {"rank": "is not a whole number"}),
+        (part("notes", "1", "a"), {"notes": "is a file, or has one"}),
+        (part("notes[a][b][]", "1", "a"), {"notes": "is a file, or has one"}),
+        (part("nope", "1", "a"), {"nope": "is not a field"}),
+        (part("image", "x" * 1001, "a"), {"image": "has more than 1000 bytes"}),
+        (part("image[]", "1", "a"), {"image": "is not base64"}),
+    ],
+)
+def test_file_for_another_column_is_refused(client, body, errors):
+    response = send(client, form_of(body), "/photos")
+
+    assert response.status_code == 400
+    assert response.json["errors"] == errors
+
+
+def test_content_of_a_file_is_in_no_log_and_no_error(caplog):
+    class Strict(Described):
+        def create(self, data, params):
+            raise {"client": BadRequest("No.", data=data), "server": ValueError(data)}[
+                data["kind"]
+            ]
+
+    caplog.set_level(logging.DEBUG)
+    client = create_app(Strict()).test_client()
+
+    for kind, status in {"client": 400, "server": 500}.items():
+        body = form_of(part("kind", kind), part("photo", "precious", "cat.png"))
+        response = send(client, body)
+
+        assert response.status_code == status
+        assert "precious" not in response.text
+
+    assert "precious" not in caplog.text
+
+
+def test_file_of_a_call_in_python(described):
+    app = create_app(described)
+
+    with app.app_context():
+        photos = app.extensions["records"]["photos"]
+        record = photos.create({"image": FileStorage(io.BytesIO(b"ab"), "a.png")})
+
+    assert record["image"] == b"ab"

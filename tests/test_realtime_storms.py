@@ -1,0 +1,140 @@
+"""A thousand clients that come and leave within seconds, with each kind of server."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from contextlib import closing
+from http.client import HTTPConnection
+from itertools import cycle
+
+import pytest
+
+from flask_records.realtime.closing import NOT_JOINED
+
+from .realtime_clients import login_of
+from .realtime_clients import serving
+from .realtime_clients import settings_of
+from .servers import call
+from .soak.wire import Closed
+from .soak.wire import Wire
+from .test_realtime_bounds import files_of
+from .test_realtime_bounds import threads_of
+from .waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+CLIENTS = 1000
+JOINS_TOO_LATE = NOT_JOINED[0]
+AT_ONCE = 25
+"""The clients that are connecting at a time."""
+
+MOST_FILES = 30
+"""The files by which the server may grow: its pool of connections to the database."""
+
+MOST_THREADS = 8
+"""The threads besides those of calls and connections."""
+
+MOST_MEMORY = 10
+"""The megabytes by which memory may grow: connections take 14 and more in each case."""
+
+CASES = {
+    "asgi": (900, 32, ["--worker-connections", "2000"]),
+    "gevent": (900, 0, ["--worker-connections", "2000"]),
+    "gthread": (200, 250, ["--worker-connections", "2000", "--threads", "250"]),
+}
+"""The places for connections, the threads that stay, and the options of each server."""
+
+
+@pytest.fixture
+def many_files():
+    """The clients and the server have a file for each connection."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, limits[1]), limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.fixture(params=CASES)
+def site(request, tmp_path, many_files):
+    """A server, the number of its places, and that of the threads that stay."""
+    places, threads, options = CASES[request.param]
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1", MAX_CONNECTIONS=str(places))
+    app = "create_asgi_app" if request.param == "asgi" else "create_app"
+
+    with serving(settings, "--worker-class", request.param, *options, app=app) as it:
+        yield it, places, threads
+
+    assert [line for line in it.complaints if "Traceback" in line] == []
+
+
+async def storm(host, token):
+    """Come and leave, some of each way to leave. Return the answers to calls of the
+    clients that were accepted, the statuses of those that were not, and the answer to
+    one more.
+    """
+    turns = asyncio.Semaphore(AT_ONCE)
+    accepted, refused = [], []
+
+    async def come():
+        async with turns:
+            while not await is_settled(Wire(host, token, lambda *event: None)):
+                pass
+
+    async def is_settled(wire):
+        try:
+            await wire.open()
+        except Closed as error:
+            await wire.close()
+
+            # A machine with too much to do may take longer than clients have to join.
+            if error.code != JOINS_TOO_LATE:
+                refused.append(error.code)
+
+            return error.code != JOINS_TOO_LATE
+
+        accepted.append(wire)
+        return True
+
+    await asyncio.gather(*(come() for _ in range(CLIENTS)))
+    calls = (wire.call("find", "processes") for wire in accepted)
+    answers = await asyncio.gather(*calls)
+    one_more = await asyncio.to_thread(polling, host)
+
+    for wire, leave in zip(accepted, cycle([Wire.leave, Wire.reset, Wire.freeze])):
+        leave(wire)
+
+    await asyncio.gather(*(wire.close() for wire in accepted))
+    return answers, refused, one_more
+
+
+def polling(host):
+    with closing(HTTPConnection(host, timeout=30)) as http:
+        http.request("GET", "/socket.io/?EIO=4&transport=polling")
+        response = http.getresponse()
+        return response.status, response.read().decode()
+
+
+def test_storm_leaves_no_thread_file_or_memory_behind(site):
+    server, places, threads = site
+
+    with closing(HTTPConnection(server.host, timeout=60)) as http:
+        token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
+
+    files = files_of(server) + MOST_FILES
+    held = []
+
+    # The first two fill the pools of threads and of memory.
+    for _ in range(3):
+        answers, refused, one_more = asyncio.run(storm(server.host, token))
+        wait_until(lambda: files_of(server) <= files, 30)
+        held.append((threads_of(server), server.memory))
+
+        assert len(answers) == places
+        # gunicorn sends 403 for an ASGI application.
+        assert len(refused) == CLIENTS - places and set(refused) <= {403, 503}
+        assert one_more[0] == 503
+        assert "Too many connections. Try again later." in one_more[1]
+
+    assert all(number <= threads + MOST_THREADS for number, _ in held)
+    assert held[2][1] <= held[1][1] + MOST_MEMORY

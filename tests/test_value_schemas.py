@@ -1,0 +1,98 @@
+"""The JSON Schemas of values, by the types of columns. Those of tests/differential
+check that each value which is answered is valid.
+"""
+
+from __future__ import annotations
+
+import enum
+from decimal import Decimal
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import mapped_column
+
+from flask_records import Converter
+from flask_records import SQLAlchemyService
+from flask_records.query.values import nullable
+
+
+class Color(enum.Enum):
+    red = 1
+    green = 2
+
+
+def schema_of(type_, **options):
+    class Base(DeclarativeBase):
+        pass
+
+    class Thing(Base):
+        __tablename__ = "thing"
+        id = mapped_column(sa.Integer, primary_key=True)
+        value = mapped_column(type_)
+
+    fields = SQLAlchemyService(Thing, **options).client_fields
+    return dict(fields["value"].conversion.schema)
+
+
+@pytest.mark.parametrize(
+    ("type_", "schema"),
+    [
+        (sa.String(20), {"type": "string", "maxLength": 20}),
+        (sa.Text(), {"type": "string"}),
+        (
+            sa.SmallInteger(),
+            {"type": "integer", "minimum": -32768, "maximum": 32767},
+        ),
+        (sa.Numeric(8, 2), {"type": "string", "format": "decimal"}),
+        (sa.Numeric(8, 2, asdecimal=False), {"type": "number"}),
+        (sa.Enum(Color), {"type": "string", "enum": ["red", "green"]}),
+        (sa.JSON(), {}),
+        (sa.DateTime(), {"type": "string", "format": "date-time"}),
+        (sa.LargeBinary(), {"type": "string", "contentEncoding": "base64"}),
+        (
+            sa.ARRAY(sa.Boolean(), dimensions=2),
+            {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": ["boolean", "null"]}},
+            },
+        ),
+        (sa.ARRAY(sa.Boolean()), {"type": "array"}),
+        (postgresql.INET(), {}),
+    ],
+    ids=str,
+)
+def test_schema_of_a_type(type_, schema):
+    assert schema_of(type_) == schema
+
+
+def test_schema_of_a_converter():
+    schema = {"type": "string", "pattern": " EUR$"}
+    converter = Converter(Decimal, str, schema)
+
+    assert schema_of(sa.Integer(), converters={"value": converter}) == schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, {}),
+        ({"type": "boolean"}, {"type": ["boolean", "null"]}),
+        (
+            {"type": "string", "enum": ["a"]},
+            {"type": ["string", "null"], "enum": ["a", None]},
+        ),
+        (
+            {"anyOf": [{"type": "string"}, {"type": "number"}]},
+            {
+                "anyOf": [
+                    {"anyOf": [{"type": "string"}, {"type": "number"}]},
+                    {"type": "null"},
+                ]
+            },
+        ),
+    ],
+)
+def test_schema_of_values_that_may_be_null(schema, expected):
+    assert nullable(schema) == expected

@@ -1,0 +1,170 @@
+"""The classes of calls in the OpenAPI document, and in the types of TypeScript."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from openapi_spec_validator import validate
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from flask_records.openapi import document
+from flask_records.openapi.typescript import typescript
+from flask_records.validation.json_schema import inlined
+
+from ..conftest import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Book(Base):
+    __tablename__ = "book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    full_title: Mapped[str] = mapped_column(sa.String(50), comment="On the cover.")
+    pages: Mapped[int] = mapped_column(sa.SmallInteger)
+    state: Mapped[str] = mapped_column(sa.String(9), default="new")
+    parts = mapped_column(sa.JSON)
+
+
+class Part(BaseModel):
+    name: str
+    parts: list[Part] = []
+
+
+class BookBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    full_title: str = Field(alias="fullTitle", min_length=1)
+    pages: int | None = Field(default=None, ge=1)
+    state: str = "x"
+    parts: list[Part] = []
+
+
+class Order(BaseModel):
+    number: int
+    kind: t.Literal["new", "used"] = "new"
+
+
+class Sold(BaseModel):
+    price: float
+
+
+class Books(SQLAlchemyService):
+    def sell(self, data, params):
+        return {"price": data["number"]}
+
+
+class Prices:
+    def find(self, params):
+        return [{"price": 1.5}]
+
+
+@pytest.fixture
+def app():
+    records = FlaskRecords()
+    schemas = {
+        "create": BookBody,
+        "patch": BookBody,
+        "sell": {"data": Order, "result": Sold},
+    }
+    service = Books(Book, readonly=["state"], schemas=schemas)
+    methods = ["find", "create", "patch", "sell"]
+    records.add("books", service, methods=methods, public=True)
+    find = {"query": Order, "result": Sold}
+    records.add("prices", Prices(), schemas={"find": find}, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        with app.app_context():
+            yield app
+
+
+RECURSIVE = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "parts": {"type": "array", "items": {"type": "object"}, "default": []},
+    },
+    "required": ["name"],
+}
+
+
+def test_bodies_are_those_of_the_class_with_the_limits_of_the_model(app):
+    schemas = document()["components"]["schemas"]
+
+    assert schemas["BooksCreate"] == {
+        "type": "object",
+        "properties": {
+            "fullTitle": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 50,
+                "description": "On the cover.",
+            },
+            "pages": {
+                "anyOf": [
+                    {"type": "integer", "minimum": 1, "maximum": 32767},
+                    {"type": "null"},
+                ],
+                "default": None,
+            },
+            "parts": {"type": "array", "items": RECURSIVE, "default": []},
+        },
+        "required": ["fullTitle"],
+    }
+    assert "required" not in schemas["BooksPatch"]
+    assert "default" not in schemas["BooksPatch"]["properties"]["parts"]
+
+
+def test_custom_methods_and_objects_have_their_classes(app):
+    made = document()
+    post = made["paths"]["/books"]["post"]
+    body = post["requestBody"]["content"]["application/json"]["schema"]
+    find = made["paths"]["/prices"]["get"]
+
+    validate(made)
+    assert body["anyOf"][1]["properties"].keys() == {"number", "kind"}
+    queried = [each["name"] for each in find["parameters"] if each["in"] == "query"]
+    assert queried == ["number", "kind"]
+    assert made["components"]["schemas"]["Prices"]["required"] == ["price"]
+
+
+def test_types_of_typescript(app):
+    types = typescript()
+
+    assert "fullTitle: string\n" in types
+    part = "{ name: string; parts?: ({ [name: string]: any })[] }"
+    assert f"  parts?: ({part})[]\n" in types
+    assert (
+        '  sell(data: { number: number; kind?: "new" | "used" },'
+        " params?: CallParams<BookQuery>): Promise<Prices>\n"
+    ) in types
+
+
+def test_references_are_replaced_in_each_place():
+    name = {"$ref": "#/$defs/Name"}
+    schema = {
+        "$defs": {"Name": {"title": "Name", "type": "string"}},
+        "title": "Thing",
+        "properties": {"title": name, "any": {"anyOf": [name, {"type": "null"}]}},
+        "additionalProperties": False,
+    }
+
+    assert inlined(schema) == {
+        "properties": {
+            "title": {"type": "string"},
+            "any": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        },
+        "additionalProperties": False,
+    }
