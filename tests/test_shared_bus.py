@@ -21,8 +21,13 @@ class Log:
         self.entries = []
         self.changed = threading.Condition()
         self.is_away = False
+        self.has_ended = False
 
     def check(self):
+        if self.has_ended:
+            # The threads of the workers go on for as long as the process.
+            threading.Event().wait()
+
         if self.is_away:
             raise BrokerError("It is away.")
 
@@ -99,7 +104,7 @@ class Worker:
 def log():
     log = Log()
     yield log
-    log.is_away = True
+    log.has_ended = True
 
 
 @pytest.fixture
