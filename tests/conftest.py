@@ -22,7 +22,6 @@ from werkzeug.serving import WSGIRequestHandler
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
-from flask_records.realtime.watcher import THREAD as WATCHER
 
 from .models import Base
 from .models import Message
@@ -96,15 +95,23 @@ def module_url(request, server_urls):
     return url_of(request.param, server_urls)
 
 
+EARLIER_THREADS = pytest.StashKey()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Remember the threads that earlier tests have left behind."""
+    threads = set(threading.enumerate())
+    item.stash[EARLIER_THREADS] = threads - {threading.current_thread()}
+
+
 @pytest.fixture
-def caplog(caplog):
-    """The log of a test. The watchers of connections that other tests have left behind
-    may log at any time.
-    """
-    watchers = {each for each in threading.enumerate() if each.name == WATCHER}
+def caplog(caplog, request):
+    """The log of a test, without what the threads of earlier tests log meanwhile."""
+    earlier = request.node.stash[EARLIER_THREADS]
 
     def is_own(record):
-        return threading.current_thread() not in watchers
+        return threading.current_thread() not in earlier
 
     caplog.handler.addFilter(is_own)
     yield caplog
