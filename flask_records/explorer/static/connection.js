@@ -1,0 +1,150 @@
+// The client of the caller, and one of nobody.
+/* global feathers, io */
+
+const KEY = 'flask-records-explorer'
+const STORES = [sessionStorage, localStorage]
+const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
+
+// The login that this tab, or the browser, keeps: `{ path, token }`.
+export function keptLogin () {
+  const text = STORES.map(store => store.getItem(KEY)).find(Boolean)
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    forgetLogin()
+    return null
+  }
+}
+
+export function keepLogin (path, token, { isKept = false } = {}) {
+  forgetLogin()
+  STORES[isKept ? 1 : 0].setItem(KEY, JSON.stringify({ path, token }))
+}
+
+export function forgetLogin () {
+  for (const store of STORES) store.removeItem(KEY)
+}
+
+// Returns a request with the token of a login.
+export const request = (url, login = keptLogin(), options = {}) => fetch(url, {
+  ...options,
+  headers: { Accept: 'application/json', ...options.headers, ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
+})
+
+export class Connection extends EventTarget {
+  constructor (description, base) {
+    super()
+    this.description = description
+    this.base = base
+    this.caller = null
+    this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
+    this.client = this.makeClient(this.socket)
+    this.stranger = this.makeClient(null, { credentials: 'omit' })
+  }
+
+  get isLive () {
+    return Boolean(this.socket?.connected)
+  }
+
+  // Returns the address of a service.
+  address (path) {
+    return `${location.origin}${this.description.prefix}/${path.split('/').map(encodeURIComponent).join('/')}`
+  }
+
+  service (path) {
+    return this.client.service(path)
+  }
+
+  nobody (path) {
+    return this.stranger.service(path)
+  }
+
+  // Returns an answer to a request with the token of the caller.
+  http (url, options) {
+    return request(url, keptLogin(), options)
+  }
+
+  // Connects, and takes up the login that is kept.
+  async open () {
+    const login = keptLogin()
+    for (const service of this.description.services) this.listen(service)
+    if (login) await this.takeUp(login)
+  }
+
+  async takeUp ({ path, token }) {
+    this.client.configure(feathers.authentication({ path, storage: memory(token) }))
+    try {
+      const { user = this.description.user, authentication = {} } = await this.client.reAuthenticate()
+      const { exp } = authentication.payload ?? {}
+      this.caller = { user, token, expires: exp ? new Date(exp * 1000) : null }
+    } catch (error) {
+      if (error.code === 401) forgetLogin()
+      throw error
+    }
+    this.change()
+  }
+
+  // Logs in, and keeps the token. The page begins anew with the rights of the user.
+  async logIn (path, credentials, options) {
+    const { accessToken } = await this.nobody(path).create({ strategy: 'local', ...credentials })
+    keepLogin(path, accessToken, options)
+    location.reload()
+  }
+
+  async useToken (path, token, options) {
+    await this.nobody(path).create({ strategy: 'jwt', accessToken: token })
+    keepLogin(path, token, options)
+    location.reload()
+  }
+
+  async logOut () {
+    try {
+      await this.client.logout()
+    } finally {
+      forgetLogin()
+      location.reload()
+    }
+  }
+
+  openSocket (path) {
+    const socket = io(location.origin, { path })
+    socket.on('connect', () => this.change())
+    socket.on('disconnect', () => this.change())
+    return socket
+  }
+
+  makeClient (socket, options = {}) {
+    const client = feathers()
+    const transport = socket
+      ? feathers.socketio(socket, { timeout: 30_000 })
+      : feathers.rest(`${location.origin}${this.description.prefix}`).fetch((url, given) => fetch(url, { ...given, ...options }))
+    client.configure(transport)
+    for (const { path, customMethods } of this.description.services) {
+      client.use(path, transport.service(path), { methods: [...STANDARD, ...customMethods] })
+    }
+    return client
+  }
+
+  listen ({ path, events }) {
+    if (!this.socket) return
+    for (const event of events) {
+      this.socket.on(`${path} ${event}`, data => {
+        this.dispatchEvent(new CustomEvent('event', { detail: { service: path, event, data, time: new Date() } }))
+      })
+    }
+  }
+
+  change () {
+    this.dispatchEvent(new Event('state'))
+  }
+}
+
+// A store of the token for the client. This page keeps it itself.
+function memory (token) {
+  const kept = new Map([['feathers-jwt', token]])
+  return {
+    getItem: name => kept.get(name) ?? null,
+    setItem: (name, value) => kept.set(name, value),
+    removeItem: name => kept.delete(name)
+  }
+}

@@ -1,0 +1,85 @@
+// Helpers for elements. Texts are inserted as text, never as HTML.
+
+const PROPERTIES = ['value', 'checked', 'disabled', 'selected', 'indeterminate', 'tabIndex']
+let numbers = 0
+
+// Returns an element. Functions named onclick and so on listen to its events.
+export function element (tag, attributes = {}, ...children) {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) set(made, name, value)
+  made.append(...nodes(children))
+  return made
+}
+
+function set (made, name, value) {
+  if (typeof value === 'function') made.addEventListener(name.slice(2), value)
+  else if (PROPERTIES.includes(name)) made[name] = value
+  else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value === true ? '' : value)
+}
+
+const nodes = children => children.flat(Infinity).filter(each => each !== null && each !== undefined && each !== false)
+
+// Replaces all that is in a node.
+export function replace (node, ...children) {
+  node.replaceChildren(...nodes(children))
+  return node
+}
+
+export const button = (text, onclick, attributes = {}) =>
+  element('button', { type: 'button', onclick, ...attributes }, text)
+
+// Returns a control below its label, with a place for its error.
+export function field (label, control, hint) {
+  const id = control.id || `field-${++numbers}`
+  control.id = id
+  const error = element('p', { class: 'field-error', id: `${id}-error` })
+  const note = hint ? element('p', { class: 'hint', id: `${id}-hint` }, hint) : null
+  control.setAttribute('aria-describedby', note ? `${id}-hint ${id}-error` : `${id}-error`)
+  const isCheck = ['checkbox', 'radio'].includes(control.type)
+  const title = element('label', { for: id }, label)
+  const parts = isCheck ? [element('span', { class: 'check' }, control, title)] : [title, control]
+  const made = element('div', { class: 'field' }, parts, note, error)
+  return Object.assign(made, { control, showError: text => showError(control, error, text) })
+}
+
+function showError (control, place, text) {
+  place.textContent = text || ''
+  if (text) control.setAttribute('aria-invalid', 'true')
+  else control.removeAttribute('aria-invalid')
+}
+
+// Opens a dialog, which is removed once it is closed.
+export function dialog (title, ...children) {
+  const id = `dialog-${++numbers}`
+  const before = document.activeElement
+  const made = element('dialog', { 'aria-labelledby': id }, element('h2', { id }, title), children)
+  made.addEventListener('close', () => {
+    made.remove()
+    if (before?.isConnected) before.focus()
+  })
+  document.body.append(made)
+  made.showModal()
+  return made
+}
+
+// Shows a message until it is closed, or, if it is no error, for some seconds.
+export function announce (text, kind = 'info') {
+  const place = document.getElementById('messages')
+  const message = element('div', { class: `message ${kind}`, role: kind === 'error' ? 'alert' : 'status' }, element('p', {}, text))
+  message.append(button('×', () => message.remove(), { 'aria-label': 'Close the message', class: 'quiet' }))
+  place.append(message)
+  if (kind !== 'error') setTimeout(() => message.remove(), 6000)
+}
+
+// Runs an action once at a time, and shows its error.
+export async function attempt (control, action, showError = error => announce(error.message, 'error')) {
+  if (control.ariaBusy === 'true') return
+  control.ariaBusy = 'true'
+  try {
+    return await action()
+  } catch (error) {
+    showError(error)
+  } finally {
+    control.ariaBusy = 'false'
+  }
+}

@@ -1,0 +1,72 @@
+// Queries as the text of a URL, and as code to copy.
+
+// Returns a query as text, nested as the server reads it.
+export function toText (query) {
+  const pairs = Object.entries(query).flatMap(([name, value]) => pairsOf(encodeURIComponent(name), value))
+  return pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+}
+
+function pairsOf (name, value) {
+  if (value === undefined) return []
+  if (value === null || typeof value !== 'object') return [[name, value === null ? 'null' : String(value)]]
+  return Object.entries(value).flatMap(([key, part]) => pairsOf(`${name}[${encodeURIComponent(key)}]`, part))
+}
+
+// Returns the query that a text stands for. Values are texts.
+export function parse (text) {
+  const query = {}
+  for (const [name, value] of new URLSearchParams(text)) {
+    const [first, ...rest] = name.split('[')
+    put(query, [first, ...rest.map(part => part.replace(/\]$/, ''))], value)
+  }
+  return lists(query)
+}
+
+function put (query, [key, ...rest], value) {
+  const name = key === '' ? String(Object.keys(query).length) : key
+  if (rest.length === 0) {
+    define(query, name, value)
+    return
+  }
+  if (!Object.hasOwn(query, name) || typeof query[name] !== 'object') define(query, name, {})
+  put(query[name], rest, value)
+}
+
+// A name such as __proto__ is a name as any other.
+const define = (target, name, value) =>
+  Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true })
+
+function lists (part) {
+  if (typeof part !== 'object') return part
+  const keys = Object.keys(part)
+  if (keys.length && keys.every((key, index) => key === String(index))) return keys.map(key => lists(part[key]))
+  for (const key of keys) define(part, key, lists(part[key]))
+  return part
+}
+
+// Returns a call of find as a URL, and as code.
+export function addresses (connection, path, query) {
+  const text = toText(query)
+  const url = `${connection.address(path)}${text ? `?${text}` : ''}`
+  const needsLogin = Boolean(connection.caller)
+  return {
+    url,
+    curl: `curl ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
+    javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${JSON.stringify(query, null, 2)} })`,
+    python: `client.service(${JSON.stringify(path)}).find(${python(query)})`
+  }
+}
+
+const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
+
+// A value as Python writes it.
+export function python (value) {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (typeof value === 'string') return JSON.stringify(value).replace(/[\ud800-\udfff]/g, '\ufffd')
+  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`
+  if (typeof value === 'object') {
+    return `{${Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}: ${python(part)}`).join(', ')}}`
+  }
+  return String(value)
+}

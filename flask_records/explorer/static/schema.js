@@ -1,0 +1,96 @@
+// Fields of services, read from their JSON Schemas.
+
+const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time' }
+const LONG = 500
+
+// The schema without null.
+function inner (schema = {}) {
+  const ways = schema.anyOf || schema.oneOf
+  if (!ways) return schema
+  const others = ways.filter(way => way.type !== 'null')
+  return others.length === ways.length && others.length > 1 ? { ...schema, ...others[0] } : { ...schema, anyOf: undefined, ...others[0] }
+}
+
+const types = schema => [inner(schema).type ?? []].flat().filter(type => type !== 'null')
+
+export function isNullable (schema = {}) {
+  return [schema.type ?? []].flat().includes('null') || (schema.enum || []).includes(null) ||
+    (schema.anyOf || schema.oneOf || []).some(isNullable)
+}
+
+export function optionsOf (schema) {
+  return (inner(schema).enum || []).filter(option => option !== null)
+}
+
+// Returns the kind of a schema: 'text', 'integer', 'datetime' and so on.
+export function kindOf (schema = {}) {
+  const found = inner(schema)
+  const type = types(schema)[0]
+  if (found.enum) return 'enum'
+  if (found.contentEncoding === 'base64' || found.format === 'byte') return 'binary'
+  if (type === 'string') {
+    if (found.pattern === '^-?[0-9]+$') return 'bigint'
+    return TIMES[found.format] || (found.maxLength > LONG ? 'longtext' : 'text')
+  }
+  if (type === 'object') return 'json'
+  return { integer: 'integer', number: 'number', boolean: 'boolean', array: 'array' }[type] || 'any'
+}
+
+// Returns the fields of the records that a service answers with.
+export function fieldsOf (service) {
+  const { properties = {} } = service.record || {}
+  const query = service.query?.properties || {}
+  const sortable = query.$sort?.properties || {}
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...described(name, schema),
+    isId: name === service.id,
+    isReadonly: Boolean(schema.readOnly),
+    isSortable: Object.hasOwn(sortable, name),
+    isQueried: Object.hasOwn(query, name),
+    operators: operatorsOf(query[name]),
+    relation: relationOf(service, name)
+  }))
+}
+
+// Returns the fields that the body of a method may have.
+export function bodyFields (service, method) {
+  const { properties = {}, required = [] } = service[method] || {}
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...described(name, schema),
+    isId: name === service.id,
+    isReadonly: false,
+    isRequired: required.includes(name),
+    default: schema.default,
+    relation: relationOf(service, name)
+  }))
+}
+
+// Returns a field of any schema, such as that of a custom method's data.
+export function described (name, schema) {
+  return {
+    name,
+    label: name,
+    schema,
+    kind: kindOf(schema),
+    isNullable: isNullable(schema),
+    options: optionsOf(schema),
+    hint: schema.description
+  }
+}
+
+function operatorsOf (schema) {
+  const ways = schema?.anyOf || []
+  const group = ways.find(way => Object.keys(way.properties || {}).some(name => name.startsWith('$')))
+  return Object.entries(group?.properties || {}).map(([name, value]) => {
+    const isList = value.type === 'array' && value.maxItems === undefined
+    return { name, isList, schema: isList ? value.items : value, kind: kindOf(isList ? value.items : value) }
+  })
+}
+
+// Returns the relationship whose key a field is, or which it names.
+function relationOf (service, name) {
+  for (const [key, relation] of Object.entries(service.relations || {})) {
+    if (relation.field === name || key === name) return { ...relation, name: key, isKey: relation.field === name }
+  }
+  return null
+}
