@@ -53,6 +53,7 @@ from flask_records import RevokedTokenMixin
 from flask_records import set_user_field
 from flask_records import SQLAlchemyService
 from flask_records import TableRevocations
+from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 
 if t.TYPE_CHECKING:
@@ -89,6 +90,7 @@ db = SQLAlchemy(model_class=Base)
 limiter = Limiter(get_remote_address)
 records = FlaskRecords(app_errors=True, limiter=limiter)
 realtime = Realtime(records)
+explorer = Explorer(records)
 
 
 # MariaDB keeps fractions of a second only in columns that define them.
@@ -599,6 +601,7 @@ def create_app() -> Flask:
     limiter.init_app(app)
     records.init_app(app)
     realtime.init_app(app)
+    explorer.init_app(app)
     app.cli.add_command(example_data)
     app.add_url_rule("/", "index", show_page)
     app.add_url_rule("/favicon.ico", "icon", send_icon)

@@ -21,6 +21,7 @@ from .chunks import chunks
 from .equal_keys import equal_keys
 from .relationships import field_name
 from .relationships import is_plain
+from .relationships import key_field
 from .relationships import local_column
 from .relationships import remote_column
 
@@ -85,7 +86,9 @@ class Populate:
         links = populated(fields)
         services = {name: service_of(link, self._paths) for name, link in links.items()}
         return {
-            name: Relation(service.path, bool(links[name].uselist))
+            name: Relation(
+                service.path, bool(links[name].uselist), key_field(links[name])
+            )
             for name, service in services.items()
             if service is not None
         }

@@ -39,3 +39,13 @@ def remote_column(relationship: orm.RelationshipProperty[t.Any]) -> t.Any:
 def field_name(mapper: orm.Mapper[t.Any], column: t.Any) -> str:
     """Return the name of the field of a column."""
     return mapper.get_property_by_column(column).key
+
+
+def key_field(relationship: orm.RelationshipProperty[t.Any]) -> str | None:
+    """Return the name of the field that refers to the one record of the other end.
+    ``None`` if the other end, or a table between the two, refers to this one.
+    """
+    if relationship.direction is not orm.MANYTOONE:
+        return None
+
+    return field_name(relationship.parent, local_column(relationship))

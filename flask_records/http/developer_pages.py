@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 POLICY: t.Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-    " img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    " img-src {images}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The sources that a page may load from. No site may show it in a frame."""
 
@@ -91,9 +91,12 @@ class PageSettings:
             raise Forbidden("You may not see this.")
 
 
-def protect(response: Response) -> Response:
-    """Return a page that loads from its own origin only, and is not kept."""
-    response.headers["Content-Security-Policy"] = POLICY
+def protect(response: Response, *, images: str = "'self' data:") -> Response:
+    """Return a page that loads from its own origin only, and is not kept.
+
+    :param images: The sources of its images.
+    """
+    response.headers["Content-Security-Policy"] = POLICY.format(images=images)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["Cache-Control"] = "no-cache"
     return response

@@ -47,16 +47,25 @@ def events_of(service: Service, schemas: Schemas, name: str) -> Iterator[EventMe
     :param schemas: The schemas of the caller.
     :param name: The name of the service in names of schemas.
     """
+    for event in event_names(service, schemas):
+        usual: Schema = {} if event not in METHODS else reference("schemas", name)
+        yield EventMessage(
+            id=f"{name}{event[0].upper()}{event[1:]}",
+            name=f"{service.path} {event}",
+            summary=SUMMARIES.get(event, f"The event {event}"),
+            record=schemas.events.get(event, usual),
+        )
+
+
+def event_names(service: Service, schemas: Schemas) -> Iterator[str]:
+    """Yield the names of the events of a service that clients may get.
+
+    :param schemas: The schemas of the caller.
+    """
     for event in (*METHODS, *service.custom_events):
         is_custom = event not in METHODS
         is_sent = METHODS.get(event) in service.methods or event in schemas.events
         is_published = service.sends_events or service.publishers.of(event) is not None
 
         if is_published and (is_custom or is_sent):
-            usual: Schema = {} if is_custom else reference("schemas", name)
-            yield EventMessage(
-                id=f"{name}{event[0].upper()}{event[1:]}",
-                name=f"{service.path} {event}",
-                summary=SUMMARIES.get(event, f"The event {event}"),
-                record=schemas.events.get(event, usual),
-            )
+            yield event

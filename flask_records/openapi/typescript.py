@@ -167,9 +167,9 @@ class _Types:
 
     def _relations(self) -> Iterator[str]:
         """Yield the relationships, which are in a record if they are asked for."""
-        for name, (path, is_list) in self._schemas.relations.items():
-            other = self._names[path]
-            type = f"{other}[]" if is_list else f"{other} | null"
+        for name, relation in self._schemas.relations.items():
+            other = self._names[relation.path]
+            type = f"{other}[]" if relation.is_list else f"{other} | null"
             yield member(name, type, is_optional=True)
 
     def _query(self) -> str:

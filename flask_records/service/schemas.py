@@ -41,6 +41,9 @@ class Relation(t.NamedTuple):
     is_list: bool
     """``True`` for a relationship to many records."""
 
+    field: str | None = None
+    """The field with the identifier of the one record, if there is one."""
+
 
 class Schemas(t.NamedTuple):
     """The JSON Schemas of what one caller sends to a service, and gets from it. Those

@@ -1,0 +1,74 @@
+"""The extension: the explorer onto an application."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from .pages import NAME
+from .pages import Pages
+from .settings import ExplorerSettings
+from .settings import SETTING
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flask import Flask
+
+    from ..extension import FlaskRecords
+
+
+class Explorer:
+    """Gives applications a page on which developers see, query and change records. It
+    calls the services as the user who is logged in there, and has no right of its own.
+
+    It is there in debug mode. Otherwise it is there if ``allow`` tells for whom, or
+    ``RECORDS_EXPLORER`` has ``{"enabled": True}``.
+
+    :param records: The extension with the services.
+    :param app: The application to set up. Call :meth:`init_app` if there is none yet.
+    :param url_prefix: The path of the page.
+    :param allow: Returns whether a user gets data: a function of the user. It needs a
+        login. By default all do, each what the services show to the user.
+    """
+
+    def __init__(
+        self,
+        records: FlaskRecords,
+        app: Flask | None = None,
+        *,
+        url_prefix: str = "/_records",
+        allow: Callable[[t.Any], t.Any] | None = None,
+    ) -> None:
+        self._records = records
+        self._url_prefix = url_prefix
+        self._allow = allow
+
+        if app is not None:
+            self.init_app(app)
+
+    def init_app(self, app: Flask) -> None:
+        """Set up an application. Call it after :meth:`.FlaskRecords.init_app`.
+
+        :param app: The application.
+        :raises RuntimeError: The application has no services of the extension, or an
+            explorer already, or a setting is not valid.
+        """
+        if app.extensions.get("records") is not self._records:
+            raise RuntimeError(
+                "The explorer shows the services of an application: call"
+                " records.init_app(app) before explorer.init_app(app)."
+            )
+
+        if NAME in app.blueprints:
+            raise RuntimeError("This app has an Explorer already.")
+
+        settings = self._settings_of(app)
+
+        if settings.enabled is not False:
+            blueprint = Pages(settings).blueprint(self._records.errors)
+            app.register_blueprint(blueprint, url_prefix=self._url_prefix)
+
+    def _settings_of(self, app: Flask) -> ExplorerSettings:
+        settings = ExplorerSettings.of(app.config.get(SETTING), SETTING)
+        return replace(settings, allow=settings.allow or self._allow)
