@@ -43,7 +43,7 @@ async function describe () {
     return describe()
   }
   const answer = await response.json()
-  if (!response.ok) throw Object.assign(new Error(answer.message), { code: response.status, answer })
+  if (!response.ok) throw Object.assign(new Error(answer.message), { code: response.status })
   return answer
 }
 
@@ -114,9 +114,10 @@ async function start () {
   try {
     description = await describe()
   } catch (error) {
-    // Only the logins are told to a caller who may see nothing.
-    description = error.answer?.data?.logins && { ...error.answer.data, services: [], realtime: null }
-    if (!description) return showError(place, error)
+    if (![401, 403].includes(error.code)) return showError(place, error)
+    // A caller who may see nothing may log in.
+    const entrance = await (await fetch(`${BASE}logins.json`)).json()
+    description = { ...entrance, realtime: null, user: null, userPath: null, services: [], hasCalls: false }
     announce(error.message, 'error')
     location.hash = address('login')
   }
