@@ -638,6 +638,7 @@ def show_page() -> Response:
         version=version,
         scripts=scripts,
         longest=LONGEST_TEXT,
+        has_explorer=explorer.is_on(current_app),
     )
     response = make_response(page)
     has_remote_images = providers or current_app.config["GRAVATAR"]

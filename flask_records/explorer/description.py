@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import typing as t
+from urllib.parse import quote
 
 from flask import current_app
 from flask import request
-from flask import url_for
 
 from ..errors import RecordsError
 from ..globals import current_records
-from ..openapi.calls import BODIES
-from ..openapi.calls import Calls
-from ..openapi.events import event_names
+from ..http.routes import current_routes
 from ..openapi.rights import usable_services
-from ..pagination import Pagination
-from ..service.schemas import CustomSchemas
-from ..signals import READS
+from ..openapi.type_names import PLACEHOLDER
+from .services import described
+from .services import is_readable
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..authentication import AuthenticationService
     from ..context import Params
-    from ..service import Service
-    from ..service.schemas import Schemas
     from ..typing import Record
 
 LOCAL: t.Final = "local"
@@ -32,9 +28,6 @@ LOCAL: t.Final = "local"
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
-
-FILES: t.Final = "flask_records.static"
-"""An endpoint below the prefix of services."""
 
 
 def description_for(params: Params, route: Mapping[str, t.Any]) -> Record:
@@ -44,14 +37,15 @@ def description_for(params: Params, route: Mapping[str, t.Any]) -> Record:
     :param params: The params of the caller, with its login.
     :param route: The values of placeholders in the prefix of services.
     """
-    services = usable_services(current_records.services.values(), params)
+    services = list(usable_services(current_records.services.values(), params))
+    readable = {service.path for service in services if is_readable(service)}
     authenticator = params.authenticator
     return {
         **entrance(route),
         "hasCalls": current_app.debug,
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
-        "services": [_described(service, params) for service in services],
+        "services": [described(service, params, readable) for service in services],
     }
 
 
@@ -60,7 +54,11 @@ def entrance(route: Mapping[str, t.Any]) -> Record:
 
     :param route: The values of placeholders in the prefix of services.
     """
-    root = url_for(FILES, filename="-", **route).removesuffix("/flask_records/-")
+    prefix = PLACEHOLDER.sub(
+        lambda found: quote(str(route[found[1]]), safe=""),
+        current_routes().mount.url_prefix,
+    )
+    root = f"{request.script_root}{prefix}"
     issuers = current_records.authentications.items()
     return {
         "name": current_app.name,
@@ -103,59 +101,3 @@ def _user(params: Params) -> t.Any:
         return authenticator.users.part_of_call(params).get(params.user_id)
     except RecordsError:
         return {authenticator.id: params.user_id}
-
-
-def _described(service: Service, params: Params) -> Record:
-    """Return the description of a service with the methods that the caller may use."""
-    schemas = service.capabilities.schemas_for(params)
-    sizes = getattr(service.target, "pagination", None)
-    sizes = sizes if isinstance(sizes, Pagination) else Pagination()
-    return {
-        "path": service.path,
-        "description": Calls(service, schemas).description,
-        "methods": [n for n in service.methods if n not in service.custom_methods],
-        "publicMethods": [name for name in service.methods if name in service.public],
-        "customMethods": service.custom_methods,
-        "custom": {n: _custom(schemas, n) for n in service.custom_methods},
-        "events": _events(service, schemas, params),
-        "id": service.capabilities.id,
-        "isPaged": schemas.is_paged,
-        "pageSize": sizes.default,
-        "maxPageSize": sizes.max,
-        "multi": [name for name in service.methods if name in schemas.multi],
-        **_used(service, schemas),
-    }
-
-
-def _used(service: Service, schemas: Schemas) -> Record:
-    """Return what the methods of a service need. The schema of anything is in the place
-    of others, which would tell fields to callers that may not read them.
-    """
-    is_read = not frozenset(READS).isdisjoint(service.methods)
-    return {
-        "record": schemas.record if is_read else {},
-        "query": schemas.query if is_read else {},
-        "relations": {
-            name: {"path": each.path, "isList": each.is_list, "field": each.field}
-            for name, each in schemas.relations.items()
-            if is_read
-        },
-        **{
-            name: getattr(schemas, name) if name in service.methods else {}
-            for name in BODIES
-        },
-    }
-
-
-def _custom(schemas: Schemas, method: str) -> Record:
-    return schemas.custom.get(method, CustomSchemas())._asdict()
-
-
-def _events(service: Service, schemas: Schemas, params: Params) -> list[str]:
-    """Return the names of the events that a caller of a service may get."""
-    # Others make changes that the caller may not make.
-    whole = current_records.services[service.path]
-    is_accepted = current_records.accepts(whole, params) or not whole.public.isdisjoint(
-        READS
-    )
-    return list(event_names(whole, schemas)) if is_accepted else []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from .pages import NAME
+from ..http.routes import join_prefixes
+from ..http.routes import routes_of
+from ..openapi.type_names import PLACEHOLDER
 from .pages import Pages
 from .settings import ExplorerSettings
 from .settings import SETTING
@@ -16,6 +18,10 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from ..extension import FlaskRecords
+
+
+EXTENSION: t.Final = "records_explorer"
+"""The key of ``app.extensions`` with the settings."""
 
 
 class Explorer:
@@ -30,6 +36,7 @@ class Explorer:
     :param url_prefix: The path of the page.
     :param allow: Returns whether a user gets data: a function of the user. It needs a
         login. By default all do, each what the services show to the user.
+    :raises TypeError: ``allow`` is not a function.
     """
 
     def __init__(
@@ -40,8 +47,11 @@ class Explorer:
         url_prefix: str = "/_records",
         allow: Callable[[t.Any], t.Any] | None = None,
     ) -> None:
+        if allow is not None and not callable(allow):
+            raise TypeError(f"'allow' must be a function of the user, not {allow!r}.")
+
         self._records = records
-        self._url_prefix = url_prefix
+        self._url_prefix = join_prefixes(None, url_prefix)
         self._allow = allow
 
         if app is not None:
@@ -52,7 +62,7 @@ class Explorer:
 
         :param app: The application.
         :raises RuntimeError: The application has no services of the extension, or an
-            explorer already, or a setting is not valid.
+            explorer already, a service has its URL, or a setting is not valid.
         """
         if app.extensions.get("records") is not self._records:
             raise RuntimeError(
@@ -60,14 +70,42 @@ class Explorer:
                 " records.init_app(app) before explorer.init_app(app)."
             )
 
-        if NAME in app.blueprints:
+        if EXTENSION in app.extensions:
             raise RuntimeError("This app has an Explorer already.")
 
+        self._check_placeholders(app)
         settings = self._settings_of(app)
+        app.extensions[EXTENSION] = settings
 
         if settings.enabled is not False:
             blueprint = Pages(settings).blueprint(self._records.errors)
-            app.register_blueprint(blueprint, url_prefix=self._url_prefix)
+            app.register_blueprint(
+                blueprint,
+                url_prefix=self._url_prefix or None,
+                subdomain=routes_of(app).mount.subdomain,
+            )
+            routes_of(app).check(app)
+
+    def is_on(self, app: Flask) -> bool:
+        """Return whether an application has the page now.
+
+        :param app: The application.
+        """
+        settings = t.cast("ExplorerSettings | None", app.extensions.get(EXTENSION))
+        return settings is not None and settings.is_on(app)
+
+    def _check_placeholders(self, app: Flask) -> None:
+        """Refuse a path of the page that does not tell where the services are."""
+        prefix = routes_of(app).mount.url_prefix
+        own = PLACEHOLDER.findall(self._url_prefix)
+        missing = [name for name in PLACEHOLDER.findall(prefix) if name not in own]
+
+        if missing:
+            example = f"{prefix}/_records"
+            raise RuntimeError(
+                f"The services are below {prefix!r}. Give the explorer a path with the"
+                f" same placeholders: Explorer(records, url_prefix={example!r})."
+            )
 
     def _settings_of(self, app: Flask) -> ExplorerSettings:
         settings = ExplorerSettings.of(app.config.get(SETTING), SETTING)

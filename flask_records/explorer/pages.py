@@ -38,10 +38,10 @@ FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
 
 CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
-"""The folder of the official client."""
+"""The folder of the files for all pages, such as the official client."""
 
-SHARED: t.Final = ("feathers.min.js", "socket.io.min.js")
-"""The files of the official client that the page loads."""
+SHARED: t.Final = ("feathers.min.js", "socket.io.min.js", "oauth.js")
+"""The files for all pages that this one loads, too."""
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""

@@ -133,7 +133,7 @@ class Calls:
     def description(self) -> str | None:
         """The text of the application about the service."""
         text = self._schemas.record.get("description")
-        return text or _docstring(self._service.target)
+        return text or docstring(self._service.target)
 
     def of_many(self) -> Iterator[Call]:
         """Yield the calls without an identifier."""
@@ -184,7 +184,7 @@ class Calls:
             method=method,
             summary=self._schemas.summaries.get(method)
             or summaries.get(method, f"Call {method}"),
-            description=_docstring(getattr(self._service.target, method)),
+            description=docstring(getattr(self._service.target, method)),
             result=result,
             body=self._body(method) if method in BODIES else body,
             example=self._example(method),
@@ -235,7 +235,7 @@ def name_of(service: Service) -> str:
     return type_names(services, ENDS, RESERVED, by_model=False)[service.path]
 
 
-def _docstring(part: t.Any) -> str | None:
+def docstring(part: t.Any) -> str | None:
     """Return the text of the application about an object, or about a method of it."""
     is_own = not part.__module__.startswith(f"{PACKAGE}.")
     return inspect.getdoc(part) if is_own else None

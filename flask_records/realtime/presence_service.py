@@ -80,7 +80,8 @@ class PresenceService:
         self, path: str, *, paginate: t.Any = None, is_open: bool = False
     ) -> None:
         self._path = path
-        self._pagination = Pagination.of(paginate)
+        self.pagination = Pagination.of(paginate)
+        """The sizes of a page."""
         self._is_open = is_open
         self._in_memory = InMemory(path, FIELDS)
 
@@ -88,12 +89,12 @@ class PresenceService:
         """Return the users who are in channels."""
         query = self._in_memory.parse(params.query)
         records = self._in_memory.sorted(self._matching(params, query), query)
-        limit = self._pagination.limit(query.limit)
+        limit = self.pagination.limit(query.limit)
         end = None if limit is None else query.skip + limit
         names = query.select
         data = [_selected(record, names) for record in records[query.skip : end]]
 
-        if not self._pagination.is_on or not params.paginate:
+        if not self.pagination.is_on or not params.paginate:
             return data
 
         return Page(len(records), t.cast(int, limit), query.skip, data)
@@ -112,7 +113,7 @@ class PresenceService:
         return Schemas(
             RECORD,
             query=QUERY,
-            is_paged=self._pagination.is_on,
+            is_paged=self.pagination.is_on,
             events={"created": RECORD, "removed": RECORD},
         )
 

@@ -1,0 +1,190 @@
+"""The page of the explorer and its files, as a browser gets them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+import requests
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records import FlaskRecords
+from flask_records.explorer import Explorer
+from flask_records.explorer import pages
+
+from ..conftest import running
+from ..test_routes import placed
+from ..test_routes import Things
+from .sites import app_with
+from .sites import ON
+from .sites import SERVICES
+
+ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')
+
+IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]""")
+
+FILE = "/_records/files/main.js"
+
+HEAVIEST = 300 * 1000
+"""The bytes of all files, compressed."""
+
+
+def addresses_of(page):
+    return [each for each in ADDRESS.findall(page) if not each.startswith("data:")]
+
+
+@placed
+def test_all_that_the_page_loads_is_there(place):
+    with running(app_with(place=place)) as url:
+        page = requests.get(f"{url}/_records", timeout=10)
+        addresses = addresses_of(page.text)
+        answers = [requests.get(f"{page.url}{each}", timeout=10) for each in addresses]
+
+    assert page.url == f"{url}/_records/"
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert {"files/feathers.min.js", "files/socket.io.min.js"} < {*addresses}
+    assert {answer.status_code for answer in answers} == {200}
+    types = {answer.headers["Content-Type"].partition(";")[0] for answer in answers}
+    assert types == {"text/css", "text/javascript"}
+
+
+def test_files_are_asked_for_anew_and_not_guessed():
+    app = app_with()
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 3600
+    client = app.test_client()
+
+    answer = client.get(FILE, buffered=True)
+
+    assert answer.headers["Cache-Control"] == "no-cache, max-age=0"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["ETag"]
+
+
+def test_modules_import_what_is_there():
+    for path in pages.FILES.rglob("*.js"):
+        for name in IMPORT.findall(path.read_text()):
+            imported = (path.parent / name).resolve()
+            assert imported.is_file(), f"{path.name} imports {name}"
+
+
+def test_all_files_together_are_light():
+    files = [path for path in pages.FILES.rglob("*") if path.is_file()]
+    files += [pages.CLIENTS / name for name in pages.SHARED]
+
+    sizes = [len(gzip.compress(path.read_bytes())) for path in files]
+
+    assert sum(sizes) <= HEAVIEST
+
+
+def test_page_loads_from_its_own_origin_only():
+    page = app_with().test_client().get("/_records/")
+
+    assert page.headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        " img-src 'self' data: blob:; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    )
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert not re.search(r"<style|style=|<script>|\bon\w+=|https?:", page.text)
+
+
+def test_page_of_an_application_whose_name_is_markup():
+    app = app_with()
+    app.name = "<script>alert(1)</script>"
+
+    page = app.test_client().get("/_records/").text
+
+    assert "<title>Records of &lt;script&gt;alert(1)&lt;/script&gt;</title>" in page
+
+
+@pytest.mark.parametrize("prefix", ["/admin/records", "admin/records/"])
+def test_page_has_the_path_that_the_application_gives_it(prefix):
+    client = app_with(options={"url_prefix": prefix}).test_client()
+
+    assert client.get("/admin/records").headers["Location"] == "records/"
+    assert client.get("/admin/records/").status_code == 200
+    assert client.get("/admin/records/services.json").json["prefix"] == ""
+    assert client.get("/_records/").status_code == 404
+
+
+def test_proxy_that_adds_a_path_is_known():
+    app = app_with(url_prefix="/api")
+    app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)
+    headers = {"X-Forwarded-Prefix": "/shop"}
+
+    with running(app) as url:
+        page = requests.get(
+            f"{url}/_records", headers=headers, allow_redirects=False, timeout=10
+        )
+        made = requests.get(f"{url}{SERVICES}", headers=headers, timeout=10)
+
+    # The browser knows the host and the path by which it came, and no proxy does.
+    assert (page.status_code, page.headers["Location"]) == (308, "_records/")
+    assert made.json()["prefix"] == "/shop/api"
+
+
+def test_placeholders_of_the_prefix_are_those_of_the_page():
+    app = Flask("tests")
+    app.config["RECORDS_EXPLORER"] = ON
+    records = FlaskRecords(url_prefix="/<tenant>/api")
+    records.add("things", Things(), public=True)
+    records.init_app(app)
+    Explorer(records, app, url_prefix="/<tenant>/_records")
+
+    made = app.test_client().get("/acme%20b/_records/services.json").json
+
+    assert made["prefix"] == "/acme%20b/api"
+
+
+def test_page_without_the_placeholders_of_the_services_is_refused():
+    app = Flask("tests")
+    records = FlaskRecords(url_prefix="/<tenant>")
+    records.add("things", Things(), public=True)
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError, match=r"url_prefix='/<tenant>/_records'\)\.$"):
+        Explorer(records, app)
+
+
+def test_views_for_all_paths_leave_the_page_alone():
+    app = app_with()
+    app.add_url_rule("/<path:page>", "pages", lambda page: "own page")
+    app.add_url_rule("/_records/about", "about", lambda: "about")
+    client = app.test_client()
+
+    assert "own page" not in client.get("/_records/").text
+    assert client.get(SERVICES).status_code == 200
+    assert client.get("/_records/about").text == "about"
+
+
+def test_path_of_a_service_is_refused():
+    app = Flask("tests")
+    records = FlaskRecords()
+    records.add("_records", Things(), public=True)
+    records.init_app(app)
+
+    with pytest.raises(RuntimeError, match="'_records' and the view 'records_explorer"):
+        Explorer(records, app)
+
+
+@pytest.mark.parametrize("name", ["../pages.py", "..%2fpages.py", "feathers.d.ts", "x"])
+def test_other_files_are_not_sent(name):
+    answer = app_with().test_client().get(f"/_records/files/{name}")
+
+    assert answer.status_code == 404
+
+
+def test_middleware_of_the_application_runs():
+    app = app_with()
+
+    @app.after_request
+    def restrict(response):
+        response.headers["Content-Security-Policy"] = "default-src 'self'"
+        return response
+
+    page = app.test_client().get("/_records/")
+
+    assert page.headers["Content-Security-Policy"] == "default-src 'self'"
