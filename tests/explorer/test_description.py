@@ -1,0 +1,313 @@
+"""The services of an application, as the explorer gets them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from flask_records import limit_to_user
+from flask_records import SQLAlchemyService
+from flask_records.realtime import Realtime
+
+from ..authentication import ANN
+from ..authentication import bearer
+from ..authentication import log_in
+from ..authentication import LOGIN
+from ..authentication import make_records
+from ..models import Message
+from ..models import User
+from ..oauth_providers import make_members
+from ..oauth_providers import serving_logins
+from ..reference_app import MARKUP
+from .sites import app_with
+from .sites import described
+from .sites import Explored
+from .sites import make_chat
+from .sites import ON
+from .sites import SERVICES
+from .sites import serving_explorer
+
+KEYS = {
+    *("name", "prefix", "hasCalls", "realtime", "logins", "user", "userPath"),
+    "services",
+}
+
+SERVICE_KEYS = {
+    *("path", "placeholders", "description", "methods", "publicMethods"),
+    *("customMethods", "custom", "events", "id", "isPaged", "pageSize", "maxPageSize"),
+    *("multi", "record", "create", "update", "patch", "query", "relations"),
+}
+
+PAGES = {"default": 10, "max": 50}
+
+
+class Mood(BaseModel):
+    text: str
+
+
+class Bell:
+    """A bell of the house."""
+
+    events = ["rung"]
+
+    def find(self, params):
+        return ["ding"]
+
+    def create(self, data, params):
+        return data
+
+    def ring(self, data, params):
+        """Ring it once."""
+        return None
+
+    def mute(self, data, params):
+        return None
+
+
+def services_of(client, headers=None):
+    made = client.get(SERVICES, headers=headers).json
+    return {each["path"]: each["methods"] for each in made["services"]}
+
+
+def test_description_has_all_that_the_page_needs():
+    with serving_explorer(make_chat(), DEBUG=True) as client:
+        made = client.get(SERVICES, headers=bearer(log_in(client))).json
+
+    assert {*made} == KEYS
+    assert all({*each} == SERVICE_KEYS for each in made["services"])
+    assert (made["name"], made["hasCalls"], made["prefix"]) == ("tests", True, "")
+    assert made["user"] == {"id": 1, "email": ANN["email"], "age": None}
+    assert made["userPath"] == "users"
+
+
+def test_service_of_a_model_is_described():
+    records = make_chat(
+        paginate=PAGES,
+        multi={"create": 5, "remove": 5},
+        whitelist=["$populate"],
+        readonly=["rank"],
+    )
+
+    with serving_explorer(records) as client:
+        headers = bearer(log_in(client))
+        made = described(client, "messages", headers)
+
+        with client.application.app_context():
+            schemas = records["messages"].capabilities.schemas_for(None)
+
+    assert made["methods"] == ["find", "get", "create", "update", "patch", "remove"]
+    assert (made["isPaged"], made["pageSize"], made["maxPageSize"]) == (True, 10, 50)
+    assert (made["id"], made["multi"]) == ("id", ["create", "remove"])
+    assert made["events"] == ["created", "updated", "patched", "removed"]
+    assert (made["publicMethods"], made["customMethods"], made["custom"]) == (
+        [],
+        [],
+        {},
+    )
+    names = ("record", "query", "create", "update", "patch")
+    assert {name: made[name] for name in names} == {
+        name: json.loads(json.dumps(getattr(schemas, name))) for name in names
+    }
+    assert made["relations"] == {
+        "room": {"path": "rooms", "isList": False, "field": "room_id"},
+        "user": {"path": "users", "isList": False, "field": "user_id"},
+    }
+
+
+def test_relationship_to_many_has_no_field():
+    with serving_explorer(make_chat()) as client:
+        made = described(client, "rooms", bearer(log_in(client)))
+
+    assert made["relations"] == {
+        "messages": {"path": "messages", "isList": True, "field": None}
+    }
+
+
+def test_relationship_to_what_a_caller_may_not_read_is_left_out():
+    records = make_records()
+    service = SQLAlchemyService(Message, whitelist=["$populate"])
+    records.add("messages", service, public=["find"])
+
+    with serving_explorer(records) as client:
+        anonymous = described(client, "messages")
+        known = described(client, "messages", bearer(log_in(client)))
+
+    assert anonymous["relations"] == {}
+    assert known["relations"]["user"]["path"] == "users"
+
+
+@pytest.fixture
+def house():
+    records = make_records()
+    methods = ["find", "create", "ring", "mute"]
+    schemas = {"ring": Mood}
+    records.add(
+        "bell", Bell(), public=["find", "ring"], methods=methods, schemas=schemas
+    )
+    records.add("robots", Bell(), strategies=["api-key"])
+    records.add("rooms/<room_id>/bell", Bell(), public=True)
+
+    with serving_explorer(records) as client:
+        yield client
+
+
+def test_caller_sees_the_methods_that_need_no_login_or_accept_its_own(house):
+    key = {"X-Api-Key": "robot's key"}
+
+    assert services_of(house) == {
+        "authentication": ["create"],
+        "users": ["create"],
+        "echo": ["find", "get", "create"],
+        "bell": ["find"],
+        "rooms/<room_id>/bell": ["find", "create"],
+    }
+    assert services_of(house, bearer(log_in(house))) == {
+        "authentication": ["create", "remove"],
+        "users": ["find", "get", "create", "update", "patch", "remove"],
+        "secrets": ["find", "get", "create"],
+        "vault": ["find", "get", "create"],
+        "echo": ["find", "get", "create"],
+        "bell": ["find", "create"],
+        "rooms/<room_id>/bell": ["find", "create"],
+    }
+    assert "robots" in services_of(house, key)
+    assert "secrets" not in services_of(house, key)
+
+
+def test_custom_methods_and_events_are_described(house):
+    anonymous = described(house, "bell")
+    known = described(house, "bell", bearer(log_in(house)))
+
+    assert anonymous["description"] == "A bell of the house."
+    assert (anonymous["customMethods"], known["customMethods"]) == (
+        ["ring"],
+        ["ring", "mute"],
+    )
+    assert known["custom"]["ring"]["description"] == "Ring it once."
+    assert known["custom"]["ring"]["data"]["properties"]["text"]["type"] == "string"
+    assert known["custom"]["mute"] == {
+        "data": None,
+        "result": None,
+        "description": None,
+    }
+    # Others create what the caller may not.
+    assert anonymous["events"] == known["events"] == ["created", "rung"]
+
+
+def test_placeholders_of_a_path_are_named(house):
+    assert described(house, "rooms/<room_id>/bell")["placeholders"] == ["room_id"]
+    assert described(house, "bell")["placeholders"] == []
+
+
+def test_caller_who_may_only_write_sees_what_to_write():
+    with serving_explorer(make_chat()) as client:
+        made = described(client, "users")
+
+    assert made["methods"] == ["create"]
+    assert {"email", "password"} < {*made["create"]["properties"]}
+    assert [made[name] for name in ("record", "query", "update", "patch")] == [{}] * 4
+    assert (made["relations"], made["events"]) == ({}, [])
+
+
+def test_caller_sees_nothing_of_services_that_are_closed():
+    with serving_explorer(make_chat()) as client:
+        answer = client.get(SERVICES)
+
+    assert "messages" not in answer.text
+    assert "room_id" not in answer.text
+
+
+def test_login_does_not_show_the_fields_of_users():
+    records = make_chat(users=SQLAlchemyService(User, hidden=["password"]))
+
+    with serving_explorer(records) as client:
+        made = described(client, "authentication")
+
+    assert made["methods"] == ["create"]
+    assert '"age"' not in json.dumps(made)
+
+
+def test_fields_are_those_that_the_caller_may_see():
+    users = SQLAlchemyService(
+        User,
+        hidden=["password"],
+        visible={"age": lambda user: user is not None and user["id"] == 1},
+        writable={"age": lambda user: user is not None and user["id"] == 1},
+    )
+    ben = {**ANN, "email": "ben@example.com"}
+
+    with serving_explorer(make_chat(users=users)) as client:
+        client.post("/users", json=ben)
+        login = client.post("/authentication", json={**LOGIN, **ben}).json
+        ann_made = described(client, "users", bearer(log_in(client)))
+        ben_made = described(client, "users", bearer(login["accessToken"]))
+
+    assert "age" in ann_made["record"]["properties"]
+    assert '"age"' not in json.dumps(ben_made)
+    assert "password" not in ann_made["record"]["properties"]
+
+
+def test_caller_who_may_not_read_its_own_record_is_an_identifier():
+    records = make_chat()
+    records["users"].before("get")(limit_to_user("age"))
+
+    with serving_explorer(records) as client:
+        made = client.get(SERVICES, headers=bearer(log_in(client))).json
+
+    assert made["user"] == {"id": 1}
+
+
+def test_caller_of_a_strategy_without_users_has_none():
+    with serving_explorer() as client:
+        made = client.get(SERVICES, headers={"X-Api-Key": "robot's key"}).json
+
+    assert made["user"] is None
+
+
+def test_path_of_sockets_is_that_of_the_server():
+    records = make_chat()
+    realtime = Realtime(records)
+
+    with serving_explorer(records, RECORDS_REALTIME={"path": "/records.io/"}) as client:
+        realtime.init_app(client.application)
+        made = client.get(SERVICES, base_url="http://localhost/shop").json
+
+    assert made["realtime"] == {"path": "/shop/records.io"}
+
+
+def test_logins_at_providers_are_named(provider):
+    records = Explored(make_members())
+
+    with serving_logins(
+        {"fake": provider}, records=records, RECORDS_EXPLORER=ON
+    ) as site:
+        made = site.app.test_client().get("/_records/logins.json").json
+        start = site.browser.get(
+            f"{site.url}{made['logins'][0]['oauth'][0]['url']}", allow_redirects=False
+        )
+
+    assert made["logins"][0]["oauth"] == [
+        {"name": "fake", "title": "Fake", "url": "/oauth/fake"}
+    ]
+    assert start.status_code == 302
+
+
+def test_names_with_markup_are_text_of_json():
+    class Loud:
+        __doc__ = MARKUP
+
+        def find(self, params):
+            return []
+
+    app = app_with(ON)
+    records = app.extensions["records"]
+    records.add("loud", Loud(), public=True)
+    app.name = MARKUP
+
+    answer = app.test_client().get(SERVICES)
+
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json["name"] == MARKUP
+    assert answer.json["services"][1]["description"] == MARKUP
