@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import suppress
 from urllib.parse import quote
+from urllib.parse import urljoin
 
 from flask import current_app
 from flask import request
+from flask import url_for
 
+from ..errors import BadRequest
 from ..errors import RecordsError
 from ..globals import current_records
 from ..http.routes import current_routes
@@ -20,8 +24,12 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..authentication import AuthenticationService
+    from ..authentication.redirects import Redirects
     from ..context import Params
     from ..typing import Record
+
+PAGE: t.Final = ".page"
+"""The endpoint of the page, beside those of what it shows."""
 
 LOCAL: t.Final = "local"
 """The strategy of logins with a password."""
@@ -79,15 +87,38 @@ def _realtime() -> Record | None:
 
 def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
     settings = issuer.settings
+    back = _way_back(settings.oauth.redirects)
     local = {"username": issuer.username, "password": issuer.password}
     return {
         "path": path,
         "local": local if LOCAL in settings.strategies else None,
         "oauth": [
-            {"name": name, "title": each.title, "url": f"{root}/oauth/{name}"}
+            {
+                "name": name,
+                "title": each.title,
+                "url": f"{root}/oauth/{name}",
+                "redirect": back,
+            }
             for name, each in settings.oauth.providers.items()
         ],
     }
+
+
+def _way_back(redirects: Redirects) -> str | None:
+    """Return the ``redirect`` that leads from a provider back to the page, or ``None``
+    if the application lets nobody return there.
+    """
+    page = url_for(PAGE, **(request.view_args or {}))
+    url = urljoin(request.host_url, page)
+
+    for redirect in (page, page.removeprefix(request.script_root), url):
+        with suppress(BadRequest):
+            target = redirects.target(redirect)
+
+            if target is not None and urljoin(url, target) == url:
+                return redirect
+
+    return None
 
 
 def _user(params: Params) -> t.Any:

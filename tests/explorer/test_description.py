@@ -277,21 +277,49 @@ def test_path_of_sockets_is_that_of_the_server():
     assert made["realtime"] == {"path": "/shop/records.io"}
 
 
-def test_logins_at_providers_are_named(provider):
+@pytest.mark.parametrize(
+    ("oauth", "redirect"),
+    [
+        ({"redirect": "/"}, "/_records/"),
+        ({"redirect": "/shop/"}, None),
+        ({"redirect": "https://app.example/"}, None),
+        (
+            {"redirect": "https://app.example/", "origins": ["http://localhost"]},
+            "http://localhost/_records/",
+        ),
+        ({}, None),
+    ],
+)
+def test_logins_at_providers_lead_back_to_the_page(provider, oauth, redirect):
     records = Explored(make_members())
+    config = {"RECORDS_EXPLORER": ON}
 
-    with serving_logins(
-        {"fake": provider}, records=records, RECORDS_EXPLORER=ON
-    ) as site:
-        made = site.app.test_client().get("/_records/logins.json").json
-        start = site.browser.get(
-            f"{site.url}{made['logins'][0]['oauth'][0]['url']}", allow_redirects=False
-        )
+    with serving_logins({"fake": provider}, oauth, records=records, **config) as site:
+        client = site.app.test_client()
+        (login,) = client.get("/_records/logins.json").json["logins"]
+        query = {} if redirect is None else {"redirect": redirect}
+        start = client.get("/oauth/fake", query_string=query)
 
-    assert made["logins"][0]["oauth"] == [
-        {"name": "fake", "title": "Fake", "url": "/oauth/fake"}
+    assert login["oauth"] == [
+        {"name": "fake", "title": "Fake", "url": "/oauth/fake", "redirect": redirect}
     ]
     assert start.status_code == 302
+
+
+def test_login_at_a_provider_leads_back_below_a_path(provider):
+    records = Explored(make_members())
+    config = {"RECORDS_EXPLORER": ON}
+
+    with serving_logins(
+        {"fake": provider}, {"redirect": "/shop"}, records=records, **config
+    ) as site:
+        made = site.app.test_client().get(
+            "/_records/logins.json", base_url="http://localhost/shop"
+        )
+
+    (login,) = made.json["logins"]
+    assert login["oauth"][0]["url"] == "/shop/oauth/fake"
+    assert login["oauth"][0]["redirect"] == "/_records/"
 
 
 def test_names_with_markup_are_text_of_json():
