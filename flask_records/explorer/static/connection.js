@@ -2,14 +2,17 @@
 /* global feathers, io */
 
 const KEY = 'flask-records-explorer'
+const WISH = `${KEY}-wish`
 const STORES = [sessionStorage, localStorage]
+// Timers of browsers can't wait for longer.
+const MAX_DELAY = 2 ** 31 - 1
 const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
 
-// The login that this tab, or the browser, keeps: `{ path, token }`.
+// The login that this tab, or the browser, keeps: `{ path, token, isKept }`.
 export function keptLogin () {
-  const text = STORES.map(store => store.getItem(KEY)).find(Boolean)
+  const store = STORES.find(each => each.getItem(KEY))
   try {
-    return JSON.parse(text ?? 'null')
+    return store ? { ...JSON.parse(store.getItem(KEY)), isKept: store === localStorage } : null
   } catch {
     forgetLogin()
     return null
@@ -23,6 +26,15 @@ export function keepLogin (path, token, { isKept = false } = {}) {
 
 export function forgetLogin () {
   for (const store of STORES) store.removeItem(KEY)
+}
+
+// The login to make of what a provider sends, which this tab keeps until then.
+export const keepWish = wish => sessionStorage.setItem(WISH, JSON.stringify(wish))
+
+export function takeWish () {
+  const text = sessionStorage.getItem(WISH)
+  sessionStorage.removeItem(WISH)
+  return JSON.parse(text ?? '{}')
 }
 
 // Returns a request with the token of a login.
@@ -40,6 +52,11 @@ export class Connection extends EventTarget {
     this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
+  }
+
+  // The user of the login, or of the application's own session.
+  get user () {
+    return this.caller?.user ?? this.description.user ?? null
   }
 
   get isLive () {
@@ -71,12 +88,13 @@ export class Connection extends EventTarget {
     if (login) await this.takeUp(login)
   }
 
-  async takeUp ({ path, token }) {
+  async takeUp ({ path, token, isKept }) {
     this.client.configure(feathers.authentication({ path, storage: memory(token) }))
     try {
       const { user = this.description.user, authentication = {} } = await this.client.reAuthenticate()
       const { exp } = authentication.payload ?? {}
-      this.caller = { user, token, expires: exp ? new Date(exp * 1000) : null }
+      this.caller = { user, token, isKept, expires: exp ? new Date(exp * 1000) : null }
+      this.waitForEnd()
     } catch (error) {
       if (error.code === 401) forgetLogin()
       throw error
@@ -84,17 +102,33 @@ export class Connection extends EventTarget {
     this.change()
   }
 
+  // Forgets the login once it has ended. What the page shows stays, so that nothing that
+  // was typed is lost.
+  waitForEnd () {
+    if (!this.caller?.expires) return
+    const delay = this.caller.expires - Date.now()
+    if (delay > 0) {
+      setTimeout(() => this.waitForEnd(), Math.min(delay, MAX_DELAY))
+      return
+    }
+    forgetLogin()
+    this.caller = null
+    this.description.user = null
+    this.dispatchEvent(new Event('ended'))
+    this.change()
+  }
+
   // Logs in, and keeps the token. The page begins anew with the rights of the user.
   async logIn (path, credentials, options) {
-    const { accessToken } = await this.nobody(path).create({ strategy: 'local', ...credentials })
+    const { accessToken } = await this.nobody(path).create({ ...credentials, strategy: 'local' })
     keepLogin(path, accessToken, options)
-    location.reload()
+    beginAnew()
   }
 
   async useToken (path, token, options) {
     await this.nobody(path).create({ strategy: 'jwt', accessToken: token })
     keepLogin(path, token, options)
-    location.reload()
+    beginAnew()
   }
 
   async logOut () {
@@ -102,7 +136,7 @@ export class Connection extends EventTarget {
       await this.client.logout()
     } finally {
       forgetLogin()
-      location.reload()
+      beginAnew()
     }
   }
 
@@ -137,6 +171,12 @@ export class Connection extends EventTarget {
   change () {
     this.dispatchEvent(new Event('state'))
   }
+}
+
+// Loads the page with other rights, and leaves the view of logins.
+function beginAnew () {
+  if (location.hash.startsWith('#/login')) history.replaceState(null, '', '#/')
+  location.reload()
 }
 
 // A store of the token for the client. This page keeps it itself.

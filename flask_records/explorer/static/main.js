@@ -1,6 +1,7 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
 import { announce, button, element, replace } from './dom.js'
-import { Connection, forgetLogin, keptLogin, request } from './connection.js'
+import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
+import { finishLogin } from './oauth.js'
 
 const BASE = new URL('.', document.baseURI).href
 const MODULES = {
@@ -35,37 +36,54 @@ function decode (text) {
   }
 }
 
+// Returns what the caller may use: no services, and the reason, if that is nothing.
 async function describe () {
   const response = await request(`${BASE}services.json`)
+  if (response.ok) return response.json()
+  const { message } = await response.json().catch(() => ({ message: response.statusText }))
   if (response.status === 401 && keptLogin()) {
     forgetLogin()
     announce('The login has ended. Log in again.', 'error')
     return describe()
   }
-  const answer = await response.json()
-  if (!response.ok) throw Object.assign(new Error(answer.message), { code: response.status })
-  return answer
+  if (![401, 403].includes(response.status)) throw new Error(message)
+  const entrance = await request(`${BASE}logins.json`, null)
+  return { ...await entrance.json(), services: [], realtime: null, user: null, isRefused: true, message }
+}
+
+// Takes up the login that the browser returns from a provider with.
+async function comeBack () {
+  const wish = takeWish()
+  try {
+    const login = await finishLogin()
+    if (login) keepLogin(wish.path, login.accessToken, wish)
+  } catch (error) {
+    announce(error.message, 'error')
+  }
 }
 
 function drawFrame (explorer) {
   const { description, connection } = explorer
-  const links = description.services.map(({ path }) => element('li', {}, element('a', { href: address('records', [path]) }, path)))
-  const pages = [['events', 'Events'], ['compare', 'Compare'], ...(description.hasCalls ? [['calls', 'Calls']] : [])]
+  const pages = [['', 'Services'], ['events', 'Events'], ['compare', 'Compare'], ...(description.hasCalls ? [['calls', 'Calls']] : [])]
   const state = element('span', { id: 'state' })
-  const caller = element('a', { href: address('login'), id: 'caller' })
+  const caller = element('a', { href: address('login'), id: 'caller', class: 'button' })
   const drawState = () => {
     state.textContent = connection.socket ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
-    caller.textContent = connection.caller ? nameOf(connection.caller.user) : 'Log in'
+    caller.textContent = connection.user || connection.caller ? nameOf(connection.user) : 'Log in'
   }
   connection.addEventListener('state', drawState)
   drawState()
   replace(document.getElementById('header'),
     element('a', { href: address(''), class: 'name' }, description.name),
-    element('nav', { 'aria-label': 'Pages' }, element('ul', {}, pages.map(([view, title]) => element('li', {}, element('a', { href: address(view) }, title))))),
-    state, caller)
-  replace(document.getElementById('navigation'), element('h2', { id: 'services-title' }, 'Services'), element('ul', { 'aria-labelledby': 'services-title' }, links))
+    description.isRefused ? null : element('nav', { 'aria-label': 'Pages' }, element('ul', {}, pages.map(([view, title]) => linkItem(address(view), title)))),
+    element('div', { class: 'row' }, description.isRefused ? null : state, caller))
+  const navigation = document.getElementById('navigation')
+  navigation.hidden = description.services.length === 0
+  replace(navigation, element('ul', {}, description.services.map(({ path }) => linkItem(address('records', [path]), path))))
 }
+
+const linkItem = (href, text) => element('li', {}, element('a', { href }, text))
 
 // A short name of a user, or of any record.
 export function nameOf (record) {
@@ -73,10 +91,11 @@ export function nameOf (record) {
   return found ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
 }
 
-function markCurrent () {
-  for (const link of document.querySelectorAll('#header a, #navigation a')) {
-    const [path] = link.getAttribute('href').split('?')
-    if (location.hash.split('?')[0] === path) link.setAttribute('aria-current', 'page')
+// Marks the links to the view, and that to the service whose record it shows.
+function markCurrent ({ parts: [path] }) {
+  const own = [location.hash.split('?')[0] || '#/', ...(path === undefined ? [] : [address('records', [path])])]
+  for (const link of document.querySelectorAll('#header nav a, #navigation a, #caller')) {
+    if (own.includes(link.getAttribute('href'))) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
 }
@@ -85,9 +104,9 @@ async function showView (explorer) {
   left.abort()
   left = new AbortController()
   const { signal } = left
-  const route = readAddress()
+  const route = explorer.description.isRefused ? { view: 'login', parts: [], query: '' } : readAddress()
   const view = element('div', { class: 'view' })
-  markCurrent()
+  markCurrent(route)
   replace(place, view)
   try {
     const load = Object.hasOwn(MODULES, route.view) ? MODULES[route.view] : MODULES['']
@@ -100,7 +119,10 @@ async function showView (explorer) {
 }
 
 function showError (view, error) {
-  replace(view, element('h1', { tabindex: -1 }, 'This could not be shown'), element('p', { role: 'alert' }, error.message), button('Try again', () => location.reload()))
+  replace(view,
+    element('h1', { tabindex: -1 }, 'This could not be shown'),
+    element('p', { role: 'alert' }, error.message),
+    element('p', {}, button('Try again', () => location.reload())))
 }
 
 function focusTitle (view) {
@@ -110,24 +132,16 @@ function focusTitle (view) {
 }
 
 async function start () {
-  let description
-  try {
-    description = await describe()
-  } catch (error) {
-    if (![401, 403].includes(error.code)) return showError(place, error)
-    // A caller who may see nothing may log in.
-    const entrance = await (await fetch(`${BASE}logins.json`)).json()
-    description = { ...entrance, realtime: null, user: null, userPath: null, services: [], hasCalls: false }
-    announce(error.message, 'error')
-    location.hash = address('login')
-  }
+  await comeBack()
+  const description = await describe()
   const connection = new Connection(description, BASE)
   const services = new Map(description.services.map(service => [service.path, service]))
   const explorer = { description, services, connection, go: hash => { location.hash = hash } }
+  connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
   await connection.open().catch(error => announce(error.message, 'error'))
   drawFrame(explorer)
   addEventListener('hashchange', () => showView(explorer))
   await showView(explorer)
 }
 
-start()
+start().catch(error => showError(place, error))
