@@ -1,0 +1,114 @@
+// What nobody may do and see, beside what the caller may.
+import { button, element, field, replace } from '../dom.js'
+import { address, nameOf } from '../main.js'
+import { parse } from '../query.js'
+
+export async function show (place, explorer, { parts: [path], query }, signal) {
+  const service = explorer.services.get(path)
+  const title = service ? `${path}: as nobody, and as me` : 'As nobody, and as me'
+  replace(place, element('h1', { tabindex: -1 }, title), ...loginHint(explorer))
+  if (path && !service) place.append(element('p', { role: 'alert' }, 'There is no service of this name that you may use.'))
+  else if (service) await showRecords(place, explorer, service, query, signal)
+  else place.append(methodsTable([...explorer.services.values()], true))
+}
+
+const loginHint = ({ connection }) => connection.user
+  ? []
+  : [element('p', {}, 'You are not logged in, so that both sides are the same. ', element('a', { href: address('login') }, 'Log in'), ' to compare.')]
+
+const mark = isSeen => element('span', { class: isSeen ? 'yes' : 'no' }, isSeen ? 'yes' : 'no')
+
+function methodsTable (services, isLinked) {
+  const rows = services.map(({ path, methods, customMethods, publicMethods }) =>
+    [path, [...methods, ...customMethods].map(method => [method, publicMethods.includes(method)])])
+  return table('The methods that nobody, and that you may call', ['Service', 'As nobody', 'As me'], rows.map(([path, methods]) => [
+    isLinked ? element('a', { href: address('compare', [path]) }, path) : path,
+    names(methods.filter(([, isPublic]) => isPublic)),
+    names(methods)
+  ]))
+}
+
+const names = methods => methods.length
+  ? element('ul', { class: 'chips' }, methods.map(([name, isPublic]) => element('li', { class: isPublic ? null : 'mine' }, name)))
+  : element('span', { class: 'soft' }, 'none')
+
+async function showRecords (place, explorer, service, query, signal) {
+  const answers = element('div', { class: 'view', 'aria-live': 'polite' }, element('p', { class: 'soft' }, 'Loading …'))
+  place.append(methodsTable([service]), queryForm(explorer, service, query), answers)
+  const { connection } = explorer
+  const clients = [[connection.nobody(service.path), service.publicMethods], [connection.service(service.path), service.methods]]
+  const sides = await Promise.all(clients.map(([client, methods]) => find(client, methods, query)))
+  if (signal.aborted) return
+  replace(answers, summaries(sides), fieldsTable(sides), recordsTable(service, sides))
+}
+
+function queryForm (explorer, { path }, query) {
+  const text = element('input', { class: 'code', value: decoded(query), autocomplete: 'off', spellcheck: 'false' })
+  const submit = event => {
+    event.preventDefault()
+    explorer.go(address('compare', [path], text.value.replace(/^\?/, '')))
+  }
+  return element('form', { class: 'card stack', onsubmit: submit },
+    field('Query of both', text, 'As in a URL, such as archived=false&$sort[id]=-1'),
+    element('p', { class: 'row' }, button('Compare', null, { type: 'submit', class: 'main' }),
+      element('a', { href: address('records', [path], query) }, 'Show as a table')))
+}
+
+// Brackets are easier to read as they are; what else is encoded stays so.
+const decoded = query => query.replace(/%5B/gi, '[').replace(/%5D/gi, ']').replace(/%24/g, '$')
+
+// Returns the records that a client finds: `{ total, records, error }`.
+async function find (client, methods, query) {
+  if (!methods.includes('find')) return { total: null, records: [], error: new Error('find may not be called.') }
+  try {
+    const result = await client.find({ query: parse(query) })
+    const records = Array.isArray(result) ? result : result.data ?? []
+    return { total: result.total ?? records.length, records }
+  } catch (error) {
+    return { total: null, records: [], error }
+  }
+}
+
+function summaries (sides) {
+  const parts = sides.map(({ total, records, error }, index) => element('section', { class: 'card stack', 'aria-label': SIDES[index] },
+    element('h2', {}, SIDES[index]),
+    error
+      ? element('p', {}, error.code ? [element('strong', {}, `${error.code} ${error.name}`), ' '] : null, error.message)
+      : element('p', {}, element('strong', { class: 'count' }, total.toLocaleString()), total === 1 ? ' record' : ' records',
+        records.length < total ? `, of which ${records.length} are compared` : '')))
+  return element('div', { class: 'sides' }, parts)
+}
+
+const SIDES = ['As nobody', 'As me']
+
+function fieldsTable (sides) {
+  const seen = sides.map(({ records }) => new Set(records.flatMap(Object.keys)))
+  const all = [...new Set(seen.flatMap(each => [...each]))]
+  if (all.length === 0) return null
+  return table('The fields that each sees', ['Field', ...SIDES], all.map(name => [name, ...seen.map(each => mark(each.has(name)))]))
+}
+
+function recordsTable ({ path, id }, sides) {
+  const seen = sides.map(({ records }) => new Map(records.map(record => [String(record[id]), record])))
+  const all = [...new Set([...seen[1].keys(), ...seen[0].keys()])]
+  if (all.length === 0) return null
+  const rows = all.map(key => {
+    const [other, own] = seen.map(each => each.get(key))
+    return [element('a', { href: address('record', [path, key]) }, key), nameOf(own ?? other), mark(other), mark(own), differences(other, own).join(', ')]
+  })
+  return table('The records that each sees', ['Record', 'Name', ...SIDES, 'Other values'], rows)
+}
+
+// The names of the fields that both see, with other values.
+function differences (other, own) {
+  if (!other || !own) return []
+  return Object.keys(own).filter(name => Object.hasOwn(other, name) && JSON.stringify(own[name]) !== JSON.stringify(other[name]))
+}
+
+function table (caption, heads, rows) {
+  const head = element('thead', {}, element('tr', {}, heads.map(text => element('th', { scope: 'col' }, text))))
+  const body = element('tbody', {}, rows.map(([first, ...rest]) => element('tr', {},
+    element('th', { scope: 'row' }, first), rest.map(cell => element('td', {}, cell)))))
+  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+    element('table', {}, element('caption', {}, caption), head, body))
+}
