@@ -22,7 +22,7 @@ from .sites import app_with
 from .sites import ON
 from .sites import SERVICES
 
-ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')
+ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 
 IMPORT = re.compile(r"\bfrom '(\.[^']+)'")
 
