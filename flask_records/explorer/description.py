@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..authentication import AuthenticationService
-    from ..authentication.redirects import Redirects
+    from ..authentication.oauth_settings import OAuthSettings
     from ..context import Params
     from ..typing import Record
 
@@ -33,6 +33,9 @@ PAGE: t.Final = ".page"
 
 LOCAL: t.Final = "local"
 """The strategy of logins with a password."""
+
+CODE: t.Final = "code"
+"""The response of providers' logins that keeps tokens out of addresses."""
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
@@ -87,7 +90,7 @@ def _realtime() -> Record | None:
 
 def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
     settings = issuer.settings
-    back = _way_back(settings.oauth.redirects)
+    back = _way_back(settings.oauth)
     local = {"username": issuer.username, "password": issuer.password}
     return {
         "path": path,
@@ -104,16 +107,20 @@ def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
     }
 
 
-def _way_back(redirects: Redirects) -> str | None:
+def _way_back(settings: OAuthSettings) -> str | None:
     """Return the ``redirect`` that leads from a provider back to the page, or ``None``
-    if the application lets nobody return there.
+    if the application lets nobody return there, or would do so with a token in the
+    address.
     """
+    if settings.response != CODE:
+        return None
+
     page = url_for(PAGE, **(request.view_args or {}))
     url = urljoin(request.host_url, page)
 
     for redirect in (page, page.removeprefix(request.script_root), url):
         with suppress(BadRequest):
-            target = redirects.target(redirect)
+            target = settings.redirects.target(redirect)
 
             if target is not None and urljoin(url, target) == url:
                 return redirect

@@ -84,7 +84,7 @@ function oneLogin ({ connection }, login, options, isNamed) {
   return element('section', { class: 'card stack', 'aria-label': title },
     isNamed ? element('h2', {}, title) : null,
     login.local ? localForm(connection, login, options) : null,
-    login.oauth.length ? element('p', { class: 'row' }, login.oauth.map(provider => providerButton(login, provider, options))) : null,
+    hasProviders(login) ? element('p', { class: 'row' }, login.oauth.map(provider => providerButton(login, provider, options))) : null,
     tokenForm(connection, login, options))
 }
 
@@ -96,11 +96,11 @@ function localForm (connection, { path, local }, options) {
     connection.logIn(path, { [local.username]: username.value, [local.password]: password.value }, options()))
 }
 
-function tokenForm (connection, { path, local, oauth }, options) {
+function tokenForm (connection, login, options) {
   const token = element('textarea', { rows: 3, class: 'code', autocomplete: 'off', spellcheck: 'false', required: true })
   const made = form([field('Token', token, 'The accessToken of a login, a JWT.')], 'Use the token', () =>
-    connection.useToken(path, token.value.trim(), options()))
-  if (!local && !oauth.length) return made
+    connection.useToken(login.path, token.value.trim(), options()))
+  if (!login.local && !hasProviders(login)) return made
   return element('details', {}, element('summary', {}, 'Paste a token'), made)
 }
 
@@ -115,11 +115,14 @@ function form (fields, label, submit) {
   return element('form', { class: 'stack', method: 'post', onsubmit }, fields, element('p', {}, send), alert)
 }
 
-// A provider sends the browser back to this page.
-function providerButton ({ path }, { title, name, url }, options) {
+// Users return to this page from some providers only.
+const hasProviders = ({ oauth }) => oauth.some(provider => provider.redirect !== null)
+
+function providerButton ({ path }, { title, name, url, redirect }, options) {
+  if (redirect === null) return null
   const begin = () => {
     keepWish({ path, ...options() })
-    return startLogin(url, { redirect: `${location.origin}${location.pathname}` })
+    return startLogin(url, { redirect })
   }
   return button(`Log in with ${title ?? name}`, event => attempt(event.target, begin))
 }
