@@ -161,3 +161,11 @@ def test_page_tells_people_without_scripts_what_to_do(example):
 def test_other_files_are_not_served(tmp_path, path):
     with loaded(f"sqlite:///{tmp_path}/new.db", tmp_path) as example:
         assert Api(example.app)("GET", path)[0] == 404
+
+
+def test_page_links_to_the_explorer_where_it_is_on(tmp_path):
+    link = '<a href="/_records/">Records</a>'
+    on = {"FLASK_RECORDS_EXPLORER__enabled": "true"}
+
+    assert link in page_of(tmp_path, **on).text
+    assert "_records" not in page_of(tmp_path).text
