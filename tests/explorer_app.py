@@ -1,0 +1,164 @@
+"""An application with fields of all types, for the explorer. Its names, texts and
+messages are full of markup.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import typing as t
+import uuid
+from decimal import Decimal
+
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import BadRequest
+from flask_records import ExactNumeric
+from flask_records import FlaskRecords
+from flask_records import HookContext
+from flask_records import SQLAlchemyService
+from flask_records.explorer import Explorer
+from flask_records.realtime import Realtime
+
+MARKUP = (
+    "<img src=x onerror=\"document.body.id='bad'\"><script>document.body.id='bad'"
+    "</script>"
+)
+
+PNG = bytes.fromhex("89504e470d0a1a0a")
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Owner(Base):
+    """A person who has things."""
+
+    __tablename__ = "owner"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(50))
+
+    things: Mapped[list[Thing]] = relationship(back_populates="owner")
+
+
+class Thing(Base):
+    __tablename__ = "thing"
+    __doc__ = f"A thing with a field of each type. {MARKUP}"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(20), comment=f"Named {MARKUP}")
+    text: Mapped[str | None] = mapped_column(sa.Text)
+    count: Mapped[int | None]
+    big: Mapped[int | None] = mapped_column(sa.BigInteger)
+    ratio: Mapped[float | None]
+    price: Mapped[Decimal | None] = mapped_column(ExactNumeric(8, 2))
+    isNew: Mapped[bool | None]
+    color: Mapped[str | None] = mapped_column(sa.Enum("<b>red</b>", "green", "grey"))
+    madeAt: Mapped[dt.datetime | None]
+    day: Mapped[dt.date | None]
+    opens: Mapped[dt.time | None]
+    takes: Mapped[dt.timedelta | None]
+    token: Mapped[uuid.UUID | None]
+    image: Mapped[bytes | None]
+    notes: Mapped[t.Any | None] = mapped_column(sa.JSON)
+    ownerId: Mapped[int | None] = mapped_column(sa.ForeignKey("owner.id"))
+
+    owner: Mapped[Owner | None] = relationship(back_populates="things")
+
+
+setattr(Thing, "<i>size</i>", mapped_column("size", sa.String(20), nullable=True))
+
+
+class Event(Base):
+    """A line of a log without pages."""
+
+    __tablename__ = "event"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.String(100))
+
+
+def create_app() -> Flask:
+    """Return the application, with records of its own."""
+    app = Flask("<u>shop</u>")
+    url = os.environ.get("DATABASE_URL", "sqlite://")
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    app.config["SECRET_KEY"] = os.environ.get("SECRET_KEY", "not a secret of anybody")
+    app.config["RECORDS_EXPLORER"] = {"enabled": True}
+    db = SQLAlchemy(app, model_class=Base)
+    records = FlaskRecords(url_prefix="/api")
+    things = records.add(
+        "things",
+        SQLAlchemyService(
+            Thing,
+            paginate={"default": 10, "max": 50},
+            multi=True,
+            bigints="text",
+            whitelist=["$and", "$between", "$null", "$populate", "$search"],
+        ),
+        public=True,
+    )
+    records.add(
+        "owners", SQLAlchemyService(Owner, whitelist=["$populate"]), public=True
+    )
+    events = SQLAlchemyService(Event)
+    records.add("log/events", events, methods=["find", "create"], public=True)
+
+    @things.before("create", "update", "patch")
+    def refuse(method: str, context: HookContext) -> None:
+        for body in context.bodies:
+            if body.get("name") == "refused":
+                raise BadRequest(MARKUP, errors={"name": MARKUP})
+
+    realtime = Realtime(records)
+    things.publish()(lambda event, record, context: ["anonymous"])
+    records.init_app(app)
+    realtime.init_app(app)
+    Explorer(records).init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+        # Each has the identifier of its place.
+        for record in _examples():
+            db.session.add(record)
+            db.session.flush()
+
+        db.session.commit()
+
+    return app
+
+
+def _examples() -> list[Base]:
+    owner = Owner(name="Ann <b>Lee</b>")
+    full = Thing(
+        name="Lamp",
+        text=f"{MARKUP} " + "A long text. " * 60,
+        count=3,
+        big=2**60,
+        ratio=0.5,
+        price=Decimal("9.90"),
+        isNew=True,
+        color="<b>red</b>",
+        madeAt=dt.datetime(2026, 1, 31, 22, 30),
+        day=dt.date(2026, 1, 31),
+        opens=dt.time(10),
+        takes=dt.timedelta(seconds=90),
+        token=uuid.UUID(int=7),
+        image=PNG * 40,
+        notes={"shade": ["round", None, {"<b>key</b>": MARKUP}]},
+        owner=owner,
+    )
+    setattr(full, "<i>size</i>", "<u>small</u>")
+    empty = Thing(name="", text="", isNew=False, notes=[], image=b"")
+    others = [Thing(name=f"Thing {n}", count=n, owner=owner) for n in range(1, 41)]
+    lines = [Event(text=f"Line {number}") for number in range(1, 121)]
+    return [owner, full, empty, Thing(), *others, *lines]
