@@ -1,6 +1,6 @@
 // Fields of services, read from their JSON Schemas.
 
-const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time' }
+const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time', 'time-local': 'time' }
 const LONG = 500
 
 // The schema without null.
