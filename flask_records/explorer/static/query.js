@@ -51,9 +51,9 @@ export function addresses (connection, path, query) {
   const needsLogin = Boolean(connection.caller)
   return {
     url,
-    curl: `curl ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
+    curl: `curl -g ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
     javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${JSON.stringify(query, null, 2)} })`,
-    python: `client.service(${JSON.stringify(path)}).find(${python(query)})`
+    python: `client.${path.replace(/[^\p{L}\p{N}_]+/gu, '_')}.find(${python(query)})`
   }
 }
 
