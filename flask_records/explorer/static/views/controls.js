@@ -1,0 +1,110 @@
+// Controls by the kinds of fields. All of them hold text, as a value is written and read.
+import { element } from '../dom.js'
+
+const SHORT = 255
+
+class Unreadable extends Error {}
+
+const area = (rows, attributes = {}) => () => element('textarea', { rows, spellcheck: 'false', ...attributes })
+const input = attributes => () => element('input', { autocomplete: 'off', ...attributes })
+const code = area(4, { class: 'code' })
+
+const KINDS = {
+  text: { make: makeText, write: String, read: text => text },
+  longtext: { make: area(4, { spellcheck: null }), write: String, read: text => text },
+  integer: { make: input({ inputmode: 'numeric' }), write: String, read: readInteger },
+  bigint: { make: input({ inputmode: 'numeric' }), write: String, read: text => matched(text, /^[-+]?\d+$/, 'is not a whole number') },
+  number: { make: input({ inputmode: 'decimal' }), write: String, read: readNumber },
+  datetime: { make: input({ type: 'datetime-local', step: 0.001 }), write: writeMoment, read: readMoment },
+  date: { make: input({ type: 'date' }), write: String, read: text => text },
+  time: { make: input({ type: 'time', step: 0.001 }), write: text => text.slice(0, 12), read: text => text },
+  json: { make: code, write: writeJson, read: readJson },
+  array: { make: code, write: writeJson, read: readList },
+  any: { make: code, write: writeJson, read: readJson },
+  binary: { make: area(2, { class: 'code' }), write: String, read: text => matched(text.replace(/\s/g, ''), /^[A-Za-z0-9+/_=-]*$/, 'is not base64') }
+}
+
+const BOOLEANS = [true, false]
+
+// Returns the values to choose from, or null if a value is typed.
+export const choicesOf = field =>
+  field.kind === 'boolean' ? BOOLEANS : field.kind === 'enum' ? field.options : null
+
+// Returns whether an empty text is a value of a field.
+export const isText = field => ['text', 'longtext', 'binary'].includes(field.kind)
+
+// Returns the control of a field that is typed, with `write(value)` and `read()`, which
+// throws an error with a phrase that follows the name of the field.
+export function makeControl (field) {
+  const { make, write, read } = KINDS[field.kind]
+  const control = make(field)
+  return Object.assign(control, {
+    write: value => { control.value = write(value) },
+    read: () => {
+      if (control.value === '' && !isText(field)) throw new Unreadable('needs a value')
+      const value = read(control.value)
+      const problem = problemOf(value, field)
+      if (problem) throw new Unreadable(problem)
+      return value
+    }
+  })
+}
+
+// A short text is one line until it has more. Enter sends it, as in other inputs.
+function makeText ({ schema = {}, relation }) {
+  if (schema.writeOnly) return element('input', { type: 'password', autocomplete: 'new-password' })
+  if (relation?.isKey) return element('input', { autocomplete: 'off' })
+  const isShort = schema.maxLength <= SHORT
+  const onkeydown = event => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    event.target.form?.requestSubmit()
+  }
+  return element('textarea', { rows: 1, ...(isShort ? { onkeydown } : {}) })
+}
+
+function problemOf (value, { schema: { minimum, maximum, minLength, maxLength } = {} }) {
+  const length = typeof value === 'string' ? [...value].length : null
+  if (value < minimum) return `is less than ${minimum}`
+  if (value > maximum) return `is greater than ${maximum}`
+  if (length !== null && length > maxLength) return `has ${length} characters, of at most ${maxLength}`
+  if (length !== null && length < minLength) return `has fewer than ${minLength} characters`
+}
+
+function matched (text, pattern, problem) {
+  if (!pattern.test(text.trim())) throw new Unreadable(problem)
+  return text.trim()
+}
+
+// An integer that is too great for a number is sent as text, with all its digits.
+function readInteger (text) {
+  const digits = matched(text, /^[-+]?\d+$/, 'is not a whole number')
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits
+}
+
+const readNumber = text => Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
+
+// A time of the server, in the zone of the reader.
+function writeMoment (text) {
+  const moment = new Date(text)
+  if (Number.isNaN(moment.getTime())) return ''
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 23)
+}
+
+const readMoment = text => new Date(text).toISOString()
+
+const writeJson = value => JSON.stringify(value, null, 2)
+
+function readJson (text) {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Unreadable(`is not JSON: ${error.message}`)
+  }
+}
+
+function readList (text) {
+  const value = readJson(text)
+  if (!Array.isArray(value)) throw new Unreadable('is not a list, such as ["a", "b"]')
+  return value
+}
