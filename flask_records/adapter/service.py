@@ -37,6 +37,7 @@ from .places import add_place_of_conflict
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
+from .references import references
 from .schemas import ModelSchemas
 from .served_model import ServedModel
 from .sources import session_of_app
@@ -270,9 +271,10 @@ class SQLAlchemyService:
         schemas = ModelSchemas(fields, self._served.writable, self.text_fields)
         served = self._served
         shown = served.populate.relations(fields) if served.syntax.populates else {}
-        return schemas.all(
+        made = schemas.all(
             served.operators, served.syntax, self.pagination, self.multi, shown
         )
+        return made._replace(references=references(fields))
 
     def beside_schema(
         self, method: str, body: Mapping[str, t.Any], params: Params, *, is_many: bool

@@ -60,7 +60,12 @@ def described(service: Service, params: Params, readable: Collection[str]) -> Re
     }
 
 
-NOTHING: t.Final[Record] = {"record": {}, "query": {}, "relations": {}}
+NOTHING: t.Final[Record] = {
+    "record": {},
+    "query": {},
+    "relations": {},
+    "references": {},
+}
 """The place of what records show, for callers that may not read them."""
 
 
@@ -73,6 +78,9 @@ def _shown(schemas: Schemas, readable: Collection[str]) -> Record:
             name: {"path": each.path, "isList": each.is_list, "field": each.field}
             for name, each in schemas.relations.items()
             if each.path in readable
+        },
+        "references": {
+            name: path for name, path in schemas.references.items() if path in readable
         },
     }
 

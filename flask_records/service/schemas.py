@@ -91,6 +91,11 @@ class Schemas(t.NamedTuple):
     relations: Mapping[str, Relation] = MappingProxyType({})
     """The relationships that ``$populate`` can name."""
 
+    references: Mapping[str, str] = MappingProxyType({})
+    """The paths of the services whose records fields identify, by the names of these
+    fields.
+    """
+
 
 ANYTHING: t.Final = Schemas(
     record={}, found={}, many={}, multi=frozenset({"create", "patch", "remove"})

@@ -37,7 +37,16 @@ KEYS = {
 SERVICE_KEYS = {
     *("path", "placeholders", "description", "methods", "publicMethods"),
     *("customMethods", "custom", "events", "id", "isPaged", "pageSize", "maxPageSize"),
-    *("multi", "record", "create", "update", "patch", "query", "relations"),
+    *(
+        "multi",
+        "record",
+        "create",
+        "update",
+        "patch",
+        "query",
+        "relations",
+        "references",
+    ),
 }
 
 PAGES = {"default": 10, "max": 50}
@@ -116,6 +125,18 @@ def test_service_of_a_model_is_described():
     }
 
 
+def test_fields_that_identify_other_records_name_their_service():
+    with serving_explorer(make_chat()) as client:
+        headers = bearer(log_in(client))
+        messages = described(client, "messages", headers)
+        rooms = described(client, "rooms", headers)
+
+    # Whether relationships can be populated or not.
+    assert messages["relations"] == {}
+    assert messages["references"] == {"room_id": "rooms", "user_id": "users"}
+    assert rooms["references"] == {}
+
+
 def test_relationship_to_many_has_no_field():
     with serving_explorer(make_chat()) as client:
         made = described(client, "rooms", bearer(log_in(client)))
@@ -134,7 +155,7 @@ def test_relationship_to_what_a_caller_may_not_read_is_left_out():
         anonymous = described(client, "messages")
         known = described(client, "messages", bearer(log_in(client)))
 
-    assert anonymous["relations"] == {}
+    assert anonymous["relations"] == anonymous["references"] == {}
     assert known["relations"]["user"]["path"] == "users"
 
 
