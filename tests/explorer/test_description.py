@@ -37,16 +37,8 @@ KEYS = {
 SERVICE_KEYS = {
     *("path", "placeholders", "description", "methods", "publicMethods"),
     *("customMethods", "custom", "events", "id", "isPaged", "pageSize", "maxPageSize"),
-    *(
-        "multi",
-        "record",
-        "create",
-        "update",
-        "patch",
-        "query",
-        "relations",
-        "references",
-    ),
+    *("multi", "record", "create", "update", "patch", "query"),
+    *("relations", "references"),
 }
 
 PAGES = {"default": 10, "max": 50}

@@ -8,6 +8,7 @@ from posixpath import normpath
 
 import pytest
 import requests
+from flask import Blueprint
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -164,6 +165,24 @@ def test_views_for_all_paths_leave_the_page_alone():
     assert "own page" not in client.get("/_records/").text
     assert client.get(SERVICES).status_code == 200
     assert client.get("/_records/about").text == "about"
+
+
+def test_page_is_on_the_subdomain_of_the_services():
+    app = Flask("tests", subdomain_matching=True)
+    app.config.update(RECORDS_EXPLORER=ON, SERVER_NAME="example.com")
+    records = FlaskRecords()
+    records.add("things", Things(), public=True)
+    api = Blueprint("api", __name__, subdomain="api")
+    records.init_app(api)
+    app.register_blueprint(api)
+    Explorer(records, app)
+    client = app.test_client()
+
+    own = client.get(SERVICES, base_url="http://api.example.com")
+    other = client.get(SERVICES, base_url="http://example.com")
+
+    assert [each["path"] for each in own.json["services"]] == ["things"]
+    assert other.status_code == 404
 
 
 def test_path_of_a_service_is_refused():
