@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from pathlib import Path
+from urllib.parse import quote
 
 from flask import abort
 from flask import Blueprint
@@ -84,7 +85,9 @@ class Pages:
 def _send_page(**route: t.Any) -> ResponseReturnValue:
     # A path without the slash is not that of a folder, which the files are in.
     if not request.path.endswith("/"):
-        return redirect(f"{request.path.rpartition('/')[2]}/", 308)
+        # Quoted, it is no scheme.
+        name = quote(request.path.rpartition("/")[2], safe="")
+        return redirect(f"{name}/", 308)
 
     page = render_template(
         "flask_records/explorer.html",

@@ -146,6 +146,16 @@ def test_placeholders_of_the_prefix_are_those_of_the_page():
     assert made["prefix"] == "/acme%20b/api"
 
 
+def test_placeholder_at_the_end_leads_to_no_other_site():
+    app = app_with(options={"url_prefix": "/<tenant>"})
+    client = app.test_client()
+
+    answers = [client.get(f"/{name}") for name in ("javascript:alert(1)", "%2f%2fx.io")]
+
+    locations = [answer.headers.get("Location") for answer in answers]
+    assert locations == ["javascript%3Aalert%281%29/", "x.io/"]
+
+
 def test_page_without_the_placeholders_of_the_services_is_refused():
     app = Flask("tests")
     records = FlaskRecords(url_prefix="/<tenant>")
