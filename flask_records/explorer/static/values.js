@@ -1,0 +1,106 @@
+// Values of records, as a table or a detail shows them.
+import { button, element } from './dom.js'
+import { address, nameOf } from './main.js'
+
+const LONGEST = 120
+const BYTES = 8
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const BY_KIND = {
+  datetime: moment,
+  date: time,
+  time,
+  enum: value => element('span', { class: 'tag' }, text(value)),
+  binary
+}
+const BY_TYPE = {
+  string: words,
+  number: value => element('span', { class: 'number' }, String(value)),
+  bigint: value => element('span', { class: 'number' }, String(value)),
+  boolean: value => element('span', { class: `boolean ${value ? 'true' : 'false'}` }, String(value)),
+  object: value => Array.isArray(value) ? list(value) : json(value)
+}
+
+// Returns a node for a value. Null, an empty text and a value that is not there differ.
+export function show (value, field, explorer) {
+  if (value === undefined) return element('span', { class: 'absent', title: 'Not in the answer' }, '–')
+  if (value === null) return element('span', { class: 'null' }, 'null')
+  if (value === '') return element('span', { class: 'empty' }, field.kind === 'binary' ? '0 bytes' : 'empty text')
+  if (field.relation) return related(value, field.relation, explorer)
+  const isText = typeof value === 'string'
+  return (isText && BY_KIND[field.kind] ? BY_KIND[field.kind] : BY_TYPE[typeof value])(value)
+}
+
+// Returns a value as one line of text.
+export const text = value => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+
+function related (value, relation, explorer) {
+  if (Array.isArray(value)) {
+    return element('span', { class: 'related' }, value.length ? value.map(each => related(each, relation, explorer)) : element('span', { class: 'empty' }, 'none'))
+  }
+  const service = explorer.services.get(relation.path)
+  const isRecord = value !== null && typeof value === 'object'
+  const id = isRecord ? value[service?.id ?? 'id'] : value
+  const title = isRecord ? nameOf(value) : String(value)
+  if (!service?.methods.includes('get') || id === undefined || id === null) return element('span', {}, title)
+  return element('a', { href: address('record', [relation.path, String(id)]), title: `${relation.path} ${id}` }, title)
+}
+
+function moment (value) {
+  const date = new Date(value)
+  if (Number.isNaN(date.getTime())) return words(value)
+  const utc = date.toISOString()
+  return element('time', { datetime: utc, title: `${utc.replace('T', ' ').replace('Z', '')} UTC` }, MOMENT.format(date))
+}
+
+function time (value) {
+  return element('time', { datetime: value }, value)
+}
+
+function words (value) {
+  return /^https?:\/\/[^\s<>"]+$/i.test(value) && value.length < 2000
+    ? element('a', { href: value, rel: 'noopener noreferrer', target: '_blank' }, start(value, LONGEST))
+    : cut(value, 'text')
+}
+
+function json (value) {
+  const flat = JSON.stringify(value)
+  return flat.length > LONGEST ? cut(flat, 'code', JSON.stringify(value, null, 2)) : element('code', {}, flat)
+}
+
+function list (value) {
+  const isFlat = value.length > 0 && value.every(each => each !== null && typeof each !== 'object')
+  if (!isFlat || JSON.stringify(value).length > LONGEST) return json(value)
+  return element('span', { class: 'list' }, value.map(each => element('span', { class: 'tag' }, text(each))))
+}
+
+function binary (value) {
+  const size = value.replace(/=+$/, '').length * 3 >> 2
+  const amount = `${size.toLocaleString()} ${size === 1 ? 'byte' : 'bytes'}`
+  return element('span', { class: 'binary' }, amount, ' ', element('code', {}, hex(value, size)))
+}
+
+function hex (value, size) {
+  try {
+    const bytes = [...atob(value.slice(0, BYTES / 2 * 4))].slice(0, BYTES)
+    const digits = bytes.map(each => each.charCodeAt(0).toString(16).padStart(2, '0'))
+    return digits.join(' ') + (size > BYTES ? ' …' : '')
+  } catch {
+    return start(value, 2 * BYTES)
+  }
+}
+
+const start = (value, length) => value.length > length ? `${value.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…` : value
+
+// Shows the start of a long text, and all of it if asked.
+function cut (value, name, whole = value) {
+  if (value.length <= LONGEST && value === whole) return element('span', { class: name }, value)
+  const place = element('span', { class: name }, start(value, LONGEST))
+  const toggle = button('more', () => {
+    const isOpen = toggle.getAttribute('aria-expanded') === 'false'
+    toggle.setAttribute('aria-expanded', String(isOpen))
+    toggle.textContent = isOpen ? 'less' : 'more'
+    place.textContent = isOpen ? whole : start(value, LONGEST)
+    place.classList.toggle('whole', isOpen)
+  }, { 'aria-expanded': 'false', class: 'quiet more' })
+  return element('span', { class: 'long' }, place, ' ', toggle)
+}
