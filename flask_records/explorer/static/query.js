@@ -2,14 +2,17 @@
 
 // Returns a query as text, nested as the server reads it.
 export function toText (query) {
-  const pairs = Object.entries(query).flatMap(([name, value]) => pairsOf(encodeURIComponent(name), value))
-  return pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  const pairs = Object.entries(query).flatMap(([name, value]) => pairsOf(encoded(name), value))
+  return pairs.map(([name, value]) => `${name}=${encoded(value)}`).join('&')
 }
+
+// The dollar of operators stays as it is.
+const encoded = text => encodeURIComponent(text).replaceAll('%24', '$')
 
 function pairsOf (name, value) {
   if (value === undefined) return []
   if (value === null || typeof value !== 'object') return [[name, value === null ? 'null' : String(value)]]
-  return Object.entries(value).flatMap(([key, part]) => pairsOf(`${name}[${encodeURIComponent(key)}]`, part))
+  return Object.entries(value).flatMap(([key, part]) => pairsOf(`${name}[${encoded(key)}]`, part))
 }
 
 // Returns the query that a text stands for. Values are texts.
@@ -52,12 +55,26 @@ export function addresses (connection, path, query) {
   return {
     url,
     curl: `curl -g ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
-    javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${JSON.stringify(query, null, 2)} })`,
+    javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${script(query)} })`,
     python: `client.${path.replace(/[^\p{L}\p{N}_]+/gu, '_')}.find(${python(query)})`
   }
 }
 
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
+
+// A value as JavaScript writes it.
+export function script (value) {
+  if (Array.isArray(value)) return `[${value.map(script).join(', ')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'undefined'
+  const pairs = Object.entries(value).filter(([, part]) => part !== undefined)
+  return pairs.length ? `{ ${pairs.map(([name, part]) => `${scriptName(name)}: ${script(part)}`).join(', ')} }` : '{}'
+}
+
+// A plain __proto__ would not be a name.
+function scriptName (name) {
+  if (name === '__proto__') return '["__proto__"]'
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+}
 
 // A value as Python writes it.
 export function python (value) {
