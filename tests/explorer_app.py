@@ -155,10 +155,10 @@ def _examples() -> list[Base]:
         token=uuid.UUID(int=7),
         image=PNG * 40,
         notes={"shade": ["round", None, {"<b>key</b>": MARKUP}]},
-        owner=owner,
+        ownerId=1,
     )
     setattr(full, "<i>size</i>", "<u>small</u>")
     empty = Thing(name="", text="", isNew=False, notes=[], image=b"")
-    others = [Thing(name=f"Thing {n}", count=n, owner=owner) for n in range(1, 41)]
+    others = [Thing(name=f"Thing {n}", count=n, ownerId=1) for n in range(1, 41)]
     lines = [Event(text=f"Line {number}") for number in range(1, 121)]
     return [owner, full, empty, Thing(), *others, *lines]
