@@ -1,0 +1,126 @@
+// The builder of filters, which knows the types and operators of fields.
+import { button, element, replace } from '../dom.js'
+import { toText } from '../query.js'
+import { isPair, LABELS, readConditions, writeConditions } from '../conditions.js'
+import { text } from '../values.js'
+import { listInput, oneInput, pairInput } from './inputs.js'
+
+const WITH_EMPTY = ['text', 'longtext', 'binary']
+
+// Returns the form of a query's conditions. It applies a query without the others.
+export function filterForm (view, apply, { isOpened = false } = {}) {
+  const { fields, service } = view
+  const found = readConditions(view.conditions, fields)
+  const groups = [group('All of these hold', fields, found.all)]
+  const hasAny = Object.hasOwn(service.query?.properties ?? {}, '$or')
+  if (hasAny) groups.push(group('And one of these holds', fields, found.any))
+  if (isOpened && !found.all.length) groups[0].add()
+  const form = element('form', { class: 'filters stack', novalidate: true }, groups.map(each => each.node),
+    element('div', { class: 'row' },
+      element('button', { type: 'submit', class: 'main', 'data-key': 'apply' }, 'Apply'),
+      button('Clear', () => apply({}), { 'data-key': 'clear' })))
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    const [all, any = found.any] = groups.map(each => each.read())
+    if (all && any) apply(writeConditions({ all, any, rest: found.rest }))
+  })
+  return form
+}
+
+function group (title, fields, conditions) {
+  const filterable = fields.filter(each => operatorsOf(each).length)
+  const list = element('ul', { class: 'stack' })
+  const rows = new Set()
+  const add = (condition = first(filterable), hasFocus = true) => {
+    if (!condition) return
+    const row = conditionRow(filterable, condition, () => {
+      rows.delete(row)
+      row.node.remove()
+      more.focus()
+    })
+    rows.add(row)
+    list.append(row.node)
+    if (hasFocus) row.node.querySelector('select').focus()
+  }
+  const more = button('Add a condition', () => add(), { disabled: filterable.length === 0 })
+  for (const condition of conditions) add(condition, false)
+  const node = element('fieldset', {}, element('legend', {}, title), list, more)
+  const read = () => {
+    const read = [...rows].map(row => row.read())
+    return read.every(Boolean) ? read : null
+  }
+  return { node, read, add }
+}
+
+const first = fields => fields.length ? { field: fields[0], operator: operatorsOf(fields[0])[0].name } : null
+
+// Returns the operators that a field can have in this builder.
+function operatorsOf (field) {
+  if (!field.isQueried) return []
+  const own = field.operators.length ? field.operators : [{ name: '$eq', schema: field.schema, kind: field.kind, isList: false }]
+  const isTold = own.some(({ name }) => name === '$null') || WITH_EMPTY.includes(field.kind)
+  const nulls = field.isNullable && !isTold ? ['$eq', '$ne'].filter(name => own.some(each => each.name === name)) : []
+  return [...own, ...nulls.map(name => ({ name, isNull: true }))]
+}
+
+const labelOf = ({ name, isNull }) => isNull ? `${LABELS[name]} null` : `${LABELS[name] ?? 'fits'} (${name})`
+
+function conditionRow (fields, condition, remove) {
+  const names = element('select', { 'aria-label': 'Field' }, fields.map(({ name }) => element('option', { value: name, selected: name === condition.field.name }, name)))
+  const operators = element('select', { 'aria-label': 'Operator' })
+  const place = element('div', { class: 'value' })
+  const error = element('p', { class: 'field-error', role: 'alert' })
+  let input
+  const field = () => fields[names.selectedIndex]
+  const operator = () => operatorsOf(field())[operators.selectedIndex]
+  const drawInput = value => {
+    input = inputFor(field(), operator(), value)
+    replace(place, input.node)
+  }
+  const drawOperators = ({ operator: name, value }) => {
+    const isNull = value === null
+    replace(operators, operatorsOf(field()).map(each => element('option', { selected: each.name === name && Boolean(each.isNull) === isNull }, labelOf(each))))
+    drawInput(value)
+  }
+  names.addEventListener('change', () => drawOperators({ operator: operatorsOf(field())[0].name }))
+  operators.addEventListener('change', () => drawInput())
+  drawOperators(condition)
+  const read = () => {
+    error.textContent = ''
+    try {
+      return { field: field(), operator: operator().name, value: input.read() }
+    } catch ({ message }) {
+      error.textContent = message
+      place.querySelector('input, select, textarea')?.focus()
+    }
+  }
+  const node = element('li', { class: 'condition' }, names, operators, place, button('×', remove, { class: 'quiet', 'aria-label': 'Remove the condition' }), error)
+  return { node, read }
+}
+
+function inputFor (field, { name, schema, kind, isList, isNull }, value) {
+  if (isNull) return { node: element('span'), read: () => null }
+  if (isPair(schema)) return pairInput(field, Array.isArray(value) ? value : [])
+  const compared = { ...field, kind, options: kind === 'enum' ? field.options : [] }
+  if (isList) return listInput(compared, Array.isArray(value) ? value : [])
+  return oneInput(compared, value, { mayBeEmpty: WITH_EMPTY.includes(kind) && ['$eq', '$ne'].includes(name) })
+}
+
+// Returns the conditions in short, each of which can be removed.
+export function filterSummary (view, apply) {
+  const found = readConditions(view.conditions, view.fields)
+  const chip = (label, without) => element('li', { class: 'chip' }, element('span', {}, label),
+    button('×', () => apply(writeConditions(without)), { class: 'quiet', 'aria-label': `Remove the condition ${label}` }))
+  const chips = ['all', 'any'].flatMap(name => found[name].map(condition =>
+    chip(`${name === 'any' ? 'or: ' : ''}${described(condition)}`, { ...found, [name]: found[name].filter(each => each !== condition) })))
+  const rest = Object.entries(found.rest).map(([name, value]) => {
+    const { [name]: gone, ...others } = found.rest
+    return chip(decodeURIComponent(toText({ [name]: value })), { ...found, rest: others })
+  })
+  return chips.length + rest.length ? element('ul', { class: 'chips', 'aria-label': 'Conditions' }, chips, rest) : null
+}
+
+function described ({ field, operator, value }) {
+  const shown = [value].flat().map(each => each === '' ? 'empty text' : text(each)).join(operator === '$between' ? ' and ' : ', ')
+  return `${field.name} ${LABELS[operator] ?? operator} ${shown}`
+}

@@ -1,0 +1,207 @@
+// The records of a service: a table, its filter, its columns, its pages, and its query as code.
+import { button, element, replace } from '../dom.js'
+import { address } from '../main.js'
+import { fieldsOf } from '../schema.js'
+import { toText } from '../query.js'
+import { carried, SPECIAL, typed } from '../conditions.js'
+import { columnsOf, columnsPanel, isShown } from './columns.js'
+import { filterForm, filterSummary } from './filters.js'
+import { onEvents } from './live.js'
+import { manyActions } from './many.js'
+import { Pages, pagesOf, placeOf } from './pages.js'
+import { snippets } from './snippets.js'
+import { Table } from './table.js'
+
+export async function show (place, explorer, route, signal) {
+  const [path] = route.parts
+  const service = explorer.services.get(path)
+  if (!service?.methods.includes('find')) throw new Error(`There is no service '${path}' whose records you may list.`)
+  const view = new RecordsView(explorer, service)
+  view.query = typed(route.query, view.fields)
+  replace(place, view.parts())
+  onEvents(explorer, path, signal, events => view.follow(events))
+  await view.load()
+}
+
+class RecordsView {
+  constructor (explorer, service) {
+    Object.assign(this, { explorer, service, fields: fieldsOf(service), records: [], total: undefined, error: null })
+    this.pages = new Pages(this)
+    this.selected = new Set()
+    this.many = manyActions({ explorer, service, selected: () => [...this.selected], onDone: () => this.load() })
+    this.table = new Table(this)
+    this.turn = 0
+    this.fresh = new Set()
+    this.opened = null
+    this.summary = element('div')
+    this.notice = element('div', { role: 'status' })
+    this.problem = element('div')
+    this.footer = element('div', { class: 'row pages' })
+    this.panels = {
+      Filter: options => filterForm(this, conditions => this.filter(conditions), options),
+      Columns: () => columnsPanel(this),
+      Code: () => snippets(this)
+    }
+  }
+
+  parts () {
+    const { path, description, methods } = this.service
+    this.panel = element('section', { class: 'card panel', id: 'panel', hidden: true })
+    this.switches = Object.keys(this.panels).map(name => button(name, () => this.open(name), { 'aria-expanded': 'false', 'aria-controls': 'panel' }))
+    return [
+      element('div', { class: 'title' },
+        element('h1', { tabindex: -1 }, path),
+        element('div', { class: 'row' }, this.switches, methods.includes('create') ? element('a', { class: 'button main', href: address('create', [path]) }, 'New record') : null),
+        description ? element('p', { class: 'soft description' }, description) : null),
+      this.panel, this.summary, this.problem, this.notice, this.many, this.table.node, this.footer
+    ].filter(Boolean)
+  }
+
+  // The query without what is no condition.
+  get conditions () {
+    const query = this.pages.isByKey(this.query) ? this.pages.after(this.query) : this.query
+    return Object.fromEntries(Object.entries(query).filter(([name]) => !SPECIAL.includes(name)))
+  }
+
+  get sent () {
+    return this.pages.sent(this.query)
+  }
+
+  // Opens a panel, or closes it if it is open.
+  open (name) {
+    this.opened = this.opened === name ? null : name
+    for (const each of this.switches) each.setAttribute('aria-expanded', String(each.firstChild.data === this.opened))
+    this.drawPanel({ isOpened: true })
+    if (name === 'Filter') this.panel.querySelector('select')?.focus()
+  }
+
+  drawPanel (options) {
+    this.panel.hidden = !this.opened
+    this.panel.setAttribute('aria-label', this.opened ?? '')
+    replace(this.panel, this.opened ? this.panels[this.opened](options) : null)
+  }
+
+  // Goes to a query of the same service: an address of its own.
+  go (query) {
+    this.query = typed(toText(query), this.fields)
+    history.pushState(null, '', this.addressOf(this.query))
+    return this.load()
+  }
+
+  addressOf (query) {
+    return address('records', [this.service.path], toText(query))
+  }
+
+  // Returns a link to a query, which does not begin the view anew.
+  link (label, query, attributes) {
+    const onclick = event => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return
+      event.preventDefault()
+      this.go(query)
+    }
+    return element('a', { href: this.addressOf(query), onclick, ...attributes }, label)
+  }
+
+  filter (conditions) {
+    const kept = Object.entries(this.query).filter(([name]) => SPECIAL.includes(name) && name !== '$skip')
+    return this.go({ ...Object.fromEntries(kept), ...conditions })
+  }
+
+  // Sorts by a field: ascending, descending, not at all.
+  sort (name, isAdded) {
+    const { [name]: way, ...others } = this.query.$sort ?? {}
+    const next = { 1: { [name]: -1 }, '-1': {} }[way] ?? { [name]: 1 }
+    const $sort = { ...(isAdded ? others : {}), ...next }
+    return this.go({ ...this.pages.first(this.query), $sort: Object.keys($sort).length ? $sort : undefined })
+  }
+
+  async find (query) {
+    const { connection } = this.explorer
+    const sent = connection.socket ? carried(query, this.fields) : query
+    const answer = await connection.service(this.service.path).find({ query: JSON.parse(JSON.stringify(sent)) })
+    return Array.isArray(answer) ? { records: answer, total: undefined } : { records: answer.data, total: answer.total }
+  }
+
+  async load ({ isLive = false } = {}) {
+    const turn = ++this.turn
+    this.isLoading ||= !isLive
+    this.table.node.setAttribute('aria-busy', 'true')
+    const found = await this.find(this.sent).catch(error => ({ records: [], total: undefined, error }))
+    if (turn !== this.turn) return
+    Object.assign(this, { error: null, isLoading: false, ...found })
+    if (!isLive) {
+      this.fresh.clear()
+      this.start = this.total
+    }
+    for (const record of this.records) this.fresh.delete(String(record[this.service.id]))
+    this.table.node.setAttribute('aria-busy', 'false')
+    this.draw(isLive)
+  }
+
+  // Takes up what events tell: whether a record fits is for the server to say.
+  async follow (events) {
+    for (const { event, data } of events) {
+      const ids = [data].flat().map(record => String(record?.[this.service.id]))
+      for (const id of ids) event === 'created' ? this.fresh.add(id) : event === 'removed' && this.fresh.delete(id)
+    }
+    // What is under way is not marked as a change.
+    await this.load({ isLive: !this.isLoading })
+  }
+
+  draw (isMarked = false) {
+    keepFocus(() => {
+      this.columns = columnsOf(this.service, this.fields, this.query, this.records)
+      this.select()
+      const columns = this.columns.filter(column => isShown(this.service, column))
+      this.table.draw(columns, this.records, { isMarked, caption: this.caption(), nothing: this.nothing() })
+      replace(this.summary, filterSummary(this, conditions => this.filter(conditions)))
+      replace(this.footer, pagesOf(this))
+      replace(this.notice, this.news())
+      if (!isMarked) this.drawPanel()
+      replace(this.problem, this.error ? element('p', { class: 'problem', role: 'alert' }, this.error.message) : null)
+    })
+  }
+
+  // Selects a record, or ends that. Only those on the page are selected.
+  select (id, isSelected) {
+    if (isSelected) this.selected.add(id)
+    else this.selected.delete(id)
+    const ids = this.records.map(record => record[this.service.id])
+    for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
+    if (!this.many) return
+    this.many.hidden = this.selected.size === 0
+    this.many.update()
+  }
+
+  caption () {
+    const { $sort = {} } = this.query
+    const order = Object.entries($sort).map(([name, way]) => `${name} ${way === -1 ? 'descending' : 'ascending'}`)
+    return [placeOf(this), ...(order.length ? [`by ${order.join(', ')}`] : [])].join(', ')
+  }
+
+  nothing () {
+    if (this.error) return 'Nothing to show.'
+    return Object.keys(this.conditions).length ? 'No records fit the filter.' : 'There are no records.'
+  }
+
+  // New records that are not on this page. Those that a filter leaves out do not count.
+  news () {
+    const isFiltered = Object.keys(this.conditions).length > 0
+    const count = isFiltered && this.total !== undefined ? Math.min(this.fresh.size, Math.max(0, this.total - this.start)) : this.fresh.size
+    if (!count || this.error) return null
+    const { id } = this.service
+    const canSort = this.fields.some(field => field.name === id && field.isSortable)
+    const query = this.pages.first({ ...this.query, ...(canSort ? { $sort: { [id]: -1 } } : {}) })
+    return element('p', { class: 'card news' }, `${count.toLocaleString()} new ${count === 1 ? 'record' : 'records'}, `, this.link('show', query))
+  }
+}
+
+// Gives the focus to what has the place of the element that had it.
+function keepFocus (draw) {
+  const { key } = document.activeElement?.dataset ?? {}
+  draw()
+  if (!key || document.activeElement !== document.body) return
+  const all = [...document.querySelectorAll('#main [data-key]')]
+  const found = all.find(each => each.dataset.key === key) ?? document.querySelector('#main .records')
+  found?.focus()
+}

@@ -1,0 +1,108 @@
+// A table of records, whose rows stay as long as their records do.
+import { element, replace } from '../dom.js'
+import { address } from '../main.js'
+import { show } from '../values.js'
+
+const NUMBERS = ['integer', 'number', 'bigint']
+
+export class Table {
+  constructor (view) {
+    this.view = view
+    this.head = element('tr')
+    this.body = element('tbody')
+    this.caption = element('caption')
+    this.rows = new Map()
+    this.layout = ''
+    const table = element('table', {}, this.caption, element('thead', {}, this.head), this.body)
+    this.node = element('div', { class: 'scroll records', tabindex: '0', role: 'region', 'aria-label': `Records of ${view.service.path}` }, table)
+  }
+
+  // Draws records. Those that are not as before are marked if asked.
+  draw (columns, records, { isMarked, caption, nothing }) {
+    const width = columns.length + (this.view.many ? 1 : 0)
+    const layout = JSON.stringify(columns.map(({ name, relation }) => [name, relation]))
+    const before = layout === this.layout ? this.rows : new Map()
+    this.layout = layout
+    this.caption.textContent = caption
+    replace(this.head, this.all(records), columns.map(column => this.header(column)))
+    const keys = records.map((record, index) => keyOf(record, this.view.service, index))
+    this.rows = new Map(records.map((record, index) => [keys[index], this.row(columns, record, before.get(keys[index]), isMarked)]))
+    const rows = [...this.rows.values()].map(({ node }) => node)
+    place(this.body, rows.length ? rows : [element('tr', {}, element('td', { colspan: width, class: 'nothing' }, nothing))])
+  }
+
+  header (column) {
+    if (!column.isSortable) return element('th', { scope: 'col', title: column.hint, class: classOf(column) }, column.name)
+    const way = this.view.query.$sort?.[column.name]
+    const sort = { 1: 'ascending', '-1': 'descending' }[way] ?? 'none'
+    const control = element('button', { type: 'button', class: 'quiet sort', title: column.hint, 'data-key': `sort ${column.name}`, onclick: event => this.view.sort(column.name, event.shiftKey) },
+      column.name, element('span', { 'aria-hidden': 'true', class: 'way' }, { 1: '↑', '-1': '↓' }[way] ?? '↕'))
+    return element('th', { scope: 'col', 'aria-sort': sort, class: classOf(column) }, control)
+  }
+
+  row (columns, record, before, isMarked) {
+    const text = JSON.stringify(record)
+    if (before?.text === text) {
+      before.node.classList.remove('changed')
+      for (const cell of before.node.querySelectorAll('.changed')) cell.classList.remove('changed')
+      return before
+    }
+    const isChanged = ({ name }) => isMarked && before && JSON.stringify(before.record[name]) !== JSON.stringify(record[name])
+    const cells = columns.map(column => this.cell(column, record, isChanged(column)))
+    return { text, record, node: element('tr', { class: isMarked && !before ? 'changed' : null }, this.box(record), cells) }
+  }
+
+  // A box that selects a record, if something can be done with many.
+  box (record) {
+    const { service, selected, many } = this.view
+    if (!many) return null
+    const id = record[service.id]
+    const onchange = event => {
+      this.view.select(id, event.target.checked)
+      this.drawAll()
+    }
+    return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), 'data-key': `select ${id}`, onchange }))
+  }
+
+  all (records) {
+    const { service, many } = this.view
+    if (!many) return null
+    const onchange = ({ target }) => {
+      for (const record of records) this.view.select(record[service.id], target.checked)
+      for (const box of this.body.querySelectorAll('.box input')) box.checked = target.checked
+    }
+    this.ofAll = element('input', { type: 'checkbox', 'aria-label': 'Select all on this page', 'data-key': 'select', onchange })
+    this.drawAll()
+    return element('td', { class: 'box' }, this.ofAll)
+  }
+
+  drawAll () {
+    const { selected, records } = this.view
+    this.ofAll.checked = records.length > 0 && selected.size === records.length
+    this.ofAll.indeterminate = selected.size > 0 && selected.size < records.length
+  }
+
+  cell (column, record, isChanged) {
+    const { explorer, service } = this.view
+    const value = record[column.name]
+    const isNamed = column.isId && value !== undefined && value !== null
+    const shown = isNamed ? name(service, value) : show(value, column, explorer)
+    const names = [classOf(column), isChanged ? 'changed' : null].filter(Boolean).join(' ')
+    return element(column.isId ? 'th' : 'td', { scope: column.isId ? 'row' : null, class: names || null }, shown)
+  }
+}
+
+const classOf = ({ kind, relation, isId }) => NUMBERS.includes(kind) && !relation && !isId ? 'numbers' : null
+
+const keyOf = (record, service, index) => String(record[service.id] ?? index)
+
+function name (service, id) {
+  if (!service.methods.includes('get')) return String(id)
+  return element('a', { href: address('record', [service.path, String(id)]), 'data-key': `row ${id}` }, String(id))
+}
+
+// Places rows, without moving those that are there.
+function place (body, rows) {
+  const isThere = rows.length === body.children.length && rows.every((row, index) => row === body.children[index])
+  if (!isThere) body.replaceChildren(...rows)
+}
