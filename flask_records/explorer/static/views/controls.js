@@ -82,7 +82,9 @@ function readInteger (text) {
   return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits
 }
 
-const readNumber = text => Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
+function readNumber (text) {
+  return Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
+}
 
 // A time of the server, in the zone of the reader.
 function writeMoment (text) {
@@ -91,9 +93,13 @@ function writeMoment (text) {
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 23)
 }
 
-const readMoment = text => new Date(text).toISOString()
+function readMoment (text) {
+  return new Date(text).toISOString()
+}
 
-const writeJson = value => JSON.stringify(value, null, 2)
+function writeJson (value) {
+  return JSON.stringify(value, null, 2)
+}
 
 function readJson (text) {
   try {

@@ -4,7 +4,7 @@ import { makeEntry } from './entry.js'
 import { clearProblems, showProblems } from './problems.js'
 
 // Returns a form with an entry for each field.
-// - `record`: the values that it begins with, {} by default.
+// - `record`: the record that is changed, {} by default; `start`: values of a new one.
 // - `leftOut`: the word for leaving a field out that is neither required nor in the record.
 // - `submit`: the text of its button, and `save(data, form)`, which is called with values
 //   that fit the schema. Its error is shown beside the fields that it names.
@@ -12,10 +12,10 @@ import { clearProblems, showProblems } from './problems.js'
 // `form.data()` returns the values that are sent, and `form.changes()` those of them that
 // were changed; both return null, and show why, if a value does not fit. `form.renew(record)`
 // takes up another record, and keeps what was typed.
-export function makeForm (explorer, fields, { record = {}, leftOut = 'default', submit, save, cancel, isPartial = false }) {
+export function makeForm (explorer, fields, { record = {}, start = {}, leftOut = 'default', submit, save, cancel, isPartial = false }) {
   const alert = element('div', { class: 'problem', role: 'alert', tabindex: -1, hidden: true })
   const entries = fields.map(field => makeEntry(explorer, field, {
-    value: Object.hasOwn(record, field.name) ? record[field.name] : undefined,
+    value: [record, start].find(each => Object.hasOwn(each, field.name))?.[field.name],
     leftOut: field.isRequired || Object.hasOwn(record, field.name) ? null : leftOut
   }))
   const send = element('button', { class: 'main' }, submit)
