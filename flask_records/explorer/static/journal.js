@@ -1,0 +1,34 @@
+// The last events of all services.
+
+const SIZE = 500
+
+// Collects the events of a connection: the last 500 in `entries`, newest first. It has
+// the event 'entry' (detail: the entry), and 'clear'. Entries have numbers that rise.
+export class Journal extends EventTarget {
+  constructor (connection) {
+    super()
+    this.entries = []
+    this.number = 0
+    connection.addEventListener('event', ({ detail }) => this.add(detail))
+  }
+
+  add (detail) {
+    const entry = { ...detail, number: ++this.number }
+    this.entries.unshift(entry)
+    this.entries.splice(SIZE)
+    this.dispatchEvent(new CustomEvent('entry', { detail: entry }))
+  }
+
+  clear () {
+    this.entries = []
+    this.dispatchEvent(new Event('clear'))
+  }
+}
+
+const journals = new WeakMap()
+
+// Returns the journal of a connection, which begins when it is first asked for.
+export function journalOf (connection) {
+  if (!journals.has(connection)) journals.set(connection, new Journal(connection))
+  return journals.get(connection)
+}

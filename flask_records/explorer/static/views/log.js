@@ -1,0 +1,64 @@
+// The log of events: a list that grows, is paused, filtered and cleared.
+import { button, element, replace } from '../dom.js'
+import { journalOf } from '../journal.js'
+import { address, nameOf } from '../main.js'
+
+const SIZE = 500
+
+// Returns a log of the events that `isWanted(entry)` accepts, with `filter(isWanted)`.
+export function makeLog (explorer, signal, isWanted = () => true) {
+  const journal = journalOf(explorer.connection)
+  const list = element('ol', { class: 'log', role: 'log', 'aria-label': 'Events' })
+  const empty = element('p', { class: 'soft empty' })
+  const count = element('span', { class: 'soft', role: 'status' })
+  let isPaused = false
+  let missed = 0
+  const mark = () => {
+    empty.hidden = list.childElementCount > 0
+    empty.textContent = explorer.connection.socket ? 'No event yet. Events appear here as they come.' : 'This server sends no events.'
+    count.textContent = isPaused ? `Paused, ${missed} new` : `${list.childElementCount} ${list.childElementCount === 1 ? 'event' : 'events'}`
+    pause.textContent = isPaused ? 'Go on' : 'Pause'
+    pause.setAttribute('aria-pressed', isPaused)
+  }
+  const draw = () => {
+    missed = 0
+    replace(list, journal.entries.filter(isWanted).map(entry => line(explorer, entry)))
+    mark()
+  }
+  const pause = button('Pause', () => {
+    isPaused = !isPaused
+    if (!isPaused) draw()
+    mark()
+  })
+  journal.addEventListener('entry', ({ detail }) => {
+    if (!isWanted(detail)) return
+    if (isPaused) missed += 1
+    else {
+      const made = line(explorer, detail)
+      made.classList.add('changed')
+      list.prepend(made)
+      while (list.childElementCount > SIZE) list.lastElementChild.remove()
+    }
+    mark()
+  }, { signal })
+  journal.addEventListener('clear', draw, { signal })
+  draw()
+  const node = element('div', { class: 'stack' }, element('div', { class: 'row' }, pause, button('Clear', () => journal.clear()), count), empty, list)
+  return Object.assign(node, { filter: wanted => { isWanted = wanted; draw() } })
+}
+
+const CHANGES = ['created', 'updated', 'patched', 'removed']
+
+function line (explorer, { service, event, data, time }) {
+  const id = data?.[explorer.services.get(service)?.id]
+  const isThere = id !== undefined && id !== null && CHANGES.includes(event)
+  const isRead = event !== 'removed' && explorer.services.get(service)?.methods.includes('get')
+  const about = isThere && isRead ? element('a', { href: address('record', [service, id]) }, `${service} ${id}`) : isThere ? `${service} ${id}` : service
+  return element('li', { class: 'card' },
+    element('div', { class: 'row' },
+      element('time', { datetime: time.toISOString(), title: time.toISOString(), class: 'soft' }, time.toLocaleTimeString()),
+      element('span', { class: `badge ${CHANGES.includes(event) ? event : 'custom'}` }, event),
+      about,
+      isThere ? element('span', { class: 'soft summary' }, nameOf(data)) : null),
+    element('details', { open: !CHANGES.includes(event) }, element('summary', {}, 'Data'), element('pre', { tabindex: 0 }, JSON.stringify(data, null, 2))))
+}
