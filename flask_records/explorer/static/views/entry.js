@@ -13,7 +13,7 @@ const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 // - `leftOut`: the word for leaving it out, or null if it has to be sent.
 export function makeEntry (explorer, field, { value, leftOut }) {
   const choices = choicesOf(field)
-  const states = [leftOut && ['out', leftOut], field.isNullable && ['null', 'null']].filter(Boolean)
+  const states = [leftOut && ['out', leftOutOf(field, leftOut)], field.isNullable && ['null', 'null']].filter(Boolean)
   const parts = choices ? choice(field, choices, states) : typed(explorer, field, states)
   const node = labelled(field.label, parts.control, hintOf(field))
   node.classList.add('entry')
@@ -69,7 +69,7 @@ function typed (explorer, field, states) {
   const state = states.length ? stateChoice(field, states) : null
   const mark = () => {
     const isEmpty = control.value === ''
-    control.placeholder = !state || state.value === 'value' ? (isEmpty && isText(field) ? 'empty text' : '') : placeholderOf(field, state)
+    control.placeholder = !state || state.value === 'value' ? (isEmpty && isText(field) ? 'empty text' : '') : state.selectedOptions[0].text
     control.classList.toggle('absent', Boolean(state) && state.value !== 'value')
   }
   const change = () => {
@@ -110,15 +110,15 @@ function typed (explorer, field, states) {
 const stateChoice = (field, states) => element('select', { class: 'state', 'aria-label': `What is sent as ${field.name}` },
   [...states, ['value', 'value']].map(([value, text]) => element('option', { value }, text)))
 
-function placeholderOf (field, state) {
-  if (state.value === 'null') return 'null'
-  return field.default === undefined ? state.selectedOptions[0].text : `${state.selectedOptions[0].text}: ${JSON.stringify(field.default)}`
-}
+const leftOutOf = (field, word) =>
+  word === 'default' && field.default !== undefined && field.default !== null ? `default: ${JSON.stringify(field.default)}` : word
+
+const WORDS = { longtext: 'text', bigint: 'integer', json: 'JSON', any: 'JSON', array: 'list, as JSON', binary: 'base64', datetime: 'time', enum: 'choice' }
 
 function aboutOf ({ kind, schema = {}, relation, isRequired }) {
-  const limit = schema.maxLength ? `, at most ${schema.maxLength}` : ''
+  const limit = schema.maxLength ? `, at most ${schema.maxLength.toLocaleString()}` : ''
   const from = relation?.isKey ? `, of ${relation.path}` : ''
-  return `${kind === 'any' ? 'JSON' : kind}${limit}${from}${isRequired ? ', required' : ''}`
+  return `${WORDS[kind] ?? kind}${limit}${from}${isRequired ? ', required' : ''}`
 }
 
 const hintOf = ({ kind, hint }) =>

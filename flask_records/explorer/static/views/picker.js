@@ -32,6 +32,7 @@ export function addPicker (explorer, field, control) {
   control.setAttribute('list', id)
   control.addEventListener('focus', look)
   control.addEventListener('input', look)
+  queueMicrotask(() => { if (control.value !== '') look() })
   return element('span', { class: 'picker' }, list, chosen)
 }
 
