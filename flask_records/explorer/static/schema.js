@@ -3,12 +3,11 @@
 const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time', 'time-local': 'time' }
 const LONG = 500
 
-// The schema without null.
+// The schema without null, and of several ways the first one.
 function inner (schema = {}) {
-  const ways = schema.anyOf || schema.oneOf
-  if (!ways) return schema
-  const others = ways.filter(way => way.type !== 'null')
-  return others.length === ways.length && others.length > 1 ? { ...schema, ...others[0] } : { ...schema, anyOf: undefined, ...others[0] }
+  const { anyOf, oneOf, ...rest } = schema
+  const ways = anyOf || oneOf
+  return ways ? { ...rest, ...inner(ways.find(way => way.type !== 'null')) } : schema
 }
 
 const types = schema => [inner(schema).type ?? []].flat().filter(type => type !== 'null')
@@ -71,6 +70,7 @@ export function described (name, schema) {
     name,
     label: name,
     schema,
+    plain: inner(schema),
     kind: kindOf(schema),
     isNullable: isNullable(schema),
     options: optionsOf(schema),
