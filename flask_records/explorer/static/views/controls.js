@@ -33,6 +33,9 @@ export const choicesOf = field =>
 // Returns whether an empty text is a value of a field.
 export const isText = field => ['text', 'longtext', 'binary'].includes(field.kind)
 
+// Returns whether null is written as any other value.
+export const isJson = field => ['json', 'array', 'any'].includes(field.kind)
+
 // Returns the control of a field that is typed, with `write(value)` and `read()`, which
 // throws an error with a phrase that follows the name of the field.
 export function makeControl (field) {
@@ -51,10 +54,10 @@ export function makeControl (field) {
 }
 
 // A short text is one line until it has more. Enter sends it, as in other inputs.
-function makeText ({ schema = {}, relation }) {
-  if (schema.writeOnly) return element('input', { type: 'password', autocomplete: 'new-password' })
-  if (relation?.isKey) return element('input', { autocomplete: 'off' })
-  const isShort = schema.maxLength <= SHORT
+function makeText ({ plain = {}, relation }) {
+  if (plain.writeOnly) return element('input', { type: 'password', autocomplete: 'new-password' })
+  if (relation?.isKey || plain.format) return element('input', { autocomplete: 'off' })
+  const isShort = plain.maxLength <= SHORT
   const onkeydown = event => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
@@ -63,7 +66,7 @@ function makeText ({ schema = {}, relation }) {
   return element('textarea', { rows: 1, ...(isShort ? { onkeydown } : {}) })
 }
 
-function problemOf (value, { schema: { minimum, maximum, minLength, maxLength } = {} }) {
+function problemOf (value, { plain: { minimum, maximum, minLength, maxLength } = {} }) {
   const length = typeof value === 'string' ? [...value].length : null
   if (value < minimum) return `is less than ${minimum}`
   if (value > maximum) return `is greater than ${maximum}`

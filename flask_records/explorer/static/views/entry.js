@@ -1,6 +1,6 @@
 // One field of a form: left out, null, or a value.
 import { element, field as labelled } from '../dom.js'
-import { choicesOf, isText, makeControl } from './controls.js'
+import { choicesOf, isJson, isText, makeControl } from './controls.js'
 import { addFile } from './files.js'
 import { addPicker } from './picker.js'
 import { phrase } from './problems.js'
@@ -83,7 +83,7 @@ function typed (explorer, field, states) {
     mark()
   })
   const write = value => {
-    if (value === undefined || value === null) control.value = ''
+    if (value === undefined || (value === null && !(isJson(field) && !field.isNullable))) control.value = ''
     else control.write(value)
     if (state) state.value = value === undefined ? states[0][0] : value === null ? 'null' : 'value'
     mark()
@@ -115,8 +115,8 @@ const leftOutOf = (field, word) =>
 
 const WORDS = { longtext: 'text', bigint: 'integer', json: 'JSON', any: 'JSON', array: 'list, as JSON', binary: 'base64', datetime: 'time', enum: 'choice' }
 
-function aboutOf ({ kind, schema = {}, relation, isRequired }) {
-  const limit = schema.maxLength ? `, at most ${schema.maxLength.toLocaleString()}` : ''
+function aboutOf ({ kind, plain = {}, relation, isRequired }) {
+  const limit = plain.maxLength ? `, at most ${plain.maxLength.toLocaleString()}` : ''
   const from = relation?.isKey ? `, of ${relation.path}` : ''
   return `${WORDS[kind] ?? kind}${limit}${from}${isRequired ? ', required' : ''}`
 }
