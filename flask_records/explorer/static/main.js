@@ -91,6 +91,12 @@ export function nameOf (record) {
   return found ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
 }
 
+// On a phone, the services are a line that is longer than the screen.
+function scrollToCurrent (list) {
+  const link = list?.querySelector('[aria-current]')
+  if (link) list.scrollLeft = link.offsetLeft - list.offsetLeft - list.clientWidth / 3
+}
+
 // Marks the links to the view, and that to the service whose record it shows.
 function markCurrent ({ parts: [path] }) {
   const own = [location.hash.split('?')[0] || '#/', ...(path === undefined ? [] : [address('records', [path])])]
@@ -98,6 +104,7 @@ function markCurrent ({ parts: [path] }) {
     if (own.includes(link.getAttribute('href'))) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
+  scrollToCurrent(document.querySelector('#navigation ul'))
 }
 
 async function showView (explorer) {
