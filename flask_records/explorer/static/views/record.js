@@ -1,0 +1,145 @@
+// One record: its fields, a form that changes it, and its removal.
+import { announce, button, element, replace } from '../dom.js'
+import { bodyFields, described, fieldsOf } from '../schema.js'
+import { address, nameOf } from '../main.js'
+import { show as showValue } from '../values.js'
+import { changed, Conflict, differences, save, showConflict } from './conflict.js'
+import { makeForm } from './form.js'
+import { confirmRemoval } from './removal.js'
+
+export async function show (place, explorer, route, signal) {
+  const [path, id] = route.parts
+  const service = explorer.services.get(path)
+  if (!service) return showAbsence(place, `There is no service ${path} for you.`)
+  const client = explorer.connection.service(path)
+  const read = readerOf(service, client, id)
+  if (!read) return showAbsence(place, `No record of ${path} can be read alone.`)
+  const state = { explorer, service, client, id, read, record: await read(), form: null, isBusy: false }
+  if (!state.record) return showAbsence(place, `No record ${id} of ${path} is there for you.`)
+  state.notice = element('div', { class: 'stack' })
+  state.body = element('div')
+  state.name = element('p', { class: 'soft record-name' })
+  state.tools = element('div', { class: 'row' })
+  replace(place, drawHead(state), state.notice, state.body)
+  showFields(state)
+  explorer.connection.addEventListener('event', ({ detail }) => takeEvent(state, detail), { signal })
+}
+
+// Returns a function that reads the record, or null if the caller may not.
+function readerOf (service, client, id) {
+  if (service.methods.includes('get')) return () => client.get(id)
+  if (!service.methods.includes('find') || !service.query?.properties?.[service.id]) return null
+  return async () => {
+    const found = await client.find({ query: { [service.id]: id, $limit: 1 } })
+    return (found.data ?? found)[0]
+  }
+}
+
+const showAbsence = (place, text) =>
+  replace(place, element('h1', { tabindex: -1 }, 'Not here'), element('p', {}, text), element('p', {}, element('a', { href: address('') }, 'All services')))
+
+function drawHead ({ service, id, name, tools }) {
+  return element('div', { class: 'record-head' },
+    element('nav', { 'aria-label': 'Place' }, element('a', { href: address('records', [service.path]) }, `← ${service.path}`)),
+    element('h1', { tabindex: -1 }, `${service.path} ${id}`),
+    name,
+    tools)
+}
+
+const methodOf = ({ methods }) => ['patch', 'update'].find(method => methods.includes(method))
+
+// Shows the fields. Those that differ from an earlier record are marked.
+function showFields (state, before = state.record) {
+  const { service, record, explorer } = state
+  state.form = null
+  const marked = new Set(differences(before, record))
+  const fields = new Map(fieldsOf(service).map(field => [field.name, field]))
+  const names = [...new Set([...fields.keys(), ...Object.keys(record)])].filter(name => Object.hasOwn(record, name))
+  const rows = names.map(name => {
+    const field = fields.get(name) ?? described(name, {})
+    return [
+      element('dt', {}, name, element('span', { class: 'soft' }, field.isId ? 'identifier' : field.kind)),
+      element('dd', { class: marked.has(name) ? 'changed' : null }, showValue(record[name], field, explorer))
+    ]
+  })
+  state.name.textContent = nameOf(record)
+  replace(state.body, element('dl', { class: 'card details' }, rows))
+  replace(state.tools,
+    methodOf(service) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
+    service.methods.includes('remove') ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
+}
+
+function showForm (state) {
+  const { explorer, service } = state
+  const method = methodOf(service)
+  const leave = () => {
+    replace(state.notice)
+    showFields(state)
+    document.getElementById('edit')?.focus()
+  }
+  const fields = bodyFields(service, method).filter(({ isId }) => !isId)
+  const shown = fields.length ? fields : Object.keys(state.record).filter(name => name !== service.id).map(name => described(name, {}))
+  state.form = makeForm(explorer, shown, {
+    record: state.record,
+    leftOut: method === 'patch' ? 'unchanged' : 'default',
+    isPartial: method === 'patch',
+    submit: 'Save',
+    cancel: leave,
+    save: data => saveForm(state, method, data, leave)
+  })
+  replace(state.tools)
+  replace(state.body, state.form)
+  state.form.entries[0]?.control.focus()
+}
+
+async function saveForm (state, method, data, leave) {
+  if (!state.form.isChanged()) {
+    announce('Nothing is changed.')
+    return leave()
+  }
+  const before = state.record
+  state.isBusy = true
+  try {
+    state.record = await save(state, method, data)
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error
+    return meetConflict(state, error.record)
+  } finally {
+    state.isBusy = false
+  }
+  replace(state.notice)
+  showFields(state, before)
+  announce(`${state.service.path} ${state.id} is saved.`)
+  document.getElementById('edit')?.focus()
+}
+
+// Shows what someone else has changed, and offers to take it up.
+function meetConflict (state, now) {
+  const { form, notice } = state
+  const notTaken = showConflict(state, now, () => {
+    form.renew(now)
+    state.record = now
+    replace(notice)
+    const entry = form.entries.find(each => each.isChanged()) ?? form.entries[0]
+    entry?.control.focus()
+  })
+  replace(notice, notTaken)
+}
+
+function takeEvent (state, { service, event, data }) {
+  const isMine = service === state.service.path && String(data?.[state.service.id]) === String(state.record[state.service.id])
+  if (!isMine || state.isBusy) return
+  if (event === 'removed') return showRemoval(state)
+  if (!['patched', 'updated'].includes(event) || !changed(state.record, data)) return
+  const now = { ...state.record, ...data }
+  if (state.form?.isChanged()) return meetConflict(state, now)
+  const before = state.record
+  state.record = now
+  if (state.form) state.form.renew(now)
+  else showFields(state, before)
+}
+
+function showRemoval (state) {
+  replace(state.notice, element('p', { class: 'problem', role: 'alert' }, 'Someone has removed this record.'))
+  replace(state.tools)
+}
