@@ -1,0 +1,295 @@
+// The explorer in a browser: records are created, changed and removed, and events seen.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { Api, launch, openWindow } from './browser.js'
+import { start } from './server.js'
+
+let server
+let browser
+let page
+let api
+let room
+
+before(async () => {
+  server = await start({ FLASK_RECORDS_EXPLORER__enabled: 'true' })
+  browser = await launch()
+  api = await Api.register(server.base, 'ann')
+  room = await api.room('General')
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+beforeEach(async () => { page = await openExplorer(api) })
+
+afterEach(() => page.context().close())
+
+// Opens a window of a user who is logged in.
+async function openExplorer ({ token }) {
+  const page = await openWindow(browser)
+  await page.addInitScript(login => sessionStorage.setItem('flask-records-explorer', login), JSON.stringify({ path: 'authentication', token }))
+  page.calls = []
+  page.on('websocket', socket => socket.on('framesent', ({ payload }) => note(page.calls, payload)))
+  return page
+}
+
+// Notes a call over Socket.IO: its method, and what comes with it.
+function note (calls, payload) {
+  const [, list] = /^42\d*(\[.*)$/s.exec(String(payload)) ?? []
+  if (list) calls.push(JSON.parse(list))
+}
+
+// Lets through to the page what a function accepts, and waits before what goes to the server.
+const behind = (page, { toPage, toServer = () => null }) => page.routeWebSocket(/socket\.io/, socket => {
+  const server = socket.connectToServer()
+  server.onMessage(message => { if (toPage(String(message))) socket.send(message) })
+  socket.onMessage(async message => {
+    await toServer(String(message))
+    server.send(message)
+  })
+})
+
+const go = async (page, hash) => {
+  await page.goto(`${server.base}/_records/#/${hash}`)
+  await page.locator('h1').waitFor()
+}
+
+const messageOf = async text => (await api.write(room, [text]))[0]
+
+const control = name => page.getByLabel(name, { exact: true })
+
+const press = name => page.getByRole('button', { name, exact: true }).click()
+
+const problemOf = name => page.locator('.entry', { has: control(name) }).locator('.field-error')
+
+const callsOf = method => page.calls.filter(([name]) => name === method)
+
+const value = name => page.locator('.details dt', { hasText: name }).locator('+ dd')
+
+test('a form creates a record of what is typed', async () => {
+  await go(page, 'create/messages')
+
+  await control('text').fill('Hello <b>world</b>')
+  await control('read').selectOption('true')
+  await control('roomId').fill(String(room.id))
+  await press('Create')
+  await page.getByText('is created').waitFor()
+
+  assert.equal(await value('text').innerText(), 'Hello <b>world</b>')
+  assert.deepEqual(callsOf('create').at(-1)[2], { text: 'Hello <b>world</b>', read: true, roomId: room.id })
+  assert.deepEqual(page.problems, [])
+})
+
+test('a key is chosen by the name of the record', async () => {
+  await go(page, 'create/messages')
+
+  await control('roomId').focus()
+
+  await page.locator(`datalist option[value="${room.id}"]`).waitFor({ state: 'attached' })
+  await control('roomId').fill(String(room.id))
+  await page.locator('.picker', { hasText: 'General' }).waitFor()
+})
+
+test('null, an empty text and what is left out are told apart', async () => {
+  await go(page, 'create/users')
+  const email = `${Date.now()}@example.com`
+
+  await control('email').fill(email)
+  await control('password').fill('a long password')
+  await control('name').fill('x')
+  await control('name').fill('')
+  await page.getByLabel('What is sent as avatar').selectOption('null')
+  await press('Create')
+  await page.getByText('is created').waitFor()
+
+  assert.deepEqual(callsOf('create').at(-1)[2], { email, password: 'a long password', name: '', avatar: null })
+})
+
+test('what does not fit is not sent', async () => {
+  await go(page, 'create/messages')
+
+  await control('text').fill('Hello')
+  await control('roomId').fill('many')
+  await press('Create')
+
+  assert.equal(await problemOf('roomId').innerText(), 'roomId is not a whole number')
+  assert.deepEqual(callsOf('create').map(([, path]) => path), ['authentication'])
+})
+
+test('the error of a field is beside it, and has the focus', async () => {
+  await go(page, 'create/messages')
+
+  await control('text').fill('Hello')
+  await control('roomId').fill('4711')
+  await press('Create')
+  await page.getByRole('alert').filter({ hasText: 'There is no such room.' }).waitFor()
+
+  assert.equal(await problemOf('roomId').innerText(), 'roomId is not there')
+  assert.equal(await control('roomId').getAttribute('aria-invalid'), 'true')
+  assert.equal(await control('roomId').evaluate(element => element === document.activeElement), true)
+  assert.equal(await control('text').inputValue(), 'Hello')
+})
+
+test('JSON creates many records', async () => {
+  await go(page, 'create/messages')
+
+  await press('JSON, one or many')
+  await control('Data').fill(JSON.stringify([{ text: 'one', roomId: room.id }, { text: 'two', roomId: room.id }]))
+  await press('Create')
+
+  await page.getByText('2 records are created.').waitFor()
+})
+
+test('a patch sends what was changed, and no more', async () => {
+  const message = await messageOf('Before')
+  await go(page, `record/messages/${message.id}`)
+
+  await press('Edit')
+  await control('text').fill('After')
+  await press('Save')
+  await page.getByText('is saved').waitFor()
+
+  assert.equal(await value('text').innerText(), 'After')
+  assert.deepEqual(callsOf('patch').map(call => call[3]), [{ text: 'After' }])
+})
+
+test('what someone else changes is loaded, and what is typed stays', async () => {
+  const message = await messageOf('Before')
+  await go(page, `record/messages/${message.id}`)
+  await press('Edit')
+  await control('text').fill('Mine')
+
+  await api.call('PATCH', `messages/${message.id}`, { text: 'Theirs', archived: true })
+  await page.getByRole('alert').filter({ hasText: 'Someone has changed this record' }).waitFor()
+  await press('Load the new values, keep mine')
+  await press('Save')
+  await page.getByText('is saved').waitFor()
+
+  assert.deepEqual(callsOf('patch').map(call => call[3]), [{ text: 'Mine' }])
+  const stored = await api.call('GET', `messages/${message.id}`)
+  assert.deepEqual([stored.text, stored.archived], ['Mine', true])
+})
+
+test('a change that no event told is met before it is overwritten', async () => {
+  const message = await messageOf('Before')
+  await behind(page, { toPage: text => !/messages patched/.test(text) })
+  await go(page, `record/messages/${message.id}`)
+  await press('Edit')
+  await control('text').fill('Mine')
+
+  await api.call('PATCH', `messages/${message.id}`, { text: 'Theirs' })
+  await press('Save')
+
+  await page.getByRole('row', { name: 'text Before Theirs' }).waitFor()
+  assert.equal((await api.call('GET', `messages/${message.id}`)).text, 'Theirs')
+})
+
+test('a change while a patch is on its way is not overwritten', async () => {
+  const message = await messageOf('Before')
+  const change = () => api.call('PATCH', `messages/${message.id}`, { text: 'Theirs' })
+  await behind(page, {
+    toPage: text => !/messages patched/.test(text),
+    toServer: text => /^42\d*\["patch"/.test(text) ? change() : null
+  })
+  await go(page, `record/messages/${message.id}`)
+  await press('Edit')
+  await control('text').fill('Mine')
+
+  await press('Save')
+
+  await page.getByRole('row', { name: 'text Before Theirs' }).waitFor()
+  assert.equal((await api.call('GET', `messages/${message.id}`)).text, 'Theirs')
+})
+
+test('a record that someone else changes or removes shows it', async () => {
+  const message = await messageOf('Before')
+  await go(page, `record/messages/${message.id}`)
+
+  await api.call('PATCH', `messages/${message.id}`, { text: 'Theirs' })
+  await value('text').filter({ hasText: 'Theirs' }).waitFor()
+  await api.call('DELETE', `messages/${message.id}`)
+
+  await page.getByRole('alert').filter({ hasText: 'Someone has removed this record.' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0)
+})
+
+test('a record is removed once it is confirmed', async () => {
+  const message = await messageOf('Unwanted')
+  await go(page, `record/messages/${message.id}`)
+
+  await press('Remove…')
+  await press('Cancel')
+  assert.deepEqual(callsOf('remove'), [])
+  await press('Remove…')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+  await page.getByText('is removed').waitFor()
+
+  const left = await api.call('GET', `messages?id=${message.id}`)
+  assert.equal(left.total, 0)
+})
+
+test('what the caller may not change is not offered', async () => {
+  await go(page, `record/members/${(await api.call('GET', 'members')).data[0].id}`)
+
+  assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0)
+  assert.equal(await page.getByRole('button', { name: 'Remove…' }).count(), 1)
+})
+
+test('an event of a second window is in the log', async () => {
+  await go(page, 'events')
+  await page.getByText('Connected').waitFor()
+  const second = await openExplorer(api)
+  await go(second, 'create/messages')
+
+  await second.getByLabel('text', { exact: true }).fill('From afar')
+  await second.getByLabel('roomId', { exact: true }).fill(String(room.id))
+  await second.getByRole('button', { name: 'Create', exact: true }).click()
+
+  const entry = page.getByRole('log').getByRole('listitem').filter({ hasText: 'From afar' })
+  await entry.getByText('Data').click()
+  assert.match(await entry.locator('pre').innerText(), /"text": "From afar"/)
+  await second.context().close()
+})
+
+test('the log is paused, filtered and cleared', async () => {
+  await go(page, 'events')
+  await page.getByText('Connected').waitFor()
+  const lines = page.getByRole('log').getByRole('listitem')
+
+  await press('Pause')
+  await messageOf('Unseen')
+  await page.getByText('Paused, 1 new').waitFor()
+  assert.equal(await lines.count(), 0)
+  await press('Go on')
+  await lines.filter({ hasText: 'Unseen' }).waitFor()
+  await control('Service').selectOption('rooms')
+  assert.equal(await lines.count(), 0)
+  await control('Service').selectOption('')
+  assert.equal(await lines.count(), 1)
+  await press('Clear')
+  assert.equal(await lines.count(), 0)
+})
+
+test('a custom method is called, and its event seen', async () => {
+  await go(page, 'custom/messages')
+
+  await control('Data').fill(JSON.stringify({ roomId: room.id }))
+  await press('Call typing')
+  await page.getByText('Result of typing').waitFor()
+
+  const expected = { roomId: room.id, private: false, userId: api.user.id }
+  assert.deepEqual(JSON.parse(await page.locator('.result pre').innerText()), expected)
+  const entry = page.getByRole('log').getByRole('listitem').filter({ hasText: 'typing' })
+  assert.deepEqual(JSON.parse(await entry.locator('pre').innerText()), expected)
+})
+
+test('a custom method shows why it was refused', async () => {
+  await go(page, 'custom/messages')
+
+  await control('Data').fill('[]')
+  await press('Call typing')
+
+  await page.getByRole('alert').filter({ hasText: 'must be an object' }).waitFor()
+})
