@@ -58,6 +58,13 @@ const go = async (page, hash) => {
 
 const messageOf = async text => (await api.write(room, [text]))[0]
 
+// Shows messages with some texts in the table, and returns their identifiers.
+async function showMany (page, texts) {
+  const ids = (await api.write(room, texts)).map(({ id }) => id)
+  await go(page, `records/messages?${ids.map(id => `id[$in][]=${id}`).join('&')}`)
+  return ids
+}
+
 const control = name => page.getByLabel(name, { exact: true })
 
 const press = name => page.getByRole('button', { name, exact: true }).click()
@@ -228,6 +235,37 @@ test('a record is removed once it is confirmed', async () => {
 
   const left = await api.call('GET', `messages?id=${message.id}`)
   assert.equal(left.total, 0)
+})
+
+test('many records are changed at once', async () => {
+  const ids = await showMany(page, ['many one', 'many two', 'many three'])
+
+  await page.getByLabel(`Select ${ids[0]}`, { exact: true }).check()
+  await page.getByLabel(`Select ${ids[2]}`, { exact: true }).check()
+  await page.getByText('2 selected').waitFor()
+  await press('Change selected…')
+  const dialog = page.getByRole('dialog', { name: 'Change 2 records of messages' })
+  await dialog.getByLabel('read', { exact: true }).selectOption('true')
+  await dialog.getByRole('button', { name: 'Change 2 records' }).click()
+  await page.getByText('2 records are changed.').waitFor()
+
+  const [, , id, data, query] = callsOf('patch').at(-1)
+  assert.deepEqual([id, data, query], [null, { read: true }, { id: { $in: [ids[0], ids[2]] } }])
+  const stored = await api.call('GET', `messages?${ids.map(id => `id[$in]=${id}`).join('&')}&$sort[id]=1`)
+  assert.deepEqual(stored.data.map(({ read }) => read), [true, false, true])
+})
+
+test('many records are removed at once', async () => {
+  const ids = await showMany(page, ['gone one', 'gone two', 'kept'])
+
+  await page.getByLabel(`Select ${ids[0]}`, { exact: true }).check()
+  await page.getByLabel(`Select ${ids[1]}`, { exact: true }).check()
+  await press('Remove selected…')
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove 2 records' }).click()
+  await page.getByText('2 records are removed.').waitFor()
+
+  const left = await api.call('GET', `messages?${ids.map(id => `id[$in]=${id}`).join('&')}`)
+  assert.deepEqual(left.data.map(({ text }) => text), ['kept'])
 })
 
 test('what the caller may not change is not offered', async () => {
