@@ -8,7 +8,7 @@ const SIZE = 500
 // Returns a log of the events that `isWanted(entry)` accepts, with `filter(isWanted)`.
 export function makeLog (explorer, signal, isWanted = () => true) {
   const journal = journalOf(explorer.connection)
-  const list = element('ol', { class: 'log', role: 'log', 'aria-label': 'Events' })
+  const list = element('ol', { class: 'log' })
   const empty = element('p', { class: 'soft empty' })
   const count = element('span', { class: 'soft', role: 'status' })
   let isPaused = false
@@ -43,7 +43,7 @@ export function makeLog (explorer, signal, isWanted = () => true) {
   }, { signal })
   journal.addEventListener('clear', draw, { signal })
   draw()
-  const node = element('div', { class: 'stack' }, element('div', { class: 'row' }, pause, button('Clear', () => journal.clear()), count), empty, list)
+  const node = element('div', { class: 'stack' }, element('div', { class: 'row' }, pause, button('Clear', () => journal.clear()), count), empty, element('div', { role: 'log', 'aria-label': 'Events' }, list))
   return Object.assign(node, { filter: wanted => { isWanted = wanted; draw() } })
 }
 
