@@ -84,6 +84,7 @@ class Event(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     text: Mapped[str] = mapped_column(sa.String(100))
+    rank: Mapped[int | None]
 
 
 def create_app() -> Flask:
@@ -160,5 +161,8 @@ def _examples() -> list[Base]:
     setattr(full, "<i>size</i>", "<u>small</u>")
     empty = Thing(name="", text="", isNew=False, notes=[], image=b"")
     others = [Thing(name=f"Thing {n}", count=n, ownerId=1) for n in range(1, 41)]
-    lines = [Event(text=f"Line {number}") for number in range(1, 121)]
+    lines = [
+        Event(text=f"Line {number}", rank=number if number > 3 else None)
+        for number in range(1, 121)
+    ]
     return [owner, full, empty, Thing(), *others, *lines]

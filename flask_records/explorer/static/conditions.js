@@ -31,7 +31,8 @@ export function typed (text, fields) {
   return mapped(parse(text), fields, cast)
 }
 
-// Returns a query as a socket carries it, where documents are no text.
+// Returns a query as a socket carries it, where documents are no text. A list or an object
+// needs an operator, so that it is not taken for several values or operators.
 export function carried (query, fields) {
   return mapped(query, fields, (kind, value) => {
     if (!['json', 'array', 'any'].includes(kind) || typeof value !== 'string') return value
@@ -58,7 +59,10 @@ function part (name, value, fields, byName, change) {
 }
 
 function compared (field, value, change) {
-  if (!isMapping(value)) return each(value, item => change(field.kind, item))
+  if (!isMapping(value)) {
+    const changed = each(value, item => change(field.kind, item))
+    return typeof value === 'string' && changed !== null && typeof changed === 'object' ? { $eq: changed } : changed
+  }
   const kinds = new Map(field.operators.map(({ name, schema, kind }) => [name, isPair(schema) ? field.kind : kind]))
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, each(item, one => change(kinds.get(name) ?? field.kind, one))]))
 }

@@ -65,9 +65,9 @@ export class Pages {
     const { id } = this.service
     if (!record) return this.first(query)
     const side = this.side(query)
-    const others = this.after(query)
+    const { $populate, ...others } = this.after(query)
     const turned = { ...others, [id]: { ...others[id], [OPPOSITE[side]]: record[id] }, $sort: { [id]: side === '$gt' ? -1 : 1 } }
-    const { records } = await find({ ...turned, $select: [id], $populate: undefined, $skip: this.sizeOf(query), $limit: 1 })
+    const { records } = await find({ ...turned, $select: [id], $skip: this.sizeOf(query), $limit: 1 })
     return this.after(query, records[0]?.[id])
   }
 }

@@ -15,7 +15,7 @@ const hintOf = (name, code) => name === 'curl' && !code.includes('$TOKEN') ? nul
 function snippet (title, code, hint) {
   const place = element('pre', { tabindex: '0', role: 'region', 'aria-label': title }, element('code', {}, code))
   return element('section', {},
-    element('div', { class: 'row' }, element('h3', {}, title), button('Copy', () => copy(code, place), { 'aria-label': `Copy the ${title}` })),
+    element('div', { class: 'row' }, element('h2', {}, title), button('Copy', () => copy(code, place), { 'aria-label': `Copy the ${title}` })),
     place, hint ? element('p', { class: 'hint' }, hint) : null)
 }
 
