@@ -3,12 +3,11 @@ import { element, field as labelled } from '../dom.js'
 import { choicesOf, isJson, isText, makeControl } from './controls.js'
 import { addFile } from './files.js'
 import { addPicker } from './picker.js'
-import { phrase } from './problems.js'
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 // Returns an entry: a node with `isChanged()`, `isSent()`, `read()`, `renew(value)` and
-// `showError(phrase)`.
+// `showError(text)`.
 // - `value`: what it begins with; undefined if it is left out until it is typed.
 // - `leftOut`: the word for leaving it out, or null if it has to be sent.
 export function makeEntry (explorer, field, { value, leftOut }) {
@@ -20,7 +19,6 @@ export function makeEntry (explorer, field, { value, leftOut }) {
   if (field.isRequired) parts.control.setAttribute('aria-required', 'true')
   node.querySelector('label').after(element('span', { class: 'row about' }, element('span', { class: 'soft' }, aboutOf(field)), parts.state))
   parts.control.after(...parts.extras)
-  const showError = node.showError
   parts.write(value)
   let before = parts.snapshot()
   return Object.assign(node, {
@@ -33,8 +31,7 @@ export function makeEntry (explorer, field, { value, leftOut }) {
       parts.write(value)
       before = parts.snapshot()
       mine?.()
-    },
-    showError: text => showError(text && phrase(field.name, text))
+    }
   })
 }
 

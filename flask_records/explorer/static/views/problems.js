@@ -27,7 +27,7 @@ export function showProblems (alert, entries, error) {
   for (const [path, text] of problemsOf(error)) {
     const owner = ownerOf(path, names)
     if (owner === undefined) rest.push(phrase(path, text))
-    else texts.set(owner, [...texts.get(owner) ?? [], owner === path ? text : phrase(path, text)])
+    else texts.set(owner, [...texts.get(owner) ?? [], phrase(path, text)])
   }
   for (const entry of entries) if (texts.has(entry.name)) entry.showError(texts.get(entry.name).join('. '))
   alert.append(element('p', {}, error.message))
