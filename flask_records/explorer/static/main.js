@@ -1,5 +1,6 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
 import { announce, button, element, replace } from './dom.js'
+import { journalOf } from './journal.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
 import { finishLogin } from './oauth.js'
 
@@ -145,6 +146,8 @@ async function start () {
   const services = new Map(description.services.map(service => [service.path, service]))
   const explorer = { description, services, connection, go: hash => { location.hash = hash } }
   connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
+  // Events are kept before somebody looks at them.
+  journalOf(connection)
   await connection.open().catch(error => announce(error.message, 'error'))
   drawFrame(explorer)
   addEventListener('hashchange', () => showView(explorer))
