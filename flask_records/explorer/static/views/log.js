@@ -9,7 +9,7 @@ const SIZE = 500
 export function makeLog (explorer, signal, isWanted = () => true) {
   const journal = journalOf(explorer.connection)
   const list = element('ol', { class: 'log' })
-  const empty = element('p', { class: 'soft empty' })
+  const empty = element('p', { class: 'soft no-events' })
   const count = element('span', { class: 'soft', role: 'status' })
   let isPaused = false
   let missed = 0
