@@ -24,6 +24,11 @@ const KINDS = {
   binary: { make: area(2, { class: 'code' }), write: String, read: text => matched(text.replace(/\s/g, ''), /^[A-Za-z0-9+/_=-]*$/, 'is not base64') }
 }
 
+const WORDS = { longtext: 'text', bigint: 'integer', json: 'JSON', any: 'JSON', array: 'list', binary: 'base64', datetime: 'date and time', enum: 'choice' }
+
+// Returns the word for a kind.
+export const wordOf = kind => WORDS[kind] ?? kind
+
 const BOOLEANS = [true, false]
 
 // Returns the values to choose from, or null if a value is typed.

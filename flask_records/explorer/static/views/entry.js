@@ -1,9 +1,10 @@
 // One field of a form: left out, null, or a value.
 import { element, field as labelled } from '../dom.js'
-import { choicesOf, isJson, isText, makeControl } from './controls.js'
+import { choicesOf, isJson, isText, makeControl, wordOf } from './controls.js'
 import { addFile } from './files.js'
 import { addPicker } from './picker.js'
 
+const WIDE = 80
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 // Returns an entry: a node with `isChanged()`, `isSent()`, `read()`, `renew(value)` and
@@ -67,7 +68,7 @@ function typed (explorer, field, states) {
   const mark = () => {
     const isEmpty = control.value === ''
     control.placeholder = !state || state.value === 'value' ? (isEmpty && isText(field) ? 'empty text' : '') : state.selectedOptions[0].text
-    control.classList.toggle('absent', Boolean(state) && state.value !== 'value')
+    control.classList.toggle('left-out', Boolean(state) && state.value !== 'value')
   }
   const change = () => {
     if (state) state.value = control.value !== '' || isText(field) ? 'value' : states[0][0]
@@ -82,6 +83,7 @@ function typed (explorer, field, states) {
   const write = value => {
     if (value === undefined || (value === null && !(isJson(field) && !field.isNullable))) control.value = ''
     else control.write(value)
+    control.classList.toggle('wide', control.value.length > WIDE || control.value.includes('\n'))
     if (state) state.value = value === undefined ? states[0][0] : value === null ? 'null' : 'value'
     mark()
   }
@@ -110,12 +112,10 @@ const stateChoice = (field, states) => element('select', { class: 'state', 'aria
 const leftOutOf = (field, word) =>
   word === 'default' && field.default !== undefined && field.default !== null ? `default: ${JSON.stringify(field.default)}` : word
 
-const WORDS = { longtext: 'text', bigint: 'integer', json: 'JSON', any: 'JSON', array: 'list, as JSON', binary: 'base64', datetime: 'time', enum: 'choice' }
-
 function aboutOf ({ kind, plain = {}, relation, isRequired }) {
   const limit = plain.maxLength ? `, at most ${plain.maxLength.toLocaleString()}` : ''
   const from = relation?.isKey ? `, of ${relation.path}` : ''
-  return `${WORDS[kind] ?? kind}${limit}${from}${isRequired ? ', required' : ''}`
+  return `${wordOf(kind)}${limit}${from}${isRequired ? ', required' : ''}`
 }
 
 const hintOf = ({ kind, hint }) =>

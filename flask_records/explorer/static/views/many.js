@@ -52,6 +52,7 @@ function openPatch (explorer, service, ids, done) {
   })
   form.classList.remove('card')
   const opened = dialog(`Change ${records(ids.length)} of ${service.path}`, form)
+  form.entries[0]?.control.focus()
 }
 
 function openRemove (explorer, service, ids, done) {

@@ -1,50 +1,67 @@
 // Records to choose from, for a field with the key of another record.
 import { element } from '../dom.js'
-import { described, kindOf } from '../schema.js'
+import { kindOf } from '../schema.js'
 import { nameOf } from '../main.js'
 
 const SIZE = 20
 const NAMES = ['name', 'title', 'username', 'email', 'label', 'text']
 let numbers = 0
 
+const relatedTo = (explorer, { relation }) => {
+  const related = relation?.isKey && explorer.services.get(relation.path)
+  return related?.methods.includes('find') ? related : null
+}
+
+const listOf = (explorer, { path }, query) =>
+  explorer.connection.service(path).find({ query }).then(found => found.data ?? found, () => [])
+
+// Returns the name of the record that a key leads to, or null if it is not known.
+export async function nameRelated (explorer, field, key) {
+  const related = relatedTo(explorer, field)
+  if (!related || key === null || key === undefined) return null
+  const [record] = await listOf(explorer, related, { [related.id]: key, $limit: 1 })
+  return record ? nameOf(record) : null
+}
+
 // Returns a list of records that a control offers, and the name of the chosen one, or
 // null if the field is no key or the related service may not be read.
 export function addPicker (explorer, field, control) {
-  const related = field.relation?.isKey && explorer.services.get(field.relation.path)
-  if (!related?.methods.includes('find')) return null
+  const related = relatedTo(explorer, field)
+  if (!related) return null
   const id = `records-${++numbers}`
   const known = new Map()
   const list = element('datalist', { id })
   const chosen = element('span', { class: 'soft', role: 'status' })
-  const showChosen = () => { chosen.textContent = known.has(control.value) ? nameOf(known.get(control.value)) : '' }
   let asked = null
   const look = async () => {
-    const query = queryFor(related, control.value)
-    const text = JSON.stringify(query)
-    if (text === asked) return showChosen()
-    asked = text
-    const found = await explorer.connection.service(related.path).find({ query }).catch(() => [])
-    if (text !== asked) return
-    for (const record of found.data ?? found) known.set(String(record[related.id]), record)
-    list.replaceChildren(...[...known].map(([value, record]) => element('option', { value, label: `${nameOf(record)} (${value})` })))
-    showChosen()
+    const text = control.value
+    if (text !== asked && !known.has(text)) {
+      asked = text
+      for (const record of await lookFor(explorer, related, text)) known.set(String(record[related.id]), record)
+      list.replaceChildren(...[...known].map(([value, record]) => element('option', { value, label: `${nameOf(record)} (${value})` })))
+    }
+    chosen.textContent = known.has(control.value) ? nameOf(known.get(control.value)) : ''
   }
   control.setAttribute('list', id)
-  control.addEventListener('focus', look)
-  control.addEventListener('input', look)
+  for (const event of ['focus', 'input']) control.addEventListener(event, look)
+  // The value is written once the entry is whole.
   queueMicrotask(() => { if (control.value !== '') look() })
   return element('span', { class: 'picker' }, list, chosen)
 }
 
-// A text that is no identifier is looked for in the names of the records.
-function queryFor (related, text) {
-  const isId = text === '' || fits(text, related)
-  const name = NAMES.find(each => related.query?.properties?.[each])
-  if (isId) return text === '' ? { $limit: SIZE } : { [related.id]: text, $limit: 1 }
-  return name && allowsSearch(related.query.properties[name]) ? { [name]: { $search: text }, $limit: SIZE } : { $limit: SIZE }
+// Returns the first records, or those that a text is the key or in the name of.
+async function lookFor (explorer, related, text) {
+  for (const query of queriesFor(related, text)) {
+    const records = await listOf(explorer, related, { ...query, $limit: SIZE })
+    if (records.length) return records
+  }
+  return []
 }
 
-const fits = (text, related) =>
-  described(related.id, related.record?.properties?.[related.id]).kind === 'integer' ? /^-?\d+$/.test(text) : kindOf(related.record?.properties?.[related.id]) !== 'any' && text.length >= 8
-
-const allowsSearch = schema => (schema.anyOf ?? []).some(way => way.properties?.$search)
+function queriesFor (related, text) {
+  if (text === '') return [{}]
+  const { properties = {} } = related.query ?? {}
+  const name = NAMES.find(each => properties[each]?.anyOf?.some(way => way.properties?.$search))
+  const isKey = kindOf(properties[related.id]) !== 'integer' || /^-?\d+$/.test(text)
+  return [isKey && { [related.id]: text }, name && { [name]: { $search: text } }].filter(Boolean)
+}

@@ -4,7 +4,9 @@ import { bodyFields, described, fieldsOf } from '../schema.js'
 import { address, nameOf } from '../main.js'
 import { show as showValue } from '../values.js'
 import { changed, Conflict, differences, save, showConflict } from './conflict.js'
+import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
+import { nameRelated } from './picker.js'
 import { confirmRemoval } from './removal.js'
 
 export async function show (place, explorer, route, signal) {
@@ -57,9 +59,11 @@ function showFields (state, before = state.record) {
   const names = [...new Set([...fields.keys(), ...Object.keys(record)])].filter(name => Object.hasOwn(record, name))
   const rows = names.map(name => {
     const field = fields.get(name) ?? described(name, {})
+    const value = element('dd', { class: marked.has(name) ? 'changed' : null }, showValue(record[name], field, explorer))
+    nameRelated(explorer, field, record[name]).then(text => text && value.append(' ', element('span', { class: 'soft' }, text)))
     return [
-      element('dt', {}, name, element('span', { class: 'soft' }, field.isId ? 'identifier' : field.kind)),
-      element('dd', { class: marked.has(name) ? 'changed' : null }, showValue(record[name], field, explorer))
+      element('dt', {}, name, element('span', { class: 'soft' }, field.isId ? 'identifier' : wordOf(field.kind))),
+      value
     ]
   })
   state.name.textContent = nameOf(record)
