@@ -92,7 +92,7 @@ test('a form creates a record of what is typed', async () => {
 test('a key is chosen by the name of the record', async () => {
   await go(page, 'create/messages')
 
-  await control('roomId').focus()
+  await control('roomId').pressSequentially('ener')
 
   await page.locator(`datalist option[value="${room.id}"]`).waitFor({ state: 'attached' })
   await control('roomId').fill(String(room.id))
@@ -289,6 +289,16 @@ test('an event of a second window is in the log', async () => {
   await entry.getByText('Data').click()
   assert.match(await entry.locator('pre').innerText(), /"text": "From afar"/)
   await second.context().close()
+})
+
+test('the log has what came before it was opened', async () => {
+  await go(page, 'create/messages')
+  await page.getByText('Live').waitFor()
+  const message = await messageOf('Early')
+
+  await page.getByRole('link', { name: 'Events' }).click()
+
+  await page.getByRole('log').getByRole('link', { name: `messages ${message.id}` }).waitFor()
 })
 
 test('the log is paused, filtered and cleared', async () => {
