@@ -41,11 +41,13 @@ PLAIN: t.Final = re.compile(r"[\w\s,.`\"]+")
 OWNER: t.Final = r'(?:(?P<owner>[\w$]+|"[^"]+"|`[^`]+`)\.)?'
 COMPARED: t.Final = r"\s*(?:=|<(?!>)|>|\bIN\b|\bIS\b|\bBETWEEN\b)"
 
-ADD: t.Final = "It may read all rows of {table}, more than {many:,}. Add {indexes}."
+ADD: t.Final = (
+    "The statement may read all rows of {table}, more than {many:,}. Add {indexes}."
+)
 
 NO_COLUMN: t.Final = """\
-It may read all rows of {table}, more than {many:,}, to find some. No plain index \
-serves this condition: a text search needs an index for text.\
+The statement may read all rows of {table}, more than {many:,}, to find some. No plain \
+index serves this condition: a text search needs an index for text.\
 """
 
 
