@@ -12,10 +12,7 @@ from flask import request
 from ..authentication.visitors import params_of_visitor
 from ..errors import BadRequest
 from ..errors import NotFound
-from ..http.formatter import dumps
-from ..http.formatter import json_response
-from ..http.headers import CALLER
-from ..http.headers import vary
+from .answers import json_for_caller
 from .explaining import explain_all
 from .recorder import journal_of
 from .recording import unrecorded
@@ -58,7 +55,7 @@ class CallsViews:
         journal = self._journal()
         calls = journal.after(_number("after"))
         shown = [summary(call) for call in calls]
-        return _json({"calls": shown, "last": journal.last})
+        return json_for_caller({"calls": shown, "last": journal.last})
 
     def send_call(self, id: int, **route: t.Any) -> Response:
         """Return one call with its statements and their plans."""
@@ -68,7 +65,7 @@ class CallsViews:
             raise NotFound(f"The call {id} is not kept any more.")
 
         explain_all(call)
-        return _json(details(call))
+        return json_for_caller(details(call))
 
     def _journal(self) -> Journal:
         if not current_app.debug:
@@ -95,11 +92,3 @@ def _number(name: str) -> int:
         raise BadRequest(f"'{name}' must be the number of a call.")
 
     return int(text)
-
-
-def _json(value: t.Any) -> Response:
-    """Return JSON for one caller, which nobody keeps."""
-    response = json_response(dumps(value), 200)
-    response.headers["Cache-Control"] = "no-store"
-    vary(response.headers, CALLER)
-    return response

@@ -17,11 +17,9 @@ from flask import send_from_directory
 
 from ..authentication.visitors import params_of_visitor
 from ..http.developer_pages import protect
-from ..http.formatter import dumps
-from ..http.formatter import json_response
-from ..http.headers import CALLER
 from ..http.headers import forbid_sniffing
-from ..http.headers import vary
+from .answers import json_for_caller
+from .calls_views import add_calls
 from .description import description_for
 from .description import entrance
 
@@ -70,6 +68,7 @@ class Pages:
         blueprint.add_url_rule("/files/<path:name>", "file", _send_file)
         blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
         blueprint.add_url_rule("/services.json", "services", self._send_services)
+        add_calls(blueprint, self._settings.check)
         return blueprint
 
     def _refuse_if_off(self) -> None:
@@ -79,7 +78,7 @@ class Pages:
     def _send_services(self, **route: t.Any) -> Response:
         params = params_of_visitor(request.headers)
         self._settings.check(params)
-        return _json(description_for(params, route))
+        return json_for_caller(description_for(params, route))
 
 
 def _send_page(**route: t.Any) -> ResponseReturnValue:
@@ -105,15 +104,7 @@ def _send_file(name: str, **route: t.Any) -> Response:
 
 
 def _send_entrance(**route: t.Any) -> Response:
-    return _json(entrance(route))
-
-
-def _json(value: t.Any) -> Response:
-    """Return JSON for one caller, which nobody keeps."""
-    response = json_response(dumps(value), 200)
-    response.headers["Cache-Control"] = "no-store"
-    vary(response.headers, CALLER)
-    return response
+    return json_for_caller(entrance(route))
 
 
 def _names(*patterns: str) -> list[str]:
