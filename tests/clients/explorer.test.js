@@ -24,6 +24,7 @@ const VIEWS = {
   'custom/messages': /messages/,
   compare: 'As nobody, and as me',
   'compare/rooms': 'rooms: as nobody, and as me',
+  calls: 'Calls',
   login: 'Your login'
 }
 
@@ -38,7 +39,7 @@ let windows = []
 
 before(async () => {
   const settings = { FLASK_RECORDS_EXPLORER__enabled: 'true' };
-  [server, shop, below] = await Promise.all([start(settings), start({}, flask), start({ ...settings, SCRIPT_NAME: '/shop' }, forLegacyClients)])
+  [server, shop, below] = await Promise.all([start({ FLASK_DEBUG: 'true' }), start({}, flask), start({ ...settings, SCRIPT_NAME: '/shop' }, forLegacyClients)])
   const ann = await Api.register(server.base, 'ann')
   room = await ann.room('Engine room')
   await ann.write(room, 25)

@@ -51,7 +51,7 @@ class RecordsView {
     return [
       element('div', { class: 'title' },
         element('h1', { tabindex: -1 }, path),
-        element('div', { class: 'row' }, this.switches, methods.includes('create') ? element('a', { class: 'button main', href: address('create', [path]) }, 'New record') : null),
+        element('div', { class: 'row' }, this.switches, button('Compare', () => this.explorer.go(address('compare', [path], toText(this.sent)))), methods.includes('create') ? element('a', { class: 'button main', href: address('create', [path]) }, 'New record') : null),
         description ? element('p', { class: 'soft description' }, description) : null),
       this.panel, this.summary, this.problem, this.notice, this.many, this.table.node, this.footer
     ].filter(Boolean)
