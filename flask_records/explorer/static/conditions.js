@@ -7,7 +7,7 @@ const TEXTS = ['text', 'longtext', 'binary', 'enum']
 
 export const SPECIAL = ['$limit', '$skip', '$sort', ...LISTS]
 
-export const LABELS = {
+const LABELS = {
   $eq: 'is',
   $ne: 'is not',
   $in: 'is one of',
@@ -24,6 +24,13 @@ export const LABELS = {
   $ilike: 'is like, in any case',
   $regex: 'matches',
   $null: 'is null'
+}
+
+const OF_TIMES = { $lt: 'is before', $lte: 'is not after', $gt: 'is after', $gte: 'is not before' }
+
+// Returns an operator of a field in words.
+export function labelOf (name, { kind }) {
+  return (['datetime', 'date', 'time'].includes(kind) && OF_TIMES[name]) || LABELS[name]
 }
 
 // Returns the query of an address, with numbers, booleans and null as such.

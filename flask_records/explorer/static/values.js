@@ -30,8 +30,12 @@ export function show (value, field, explorer) {
   return (isText && BY_KIND[field.kind] ? BY_KIND[field.kind] : BY_TYPE[typeof value])(value)
 }
 
-// Returns a value as one line of text.
-export const text = value => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+// Returns a value as one line of text, with times in the reader's zone.
+export function text (value, { kind } = {}) {
+  const date = kind === 'datetime' ? new Date(value) : null
+  if (date?.getTime()) return MOMENT.format(date)
+  return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+}
 
 function related (value, relation, explorer) {
   if (Array.isArray(value)) {

@@ -12,7 +12,7 @@ export function columnsOf (service, fields, query, records) {
   }
   const relations = service.relations ?? {}
   for (const name of query.$populate ?? []) {
-    if (relations[name]) known.set(name, { ...described(name, {}), relation: { ...relations[name], name, isKey: false } })
+    if (Object.hasOwn(relations, name)) known.set(name, { ...described(name, {}), relation: { ...relations[name], name, isKey: false } })
   }
   const selected = query.$select && new Set([service.id, ...query.$select, ...query.$populate ?? []])
   return ordered([...known.values()].filter(({ name }) => !selected || selected.has(name)), relations)

@@ -1,7 +1,7 @@
 // The builder of filters, which knows the types and operators of fields.
 import { button, element, replace } from '../dom.js'
 import { toText } from '../query.js'
-import { isPair, LABELS, readConditions, writeConditions } from '../conditions.js'
+import { isPair, labelOf, readConditions, writeConditions } from '../conditions.js'
 import { text } from '../values.js'
 import { listInput, oneInput, pairInput } from './inputs.js'
 
@@ -63,7 +63,7 @@ function operatorsOf (field) {
   return [...own, ...nulls.map(name => ({ name, isNull: true }))]
 }
 
-const labelOf = ({ name, isNull }) => isNull ? `${LABELS[name]} null` : `${LABELS[name] ?? 'fits'} (${name})`
+const titleOf = ({ name, isNull }, field) => isNull ? `${labelOf(name, field)} null` : `${labelOf(name, field) ?? 'fits'} (${name})`
 
 function conditionRow (fields, condition, remove) {
   const names = element('select', { 'aria-label': 'Field' }, fields.map(({ name }) => element('option', { value: name, selected: name === condition.field.name }, name)))
@@ -79,7 +79,7 @@ function conditionRow (fields, condition, remove) {
   }
   const drawOperators = ({ operator: name, value }) => {
     const isNull = value === null
-    replace(operators, operatorsOf(field()).map(each => element('option', { selected: each.name === name && Boolean(each.isNull) === isNull }, labelOf(each))))
+    replace(operators, operatorsOf(field()).map(each => element('option', { selected: each.name === name && Boolean(each.isNull) === isNull }, titleOf(each, field()))))
     drawInput(value)
   }
   names.addEventListener('change', () => drawOperators({ operator: operatorsOf(field())[0].name }))
@@ -121,6 +121,6 @@ export function filterSummary (view, apply) {
 }
 
 function described ({ field, operator, value }) {
-  const shown = [value].flat().map(each => each === '' ? 'empty text' : text(each)).join(operator === '$between' ? ' and ' : ', ')
-  return `${field.name} ${LABELS[operator] ?? operator} ${shown}`
+  const shown = [value].flat().map(each => each === '' ? 'empty text' : text(each, field)).join(operator === '$between' ? ' and ' : ', ')
+  return `${field.name} ${labelOf(operator, field) ?? operator} ${shown}`
 }

@@ -86,10 +86,11 @@ export function pagesOf (view) {
 export function placeOf ({ pages, query, records, total }) {
   const count = number => `${number.toLocaleString()} ${number === 1 ? 'record' : 'records'}`
   const skip = query.$skip ?? 0
+  if (records.length === 0) return 'No records'
   if (pages.isByKey(query)) {
     return total === undefined ? count(records.length) : `${count(records.length)}, ${(total - records.length).toLocaleString()} after them`
   }
-  const range = records.length ? `${(skip + 1).toLocaleString()}–${(skip + records.length).toLocaleString()}` : 'None'
+  const range = `${(skip + 1).toLocaleString()}–${(skip + records.length).toLocaleString()}`
   return total === undefined ? range : `${range} of ${count(total)}`
 }
 

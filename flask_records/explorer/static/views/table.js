@@ -10,7 +10,7 @@ export class Table {
     this.view = view
     this.head = element('tr')
     this.body = element('tbody')
-    this.caption = element('caption')
+    this.caption = element('caption', {}, 'Loading …')
     this.rows = new Map()
     this.layout = ''
     const table = element('table', {}, this.caption, element('thead', {}, this.head), this.body)
