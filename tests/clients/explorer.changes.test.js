@@ -162,6 +162,27 @@ test('a patch sends what was changed, and no more', async () => {
   assert.deepEqual(callsOf('patch').map(call => call[3]), [{ text: 'After' }])
 })
 
+test('a patch over HTTP sends what was changed, and the values that it replaces', async () => {
+  const message = await messageOf('Before')
+  await page.route('**/services.json', async route => {
+    const response = await route.fetch()
+    return route.fulfill({ response, json: { ...await response.json(), realtime: null } })
+  })
+  await go(page, `record/messages/${message.id}`)
+  await press('Edit')
+  await control('text').fill('After')
+  await page.getByLabel('What is sent as roomId').selectOption('null')
+
+  const sent = page.waitForRequest(request => request.method() === 'PATCH')
+  await press('Save')
+  const request = await sent
+  await page.getByText('is saved').waitFor()
+
+  assert.deepEqual(request.postDataJSON(), { text: 'After', roomId: null })
+  assert.equal(new URL(request.url()).search, `?text=Before&roomId=${room.id}`)
+  assert.deepEqual(page.problems, [])
+})
+
 test('what someone else changes is loaded, and what is typed stays', async () => {
   const message = await messageOf('Before')
   await go(page, `record/messages/${message.id}`)
