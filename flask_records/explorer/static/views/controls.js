@@ -41,13 +41,13 @@ export const isText = field => ['text', 'longtext', 'binary'].includes(field.kin
 // Returns whether null is written as any other value.
 export const isJson = field => ['json', 'array', 'any'].includes(field.kind)
 
-// Returns the control of a field that is typed, with `write(value)` and `read()`, which
-// throws an error with a phrase that follows the name of the field.
+// Returns the control of a field that is typed, with `write(value)`, which returns its text,
+// and `read()`, which throws an error with a phrase that follows the name of the field.
 export function makeControl (field) {
   const { make, write, read } = KINDS[field.kind]
   const control = make(field)
   return Object.assign(control, {
-    write: value => { control.value = write(value) },
+    write,
     read: () => {
       if (control.value === '' && !isText(field)) throw new Unreadable('needs a value')
       const value = read(control.value)
