@@ -40,7 +40,8 @@ function drawMethod (explorer, service, method) {
       const start = performance.now()
       const answer = await explorer.connection.service(service.path)[method](fields ? values : values.data)
       const time = Math.round(performance.now() - start)
-      replace(result, element('h3', {}, `Result of ${method}`), element('p', { class: 'soft' }, `${time} ms`), element('pre', { tabindex: 0 }, JSON.stringify(answer, null, 2) ?? 'nothing'))
+      replace(result, element('h3', {}, `Result of ${method}`), element('p', { class: 'soft' }, `${time} ms`),
+        element('pre', { tabindex: 0 }, JSON.stringify(answer, null, 2) ?? 'nothing'))
     }
   })
   form.classList.remove('card')

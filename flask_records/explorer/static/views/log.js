@@ -53,7 +53,8 @@ function line (explorer, { service, event, data, time }) {
   const id = data?.[explorer.services.get(service)?.id]
   const isThere = id !== undefined && id !== null && CHANGES.includes(event)
   const isRead = event !== 'removed' && explorer.services.get(service)?.methods.includes('get')
-  const about = isThere && isRead ? element('a', { href: address('record', [service, id]) }, `${service} ${id}`) : isThere ? `${service} ${id}` : service
+  const name = isThere ? `${service} ${id}` : service
+  const about = isThere && isRead ? element('a', { href: address('record', [service, id]) }, name) : name
   return element('li', { class: 'card' },
     element('div', { class: 'row' },
       element('time', { datetime: time.toISOString(), title: time.toISOString(), class: 'soft' }, time.toLocaleTimeString()),
