@@ -1,6 +1,6 @@
 // A record that someone else changes while it is edited here.
 import { button, element } from '../dom.js'
-import { described, fieldsOf } from '../schema.js'
+import { bodyFields, described, fieldsOf } from '../schema.js'
 import { show as showValue } from '../values.js'
 
 const GUARDS = ['text', 'longtext', 'integer', 'boolean', 'enum']
@@ -20,6 +20,12 @@ const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 export const differences = (before, now) =>
   [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(name => !isSame(before[name], now[name]))
 
+// Returns those that a method writes. What is computed may differ at any time.
+export function clashes (service, method, before, now) {
+  const written = new Set(bodyFields(service, method).map(({ name }) => name))
+  return differences(before, now).filter(name => written.size === 0 || written.has(name))
+}
+
 // Returns whether a record, or a part of it, differs from an earlier one.
 export const changed = (before, part) => Object.keys(part).some(name => !isSame(before[name], part[name]))
 
@@ -29,7 +35,7 @@ export const changed = (before, part) => Object.keys(part).some(name => !isSame(
 export async function save ({ service, client, id, read, record }, method, data) {
   const expectSame = async () => {
     const now = await read()
-    if (now && differences(record, now).length) throw new Conflict(now)
+    if (now && clashes(service, method, record, now).length) throw new Conflict(now)
   }
   await expectSame()
   const query = guardOf(service, record, data)
@@ -44,8 +50,9 @@ export async function save ({ service, client, id, read, record }, method, data)
 }
 
 function guardOf (service, record, data) {
-  const fields = fieldsOf(service).filter(({ name, kind, isQueried }) => isQueried && GUARDS.includes(kind) && Object.hasOwn(data, name) && Object.hasOwn(record, name))
-  return Object.fromEntries(fields.map(({ name }) => [name, record[name]]).filter(([, value]) => String(value).length <= LONGEST))
+  const isGuard = ({ name, kind, isQueried }) =>
+    isQueried && GUARDS.includes(kind) && [data, record].every(each => Object.hasOwn(each, name)) && String(record[name]).length <= LONGEST
+  return Object.fromEntries(fieldsOf(service).filter(isGuard).map(({ name }) => [name, record[name]]))
 }
 
 // Returns what differs, with a button that takes up the new record.

@@ -3,7 +3,7 @@ import { announce, button, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf } from '../schema.js'
 import { address, nameOf } from '../main.js'
 import { show as showValue } from '../values.js'
-import { changed, Conflict, differences, save, showConflict } from './conflict.js'
+import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
 import { nameRelated } from './picker.js'
@@ -136,7 +136,8 @@ function takeEvent (state, { service, event, data }) {
   if (event === 'removed') return showRemoval(state)
   if (!['patched', 'updated'].includes(event) || !changed(state.record, data)) return
   const now = { ...state.record, ...data }
-  if (state.form?.isChanged()) return meetConflict(state, now)
+  const isClash = clashes(state.service, methodOf(state.service), state.record, now).length > 0
+  if (state.form?.isChanged() && isClash) return meetConflict(state, now)
   const before = state.record
   state.record = now
   if (state.form) state.form.renew(now)
