@@ -314,7 +314,6 @@ test('an event of a second window is in the log', async () => {
 
 test('the log has what came before it was opened', async () => {
   await go(page, 'create/messages')
-  await page.getByText('Live').waitFor()
   const message = await messageOf('Early')
 
   await page.getByRole('link', { name: 'Events' }).click()
