@@ -76,7 +76,7 @@ def _repeated(call: Call) -> Iterator[Warning]:
         name = _function(statement)
 
         if name is not None and BEGINNING.match(statement.sql):
-            places[name, statement.shown].append(place)
+            places[name, statement.sql].append(place)
 
     for (name, sql), found in places.items():
         if len(found) >= REPEATS:

@@ -17,12 +17,10 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
 
     from .recorded import Call
+    from .recorded import Question
     from .recorded import Statement
 
-MAX_PLANS: t.Final = 30
-"""The number of different statements of a call whose plans are asked for."""
-
-TOO_MANY: t.Final = Plan(problem=f"The plans of {MAX_PLANS} statements are asked for.")
+NOT_KEPT: t.Final = Plan(problem="The statement is too large, or one of too many.")
 
 
 def explain_all(call: Call) -> None:
@@ -30,23 +28,25 @@ def explain_all(call: Call) -> None:
     plans: dict[tuple[sa.Engine, str], Plan] = {}
 
     for statement in list(call.statements):
-        key = statement.engine, statement.sql
+        if statement.plan is None and statement.question is not None:
+            statement.plan = _plan(statement.question, statement)
 
-        if statement.plan is None:
-            if key not in plans:
-                is_next = len(plans) < MAX_PLANS
-                plans[key] = _plan(statement) if is_next else TOO_MANY
+        if statement.plan is not None:
+            plans.setdefault(_key(statement), statement.plan)
 
-            statement.plan = plans[key]
-
-        plans.setdefault(key, statement.plan)
+    for statement in list(call.statements):
+        statement.plan = plans.get(_key(statement), NOT_KEPT)
 
 
-def _plan(statement: Statement) -> Plan:
+def _key(statement: Statement) -> tuple[sa.Engine, str]:
+    return statement.engine, statement.sql
+
+
+def _plan(question: Question, statement: Statement) -> Plan:
     try:
         with _connection(statement.engine) as connection:
-            plan = explain(connection, statement)
-            advice = missing_indexes(connection, statement.shown, plan)
+            plan = explain(connection, question)
+            advice = missing_indexes(connection, statement.sql, plan)
             return replace(plan, advice=tuple(advice))
     except Exception as error:
         # Its message may have values.

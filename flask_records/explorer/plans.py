@@ -14,7 +14,7 @@ from ..query.dialects import add_functions
 from .shown_sql import without_values
 
 if t.TYPE_CHECKING:
-    from .recorded import Statement
+    from .recorded import Question
 
     Rows: t.TypeAlias = list[dict[str, t.Any]]
 
@@ -65,7 +65,7 @@ class Plan:
     """The indexes that would help, as sentences."""
 
 
-def explain(connection: sa.Connection, statement: Statement) -> Plan:
+def explain(connection: sa.Connection, question: Question) -> Plan:
     """Return the plan of a database for a statement, which is not run.
 
     :param connection: A connection of its own, whose transaction is rolled back.
@@ -76,25 +76,22 @@ def explain(connection: sa.Connection, statement: Statement) -> Plan:
     if ask is None:
         return Plan(problem=f"Plans of {database} are not read.")
 
-    if statement.parameters is None:
-        return Plan(problem="Its parameters are too large to be kept.")
-
     # The second of two statements would be run.
-    if not BEGINNING.match(statement.sql) or ";" in statement.sql.rstrip("; \n"):
+    if not BEGINNING.match(question.sql) or ";" in question.sql.rstrip("; \n"):
         return Plan(problem="Only statements that read or write rows have plans.")
 
-    return ask(connection, statement)
+    return ask(connection, question)
 
 
-def _rows(connection: sa.Connection, prefix: str, statement: Statement) -> Rows:
-    sql = f"{prefix} {statement.sql}"
-    result = connection.exec_driver_sql(sql, statement.parameters)
+def _rows(connection: sa.Connection, prefix: str, question: Question) -> Rows:
+    sql = f"{prefix} {question.sql}"
+    result = connection.exec_driver_sql(sql, question.parameters)
     return [dict(row) for row in result.mappings()]
 
 
-def _ask_sqlite(connection: sa.Connection, statement: Statement) -> Plan:
+def _ask_sqlite(connection: sa.Connection, question: Question) -> Plan:
     add_functions(connection)
-    rows = _rows(connection, "EXPLAIN QUERY PLAN", statement)
+    rows = _rows(connection, "EXPLAIN QUERY PLAN", question)
     depths = {0: 0}
 
     for row in rows:
@@ -107,11 +104,11 @@ def _ask_sqlite(connection: sa.Connection, statement: Statement) -> Plan:
     return Plan(tuple(lines), tuple(scans), sorts)
 
 
-def _ask_postgresql(connection: sa.Connection, statement: Statement) -> Plan:
+def _ask_postgresql(connection: sa.Connection, question: Question) -> Plan:
     for sql in TIMEOUTS:
         connection.exec_driver_sql(sql)
 
-    rows = _rows(connection, "EXPLAIN (FORMAT JSON, VERBOSE)", statement)
+    rows = _rows(connection, "EXPLAIN (FORMAT JSON, VERBOSE)", question)
     nodes = list(_nodes(rows[0]["QUERY PLAN"][0]["Plan"]))
     lines = [INDENT * depth + _line(node) for depth, node in nodes]
     scans = [
@@ -154,8 +151,8 @@ def _line(node: dict[str, t.Any]) -> str:
     return "; ".join([" ".join(words), *shown])
 
 
-def _ask_mariadb(connection: sa.Connection, statement: Statement) -> Plan:
-    rows = _rows(connection, "EXPLAIN", statement)
+def _ask_mariadb(connection: sa.Connection, question: Question) -> Plan:
+    rows = _rows(connection, "EXPLAIN", question)
     lines = [
         " ".join(f"{name}={row[name]}" for name in row if row[name] is not None)
         for row in rows
@@ -166,7 +163,7 @@ def _ask_mariadb(connection: sa.Connection, statement: Statement) -> Plan:
     return Plan(tuple(lines), tuple(scans), sorts)
 
 
-ASK: t.Final[dict[str, Callable[[sa.Connection, Statement], Plan]]] = {
+ASK: t.Final[dict[str, Callable[[sa.Connection, Question], Plan]]] = {
     "sqlite": _ask_sqlite,
     "postgresql": _ask_postgresql,
     "mysql": _ask_mariadb,

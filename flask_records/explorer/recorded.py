@@ -22,15 +22,25 @@ MAX_PARTS: t.Final = 500
 MAX_STATEMENTS: t.Final = 500
 """The number of statements that are kept of one call."""
 
+MAX_QUESTIONS: t.Final = 50
+"""The number of different statements whose plans can be asked for."""
+
+
+class Question(t.NamedTuple):
+    """A statement as it was run, to ask for its plan. It is never shown."""
+
+    sql: str
+    """The SQL, which may have values in its text."""
+
+    parameters: t.Any
+    """The parameters."""
+
 
 @dataclass(eq=False, kw_only=True)
 class Statement:
     """A statement of a call. Its ``repr`` has no values."""
 
-    sql: str = field(repr=False)
-    """The SQL as it was run, which may have values in its text. It is not shown."""
-
-    shown: str
+    sql: str
     """The SQL without values."""
 
     part: Part = field(repr=False)
@@ -39,8 +49,10 @@ class Statement:
     origin: Origin | None
     """The line of the application that it was run for, if there is one."""
 
-    parameters: t.Any = field(repr=False)
-    """Its parameters, which are never shown, or ``None`` if they are too large."""
+    question: Question | None = field(repr=False)
+    """The statement as it was run, or ``None`` if it is too large, or not the first
+    with this SQL in its call.
+    """
 
     engine: sa.Engine = field(repr=False)
     """The engine that it was run with."""
@@ -151,6 +163,9 @@ class Call(Part):
 
     statements: list[Statement] = field(default_factory=list, repr=False)
     """The statements, those of calls inside included, in their order."""
+
+    shown_sql: dict[str, str] = field(default_factory=dict, repr=False)
+    """The SQL without values by the SQL of questions."""
 
     number_of_parts: int = 0
     """The number of parts, those that are not kept included."""

@@ -62,7 +62,7 @@ def _part(part: Part, call: Call) -> Shown:
 def _statement(statement: Statement, call: Call) -> Shown:
     part, origin, plan = statement.part, statement.origin, statement.plan
     return {
-        "sql": statement.shown,
+        "sql": statement.sql,
         "milliseconds": _rounded(statement.milliseconds),
         "rows": statement.rows,
         "phase": None if part is call else part.phase,

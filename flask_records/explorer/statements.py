@@ -8,12 +8,17 @@ import typing as t
 import sqlalchemy as sa
 
 from .origins import origin
+from .recorded import MAX_QUESTIONS
+from .recorded import Question
 from .recorded import Statement
 from .recorded_pipeline import RUNNING
 from .recording import current_part
+from .shown_sql import MAX_LENGTH
 from .shown_sql import without_values
 
 if t.TYPE_CHECKING:
+    from .recorded import Call
+
     Context: t.TypeAlias = sa.ExecutionContext
 
 STARTED: t.Final = "_records_started"
@@ -22,10 +27,10 @@ STARTED: t.Final = "_records_started"
 MAX_PARAMETERS: t.Final = 200
 """The number of parameters that are kept to ask for a plan."""
 
-MAX_LENGTH: t.Final = 1000
-"""The length of a text that is kept for this."""
+MAX_SIZE: t.Final = 2000
+"""The length of all texts in them."""
 
-SMALL: t.Final = (str, bytes, bytearray, memoryview, list, tuple, dict)
+SIZED: t.Final = (str, bytes, bytearray, memoryview, list, tuple, dict)
 """The types of values that may be large."""
 
 
@@ -52,15 +57,22 @@ def _begin(
     if part is None or context is None:
         return
 
+    call = part.call
+    database = connection.dialect.name
+    question = _question(call, sql, parameters[0] if is_many else parameters)
+    shown = call.shown_sql.get(sql) or without_values(sql, database)
+
+    if question is not None:
+        call.shown_sql[sql] = shown
+
     statement = Statement(
-        sql=sql,
-        shown=without_values(sql, connection.dialect.name),
+        sql=shown,
         part=part,
         origin=origin(RUNNING),
-        parameters=_if_small(parameters[0] if is_many else parameters),
+        question=question,
         engine=connection.engine,
     )
-    part.call.add_statement(statement)
+    call.add_statement(statement)
     setattr(context, STARTED, (statement, time.perf_counter()))
 
 
@@ -82,18 +94,23 @@ def _end(
     statement.rows = rows if isinstance(rows, int) and rows >= 0 else None
 
 
-def _if_small(parameters: t.Any) -> t.Any:
-    """Return parameters, or ``None`` if they would fill the memory."""
-    is_dict = isinstance(parameters, dict)
-    values = list(parameters.values()) if is_dict else list(parameters or ())
+def _question(call: Call, sql: str, parameters: t.Any) -> Question | None:
+    """Return what to ask for a plan, unless it is asked already, or is too large."""
+    is_full = len(call.shown_sql) >= MAX_QUESTIONS
 
-    if len(values) > MAX_PARAMETERS or any(_is_large(value) for value in values):
+    if sql in call.shown_sql or is_full or len(sql) > MAX_LENGTH:
         return None
 
-    return parameters
+    return Question(sql, parameters) if _is_small(parameters) else None
 
 
-def _is_large(value: t.Any) -> bool:
+def _is_small(parameters: t.Any) -> bool:
+    is_dict = isinstance(parameters, dict)
+    values = list(parameters.values()) if is_dict else list(parameters or ())
+    return len(values) <= MAX_PARAMETERS and sum(map(_size, values)) <= MAX_SIZE
+
+
+def _size(value: t.Any) -> int:
     # A value of a driver's type may wrap another one.
     value = getattr(value, "obj", value)
-    return isinstance(value, SMALL) and len(value) > MAX_LENGTH
+    return len(value) if isinstance(value, SIZED) else 1

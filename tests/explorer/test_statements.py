@@ -13,8 +13,10 @@ from flask_records.explorer.journal import MAX_CALLS
 from flask_records.explorer.plans import explain
 from flask_records.explorer.recorded import Call
 from flask_records.explorer.recorded import MAX_PARTS
+from flask_records.explorer.recorded import MAX_QUESTIONS
 from flask_records.explorer.recorded import MAX_STATEMENTS
-from flask_records.explorer.recorded import Statement
+from flask_records.explorer.recorded import Question
+from flask_records.explorer.recorder import journal_of
 from flask_records.explorer.shown_sql import MAX_LENGTH
 from flask_records.explorer.shown_sql import without_values
 
@@ -166,10 +168,67 @@ def test_number_of_parts_and_statements_is_bounded(journal, messages, rooms):
 
 
 def test_large_parameters_are_not_kept(journal):
-    call = journal.call_of("GET", f"messages?text={'x' * 1500}")
+    call = journal.call_of("GET", f"messages?text={'x' * 2500}")
 
     problems = [each["plan"]["problem"] for each in call["statements"]]
-    assert "Its parameters are too large to be kept." in problems
+    assert "The statement is too large, or one of too many." in problems
+
+
+def test_statements_that_are_kept_for_plans_are_few(journal, messages, db):
+    @messages.before("find")
+    def look(method, context):
+        for number in range(MAX_QUESTIONS + 10):
+            db.session.execute(sa.text(f"SELECT {number} AS a{number}"))
+
+    messages_call = journal.call_of("GET", "messages")
+    [call] = journal_of(journal.app).after(0)
+    questions = [each.question for each in call.statements if each.question]
+
+    assert len(messages_call["statements"]) > MAX_QUESTIONS
+    assert len(questions) == len(call.shown_sql) == MAX_QUESTIONS
+
+
+def test_equal_statements_share_a_plan(journal, messages, rooms):
+    @messages.before("find")
+    def look(method, context):
+        for number in range(3):
+            rooms.find(Params(query={"id": number}))
+
+    journal.call_of("GET", "messages")
+    [call] = journal_of(journal.app).after(0)
+    first, *others = [each for each in call.statements if "FROM room" in each.sql]
+
+    assert first.question is not None
+    assert [each.question for each in others] == [None, None]
+    assert all(each.plan is first.plan for each in others)
+
+
+def test_calls_at_once_have_their_own_statements(journal, messages, rooms):
+    """Each waits in its hook until all have begun."""
+    together = threading.Barrier(4, timeout=20)
+
+    @messages.before("find")
+    def meet(method, context):
+        together.wait()
+        rooms.find()
+        together.wait()
+
+    threads = [
+        threading.Thread(target=journal.send, args=["GET", "messages"])
+        for _ in range(4)
+    ]
+
+    for thread in threads:
+        thread.start()
+
+    for thread in threads:
+        thread.join()
+
+    calls = [journal.call(each["id"]) for each in journal.calls()]
+    numbers = [
+        sum("FROM room" in s["sql"] for s in call["statements"]) for call in calls
+    ]
+    assert numbers == [1, 1, 1, 1]
 
 
 def test_thread_that_outlives_its_call_is_not_recorded(journal, messages, rooms):
@@ -231,17 +290,10 @@ def test_statement_is_planned_and_not_run(journal, db):
 def test_second_statement_is_never_run(journal, db):
     """A driver without parameters would run it."""
     fill(db, journal.app, 3)
-    statement = Statement(
-        sql="SELECT 1; DELETE FROM message",
-        shown="",
-        part=new_call(),
-        origin=None,
-        parameters=(),
-        engine=None,
-    )
+    question = Question("SELECT 1; DELETE FROM message", ())
 
     with journal.app.app_context(), db.engine.connect() as connection:
-        plan = explain(connection, statement)
+        plan = explain(connection, question)
         count = sa.select(sa.func.count()).select_from(Message)
 
         assert connection.execute(count).scalar() == 3
