@@ -59,7 +59,9 @@ def _begin(
 
     call = part.call
     database = connection.dialect.name
-    question = _question(call, sql, parameters[0] if is_many else parameters)
+    # Rows that one statement inserts have one set of parameters together.
+    first = parameters[0] if isinstance(parameters, list) and parameters else parameters
+    question = _question(call, sql, first)
     shown = call.shown_sql.get(sql) or without_values(sql, database)
 
     if question is not None:

@@ -51,6 +51,21 @@ def test_statements_outside_of_calls_are_not_recorded(journal, db):
     assert journal.calls() == []
 
 
+def test_statements_that_write_many_rows(journal, messages, db):
+    """Some take a list of parameters, others one with the values of all rows."""
+    rows = [{"text": f"text {number}"} for number in range(3)]
+
+    @messages.before("create")
+    def insert(method, context):
+        db.session.execute(sa.insert(Message).returning(Message.id), rows)
+        db.session.execute(sa.insert(Message), rows)
+
+    call = journal.call_of("POST", "messages", json=rows)
+
+    assert call["status"] == 201
+    assert sum("INSERT" in each["sql"] for each in call["statements"]) >= 3
+
+
 def test_statement_that_fails_has_no_time(journal, messages, db):
     @messages.before("find")
     def fail(method, context):
