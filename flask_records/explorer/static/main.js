@@ -21,7 +21,7 @@ let left = new AbortController()
 
 // Returns an address of this page: a view, its parts, and a query.
 export const address = (view, parts = [], query = '') =>
-  `#/${[view, ...parts].map(encodeURIComponent).join('/')}${query ? `?${query}` : ''}`
+  `#/${[view, ...parts].map(part => encodeURIComponent(String(part).toWellFormed())).join('/')}${query ? `?${query}` : ''}`
 
 function readAddress () {
   const [path, ...query] = location.hash.replace(/^#\/?/, '').split('?')

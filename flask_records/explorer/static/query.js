@@ -7,7 +7,7 @@ export function toText (query) {
 }
 
 // The dollar of operators stays as it is.
-const encoded = text => encodeURIComponent(text).replaceAll('%24', '$')
+const encoded = text => encodeURIComponent(text.toWellFormed()).replaceAll('%24', '$')
 
 function pairsOf (name, value) {
   if (value === undefined) return []
@@ -56,9 +56,11 @@ export function addresses (connection, path, query) {
     url,
     curl: `curl -g ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
     javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${script(query)} })`,
-    python: `client.${path.replace(/[^\p{L}\p{N}_]+/gu, '_')}.find(${python(query)})`
+    python: `client.${pythonName(path)}.find(${python(query)})`
   }
 }
+
+const pythonName = path => path.replace(/[^\p{L}\p{N}_]+/gu, '_').replace(/^_+|_+$/g, '').replace(/^(?=\d)/, '_')
 
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -80,10 +82,10 @@ function scriptName (name) {
 export function python (value) {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
-  if (typeof value === 'string') return JSON.stringify(value).replace(/[\ud800-\udfff]/g, '\ufffd')
+  if (typeof value === 'string') return JSON.stringify(value.toWellFormed())
   if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`
   if (typeof value === 'object') {
-    return `{${Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}: ${python(part)}`).join(', ')}}`
+    return `{${Object.entries(value).map(([name, part]) => `${python(name)}: ${python(part)}`).join(', ')}}`
   }
   return String(value)
 }
