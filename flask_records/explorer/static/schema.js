@@ -35,6 +35,9 @@ export function kindOf (schema = {}) {
   return { integer: 'integer', number: 'number', boolean: 'boolean', array: 'array' }[type] || 'any'
 }
 
+// Returns a value of a record, which may lack a name that each object of JavaScript has.
+export const valueOf = (record, name) => Object.hasOwn(record, name) ? record[name] : undefined
+
 // Returns the fields of the records that a service answers with.
 export function fieldsOf (service) {
   const { properties = {} } = service.record || {}

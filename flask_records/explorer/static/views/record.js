@@ -9,10 +9,14 @@ import { makeForm } from './form.js'
 import { nameRelated } from './picker.js'
 import { confirmRemoval } from './removal.js'
 
+// The URL of a record with one of these is that of all records.
+const UNNAMED = [undefined, '', '.', '..']
+
 export async function show (place, explorer, route, signal) {
   const [path, id] = route.parts
   const service = explorer.services.get(path)
   if (!service) return showAbsence(place, `There is no service ${path} for you.`)
+  if (UNNAMED.includes(id)) return showAbsence(place, `No URL has the identifier '${id ?? ''}'.`)
   const client = explorer.connection.service(path)
   const read = readerOf(service, client, id)
   if (!read) return showAbsence(place, `No record of ${path} can be read alone.`)

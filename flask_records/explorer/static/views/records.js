@@ -162,9 +162,10 @@ class RecordsView {
     })
   }
 
-  // Selects a record, or ends that. Only those on the page are selected.
+  // Selects a record, or ends that. Only those on the page are selected, and none without
+  // an identifier: a call for it would be one for all records.
   select (id, isSelected) {
-    if (isSelected) this.selected.add(id)
+    if (isSelected && id !== undefined && id !== null) this.selected.add(id)
     else this.selected.delete(id)
     const ids = this.records.map(record => record[this.service.id])
     for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)

@@ -1,6 +1,7 @@
 // A table of records, whose rows stay as long as their records do.
 import { element, replace } from '../dom.js'
 import { address } from '../main.js'
+import { valueOf } from '../schema.js'
 import { show } from '../values.js'
 
 const NUMBERS = ['integer', 'number', 'bigint']
@@ -47,7 +48,7 @@ export class Table {
       for (const cell of before.node.querySelectorAll('.changed')) cell.classList.remove('changed')
       return before
     }
-    const isChanged = ({ name }) => isMarked && before && JSON.stringify(before.record[name]) !== JSON.stringify(record[name])
+    const isChanged = ({ name }) => isMarked && before && JSON.stringify(valueOf(before.record, name)) !== JSON.stringify(valueOf(record, name))
     const cells = columns.map(column => this.cell(column, record, isChanged(column)))
     return { text, record, node: element('tr', { class: isMarked && !before ? 'changed' : null }, this.box(record), cells) }
   }
@@ -61,7 +62,7 @@ export class Table {
       this.view.select(id, event.target.checked)
       this.drawAll()
     }
-    return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), 'data-key': `select ${id}`, onchange }))
+    return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), disabled: id === undefined || id === null, 'data-key': `select ${id}`, onchange }))
   }
 
   all (records) {
@@ -84,7 +85,7 @@ export class Table {
 
   cell (column, record, isChanged) {
     const { explorer, service } = this.view
-    const value = record[column.name]
+    const value = valueOf(record, column.name)
     const isNamed = column.isId && value !== undefined && value !== null
     const shown = isNamed ? name(service, value) : show(value, column, explorer)
     const names = [classOf(column), isChanged ? 'changed' : null].filter(Boolean).join(' ')
