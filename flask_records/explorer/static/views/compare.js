@@ -89,7 +89,7 @@ function fieldsTable (sides) {
 }
 
 function recordsTable ({ path, id }, sides) {
-  const seen = sides.map(({ records }) => new Map(records.map(record => [String(record[id]), record])))
+  const seen = sides.map(({ records }) => new Map(records.filter(record => Object.hasOwn(record, id)).map(record => [String(record[id]), record])))
   const all = [...new Set([...seen[1].keys(), ...seen[0].keys()])]
   if (all.length === 0) return null
   const rows = all.map(key => {

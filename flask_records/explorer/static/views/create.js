@@ -71,5 +71,5 @@ async function create (explorer, service, data) {
 function leave (explorer, service, made) {
   const id = made?.[service.id]
   if (service.methods.includes('get') && id !== undefined && id !== null) explorer.go(address('record', [service.path, id]))
-  else explorer.go(address('records', [service.path]))
+  else explorer.go(service.methods.includes('find') ? address('records', [service.path]) : address(''))
 }

@@ -119,7 +119,7 @@ class RecordsView {
     const { connection } = this.explorer
     const sent = connection.socket ? carried(query, this.fields) : query
     const answer = await connection.service(this.service.path).find({ query: JSON.parse(JSON.stringify(sent)) })
-    return Array.isArray(answer) ? { records: answer, total: undefined } : { records: answer.data, total: answer.total }
+    return readAnswer(answer, query)
   }
 
   async load ({ isLive = false } = {}) {
@@ -195,6 +195,15 @@ class RecordsView {
     const query = this.pages.first({ ...this.query, ...(canSort ? { $sort: { [id]: -1 } } : {}) })
     return element('p', { class: 'card news' }, `${count.toLocaleString()} new ${count === 1 ? 'record' : 'records'}, `, this.link('show', query))
   }
+}
+
+// Returns the records of an answer, and their number. A service that knows no pages gives
+// all of them, and one without a list its only one.
+function readAnswer (answer, { $limit, $skip = 0 }) {
+  const { data, total } = Array.isArray(answer?.data) ? answer : { data: [answer ?? []].flat() }
+  const records = data.map(each => each !== null && typeof each === 'object' ? each : { value: each })
+  if ($limit === undefined || records.length <= $limit) return { records, total }
+  return { records: records.slice($skip, $skip + $limit), total: records.length }
 }
 
 // Gives the focus to what has the place of the element that had it.

@@ -30,7 +30,7 @@ async function fillAll (explorer, counts, signal) {
 async function fill (explorer, path, count) {
   try {
     const { total } = await explorer.connection.service(path).find({ query: { $limit: 0 } })
-    replace(count, element('b', {}, total.toLocaleString()), total === 1 ? ' record' : ' records')
+    replace(count, total === undefined ? null : [element('b', {}, total.toLocaleString()), total === 1 ? ' record' : ' records'])
   } catch (error) {
     replace(count, error.message)
   }

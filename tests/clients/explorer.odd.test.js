@@ -1,0 +1,116 @@
+// The explorer with odd services: without schemas, without identifiers, and with unusual names.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, afterEach, before, test } from 'node:test'
+import { addresses, parse, toText } from '../../flask_records/explorer/static/query.js'
+import { launch, openWindow } from './browser.js'
+import { start } from './server.js'
+
+const flask = port => ['flask', '--app', 'tests.odd_app', 'run', '--port', port]
+
+let server
+let browser
+let page
+
+before(async () => {
+  server = await start({}, flask)
+  browser = await launch()
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+afterEach(async () => {
+  await page?.context().close()
+  page = null
+})
+
+// Opens a view, and waits for its title.
+async function open (view, title) {
+  page = await openWindow(browser)
+  await page.goto(`${server.base}/_records/#/${view}`)
+  await page.getByRole('heading', { name: title, level: 1, exact: true }).waitFor()
+  await page.waitForLoadState('networkidle')
+}
+
+const rows = () => page.locator('tbody tr').allInnerTexts()
+
+const get = async path => (await fetch(`${server.base}/api/${path}`)).json()
+
+test('records that lack a name of all objects are shown', async () => {
+  await open('records/lines', 'lines')
+
+  assert.deepEqual((await rows()).slice(0, 3).map(row => row.split('\t').slice(1)),
+    [['x', 'null', '–'], ['–', '–', '–'], ['–', '–', 'Line 0']])
+  assert.deepEqual(page.problems, [])
+})
+
+test('a service that knows no pages is shown in pages', async () => {
+  await open('records/lines?$skip=10000', 'lines')
+
+  assert.equal((await rows()).length, 2)
+  await page.getByText('10,001–10,002 of 10,002 records').waitFor()
+})
+
+test('an answer that is no list is one record', async () => {
+  await open('records/status', 'status')
+
+  assert.equal((await rows()).length, 1)
+  await page.getByRole('cell', { name: 'well' }).waitFor()
+})
+
+test('records without an identifier are not selected', async () => {
+  await open('records/unnamed', 'unnamed')
+
+  assert.equal((await rows()).length, 2)
+  await page.getByLabel('Select all on this page').check()
+
+  assert.equal(await page.locator('tbody input:enabled').count(), 0)
+  assert.equal(await page.getByRole('button', { name: 'Remove selected…' }).isVisible(), false)
+  assert.equal((await get('unnamed')).length, 2)
+})
+
+test('identifiers of all sorts lead to their records', async () => {
+  const names = (await get('words')).map(({ name }) => name)
+  await open('', 'Services')
+
+  for (const name of names) {
+    const isNamed = !['', '.'].includes(name)
+    await page.goto(`${server.base}/_records/#/record/words/${encodeURIComponent(name)}`)
+    await page.getByRole('heading', { name: isNamed ? `words ${name}` : 'Not here', level: 1, exact: true }).waitFor()
+    if (isNamed) await page.locator('dd').getByText(name, { exact: true }).waitFor()
+  }
+
+  assert.deepEqual(page.problems, [])
+})
+
+test('a service that only takes records leads back to all services', async () => {
+  await open('create/outbox', 'New record of outbox')
+  await page.getByLabel('Data', { exact: true }).fill('{}')
+  await page.getByRole('button', { name: 'Create' }).click()
+
+  await page.getByRole('heading', { name: 'Services' }).waitFor()
+  assert.deepEqual(page.problems, [])
+})
+
+test('queries as code have their values literally', () => {
+  const query = {
+    text: "'\"\\\n`$(echo bad)` $HOME ${1} !! é 😀 \u2028",
+    __proto__x: { $in: ['null', '', '%'] },
+    '<b>': { $gt: -0.5, $ne: null }
+  }
+  const connection = { caller: null, address: path => `http://127.0.0.1/${path}` }
+  const { curl, javascript, python } = addresses(connection, '1st/things', query)
+  const words = execFileSync('bash', ['-c', `curl () { printf '%s\\0' "$@"; }; ${curl}`], { encoding: 'utf8' }).split('\0')
+  const module = `const client = { service: path => ({ find: params => ({ path, ...params }) }) }\nconsole.log(JSON.stringify(${javascript}))`
+  const made = JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', module], { encoding: 'utf8' }))
+  const script = `import json\nclass Any:\n  def __getattr__(self, name): return self\n  def find(self, query): return query\nclient = Any()\nprint(json.dumps(${python}))`
+  const read = JSON.parse(execFileSync('python3', ['-c', script], { encoding: 'utf8' }))
+
+  assert.deepEqual(words.slice(0, -1), ['-g', `http://127.0.0.1/1st/things?${toText(query)}`])
+  assert.deepEqual(parse(toText(query)).text, query.text)
+  assert.deepEqual(made, { path: '1st/things', query })
+  assert.deepEqual(read, query)
+})
