@@ -182,6 +182,16 @@ class AuthenticationService:
         return t.cast("Settings", app.extensions[EXTENSION][self])
 
     @property
+    def login_fields(self) -> dict[str, str] | None:
+        """The names of the fields of logins with a password, or ``None`` if the current
+        application has none.
+        """
+        if "local" not in self.settings.strategies:
+            return None
+
+        return {"username": self.username, "password": self.password}
+
+    @property
     def users(self) -> Service:
         """The service that has the users.
 

@@ -15,6 +15,7 @@ from ..errors import BadRequest
 from ..errors import RecordsError
 from ..globals import current_records
 from ..http.routes import current_routes
+from ..openapi.document import REALTIME
 from ..openapi.rights import usable_services
 from ..openapi.type_names import PLACEHOLDER
 from .services import described
@@ -31,14 +32,8 @@ if t.TYPE_CHECKING:
 PAGE: t.Final = ".page"
 """The endpoint of the page, beside those of what it shows."""
 
-LOCAL: t.Final = "local"
-"""The strategy of logins with a password."""
-
 CODE: t.Final = "code"
 """The response of providers' logins that keeps tokens out of addresses."""
-
-REALTIME: t.Final = "records_realtime"
-"""The key of ``app.extensions`` with the connections that get events."""
 
 
 def description_for(params: Params, route: Mapping[str, t.Any]) -> Record:
@@ -91,10 +86,9 @@ def _realtime() -> Record | None:
 def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
     settings = issuer.settings
     back = _way_back(settings.oauth)
-    local = {"username": issuer.username, "password": issuer.password}
     return {
         "path": path,
-        "local": local if LOCAL in settings.strategies else None,
+        "local": issuer.login_fields,
         "oauth": [
             {
                 "name": name,

@@ -43,9 +43,6 @@ SETTING: t.Final = "RECORDS_OPENAPI"
 NAME: t.Final = "records_openapi"
 """The name of the blueprint."""
 
-LOCAL: t.Final = "local"
-"""The strategy of logins with a password."""
-
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
 
@@ -176,12 +173,11 @@ def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
     :param route: The values of placeholders in the prefix of services.
     """
     for path, issuer in current_records.authentications.items():
-        if LOCAL in issuer.settings.strategies:
-            return {
-                "url": url_for(current_routes().endpoint_of(path), **route),
-                "username": issuer.username,
-                "password": issuer.password,
-            }
+        fields = issuer.login_fields
+
+        if fields is not None:
+            url = url_for(current_routes().endpoint_of(path), **route)
+            return {"url": url, **fields}
 
     return None
 
