@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
 from .faults.postgresql import free_port
+from .waiting import START
 from .waiting import wait_until
 
 
@@ -28,7 +29,7 @@ class Server:
         """Start it, and wait until it answers."""
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self._command, **quiet)
-        wait_until(self.answers, 20)
+        wait_until(self.answers, START)
 
     def stop(self):
         """Kill it."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 import redis
 
+from .waiting import START
 from .waiting import wait_until
 
 
@@ -43,7 +44,7 @@ class OwnRedis:
 
     def wait(self):
         with redis.Redis.from_url(self.url) as client:
-            wait_until(lambda: answers(client), 10)
+            wait_until(lambda: answers(client), START)
 
     def stop(self):
         self.process.terminate()

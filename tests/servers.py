@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from .conftest import current_test
 from .conftest import LEAKS
+from .waiting import START
 from .waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -141,7 +142,7 @@ def wait_for_workers(server):
 
         return len(server.served) == 2
 
-    wait_until(have_answered, 20)
+    wait_until(have_answered, START)
 
 
 def connected(host):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+START = 60
+"""The seconds in which a server starts, on a machine that others use as well."""
+
 
 def wait_until(condition, seconds=3):
     """Return the seconds after which a condition is met.

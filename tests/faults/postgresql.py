@@ -14,6 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from ..waiting import START
 from ..waiting import wait_until
 
 OPTIONS = "-c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=40"
@@ -33,7 +34,7 @@ class PostgreSQL:
         """Start it, and wait until it answers."""
         place = f"-D {self._folder} -k {self._folder} -p {self._port}"
         self.process = run_as_postgres("postgres", *place.split(), *OPTIONS.split())
-        wait_until(self.answers, 20)
+        wait_until(self.answers, START)
 
     def stop(self):
         """Stop it as a crash would: it closes all connections at once."""
