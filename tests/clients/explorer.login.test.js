@@ -239,3 +239,15 @@ test('one sees what nobody may beside what one may', async () => {
   assert.match(page.url(), /#\/compare\/rooms\?name=Secret/)
   assert.deepEqual(page.problems, [])
 })
+
+test('a table leads to what nobody sees of its query', async () => {
+  await logIn()
+  await open('records/rooms?name=Engine room')
+  await page.getByRole('cell', { name: 'Engine room' }).waitFor()
+
+  await page.getByRole('button', { name: 'Compare' }).click()
+
+  await heading('rooms: as nobody, and as me').waitFor()
+  await page.getByRole('region', { name: 'As me' }).getByText('1 record').waitFor()
+  assert.match(await page.getByLabel('Query of both').inputValue(), /^name=Engine/)
+})
