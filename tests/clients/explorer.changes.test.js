@@ -29,7 +29,7 @@ afterEach(() => page.context().close())
 // Opens a window of a user who is logged in.
 async function openExplorer ({ token }) {
   const page = await openWindow(browser)
-  await page.addInitScript(login => sessionStorage.setItem('flask-records-explorer', login), JSON.stringify({ path: 'authentication', token }))
+  await page.addInitScript(login => sessionStorage.setItem('flask-records-explorer /_records/ login', login), JSON.stringify({ path: 'authentication', token }))
   page.calls = []
   page.on('websocket', socket => socket.on('framesent', ({ payload }) => note(page.calls, payload)))
   return page

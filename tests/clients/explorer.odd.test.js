@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, afterEach, before, test } from 'node:test'
+import { cast } from '../../flask_records/explorer/static/conditions.js'
 import { addresses, parse, toText } from '../../flask_records/explorer/static/query.js'
 import { launch, openWindow } from './browser.js'
 import { start } from './server.js'
@@ -113,4 +114,22 @@ test('queries as code have their values literally', () => {
   assert.deepEqual(parse(toText(query)).text, query.text)
   assert.deepEqual(made, { path: '1st/things', query })
   assert.deepEqual(read, query)
+})
+
+test('applications on one origin have their own logins', async () => {
+  page = await openWindow(browser)
+  await page.goto(`${server.base}/_records/`)
+  const found = await page.evaluate(async () => {
+    const { keepLogin, keptLogin } = await import('./files/connection.js')
+    keepLogin('authentication', 'secret')
+    const own = keptLogin().token
+    Object.defineProperty(document, 'baseURI', { value: `${location.origin}/shop/_records/` })
+    return [own, keptLogin()]
+  })
+
+  assert.deepEqual(found, ['secret', null])
+})
+
+test('a text that is no value of its field stays as it is', () => {
+  assert.deepEqual(['true', 'constructor', 'null', ''].map(text => cast('boolean', text)), [true, 'constructor', null, ''])
 })

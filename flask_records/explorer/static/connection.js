@@ -1,8 +1,8 @@
 // The client of the caller, and one of nobody.
 /* global feathers, io */
 
-const KEY = 'flask-records-explorer'
-const WISH = `${KEY}-wish`
+// Several applications may share an origin. Each gets its own token alone.
+const keyOf = kind => `flask-records-explorer ${new URL('.', document.baseURI).pathname} ${kind}`
 const STORES = [sessionStorage, localStorage]
 // Timers of browsers can't wait for longer.
 const MAX_DELAY = 2 ** 31 - 1
@@ -10,9 +10,9 @@ const STANDARD = ['find', 'get', 'create', 'update', 'patch', 'remove']
 
 // The login that this tab, or the browser, keeps: `{ path, token, isKept }`.
 export function keptLogin () {
-  const store = STORES.find(each => each.getItem(KEY))
+  const store = STORES.find(each => each.getItem(keyOf('login')))
   try {
-    return store ? { ...JSON.parse(store.getItem(KEY)), isKept: store === localStorage } : null
+    return store ? { ...JSON.parse(store.getItem(keyOf('login'))), isKept: store === localStorage } : null
   } catch {
     forgetLogin()
     return null
@@ -21,19 +21,19 @@ export function keptLogin () {
 
 export function keepLogin (path, token, { isKept = false } = {}) {
   forgetLogin()
-  STORES[isKept ? 1 : 0].setItem(KEY, JSON.stringify({ path, token }))
+  STORES[isKept ? 1 : 0].setItem(keyOf('login'), JSON.stringify({ path, token }))
 }
 
 export function forgetLogin () {
-  for (const store of STORES) store.removeItem(KEY)
+  for (const store of STORES) store.removeItem(keyOf('login'))
 }
 
 // The login to make of what a provider sends, which this tab keeps until then.
-export const keepWish = wish => sessionStorage.setItem(WISH, JSON.stringify(wish))
+export const keepWish = wish => sessionStorage.setItem(keyOf('wish'), JSON.stringify(wish))
 
 export function takeWish () {
-  const text = sessionStorage.getItem(WISH)
-  sessionStorage.removeItem(WISH)
+  const text = sessionStorage.getItem(keyOf('wish'))
+  sessionStorage.removeItem(keyOf('wish'))
   return JSON.parse(text ?? '{}')
 }
 
