@@ -85,7 +85,7 @@ export const isPair = schema => schema?.type === 'array' && schema.maxItems === 
 export function cast (kind, value) {
   if (typeof value !== 'string') return value
   if (value === 'null' && !TEXTS.includes(kind)) return null
-  if (kind === 'boolean') return { true: true, false: false }[value] ?? value
+  if (kind === 'boolean') return ['true', 'false'].includes(value) ? value === 'true' : value
   const isNumber = ['integer', 'number'].includes(kind) && String(Number(value)) === value
   return isNumber ? Number(value) : value
 }
