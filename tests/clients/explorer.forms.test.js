@@ -20,7 +20,10 @@ after(async () => {
   await server?.stop()
 })
 
-beforeEach(async () => { page = await openWindow(browser, { timezoneId: 'Asia/Kolkata' }) })
+beforeEach(async () => {
+  page = await openWindow(browser, { timezoneId: 'Asia/Kolkata' })
+  page.setDefaultTimeout(30_000)
+})
 
 afterEach(() => page.context().close())
 
@@ -105,7 +108,7 @@ test('a form that is opened and saved changes nothing', async () => {
   assert.equal(await control('madeAt').inputValue(), '2026-02-01T04:00')
   await press('Save')
 
-  await page.getByText('Nothing is changed.').waitFor()
+  await page.locator('.details').waitFor()
   assert.deepEqual(await api('things/1'), before)
 })
 
@@ -117,7 +120,7 @@ test('a value becomes null, and null an empty text', async () => {
   await page.getByLabel('What is sent as count').selectOption('null')
   await page.getByLabel('What is sent as text').selectOption('value')
   await press('Save')
-  await page.getByText('is saved').waitFor()
+  await page.locator('.details').waitFor()
 
   const { name, count, text } = await api(`things/${id}`)
   assert.deepEqual([name, count, text], ['full', null, ''])
