@@ -19,9 +19,9 @@ from ..authentication.visitors import params_of_visitor
 from ..http.developer_pages import protect
 from ..http.headers import forbid_sniffing
 from .answers import json_for_caller
-from .calls_views import add_calls
 from .description import description_for
 from .description import entrance
+from .journal.views import add_calls
 
 if t.TYPE_CHECKING:
     from flask import Response

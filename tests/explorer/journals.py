@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from flask import Blueprint
 from flask import Flask
 
-from flask_records.explorer.calls_views import add_calls
+from flask_records.explorer.journal.views import add_calls
 
 from ..conftest import running
 from ..models import Message

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
-from flask_records.explorer.advice import SLOW
-from flask_records.explorer.advice import warnings_of
-from flask_records.explorer.recorded import Call
-from flask_records.explorer.recorded import Part
+from flask_records.explorer.journal.advice import SLOW
+from flask_records.explorer.journal.advice import warnings_of
+from flask_records.explorer.journal.recorded import Call
+from flask_records.explorer.journal.recorded import Part
 
 from ..models import Message
 from ..models import Room

@@ -10,7 +10,7 @@ from flask_records import Forbidden
 from flask_records import hash_password
 from flask_records import Params
 from flask_records import SQLAlchemyService
-from flask_records.explorer.recorder import journal_of
+from flask_records.explorer.journal.recorder import journal_of
 
 from ..models import Message
 from ..models import Room

@@ -8,17 +8,17 @@ import pytest
 import sqlalchemy as sa
 
 from flask_records import Params
-from flask_records.explorer.journal import Journal
-from flask_records.explorer.journal import MAX_CALLS
-from flask_records.explorer.plans import explain
-from flask_records.explorer.recorded import Call
-from flask_records.explorer.recorded import MAX_PARTS
-from flask_records.explorer.recorded import MAX_QUESTIONS
-from flask_records.explorer.recorded import MAX_STATEMENTS
-from flask_records.explorer.recorded import Question
-from flask_records.explorer.recorder import journal_of
-from flask_records.explorer.shown_sql import MAX_LENGTH
-from flask_records.explorer.shown_sql import without_values
+from flask_records.explorer.journal.journal import Journal
+from flask_records.explorer.journal.journal import MAX_CALLS
+from flask_records.explorer.journal.plans import explain
+from flask_records.explorer.journal.recorded import Call
+from flask_records.explorer.journal.recorded import MAX_PARTS
+from flask_records.explorer.journal.recorded import MAX_QUESTIONS
+from flask_records.explorer.journal.recorded import MAX_STATEMENTS
+from flask_records.explorer.journal.recorded import Question
+from flask_records.explorer.journal.recorder import journal_of
+from flask_records.explorer.journal.shown_sql import MAX_LENGTH
+from flask_records.explorer.journal.shown_sql import without_values
 
 from ..models import Message
 from .journals import fill

@@ -15,8 +15,8 @@ from .statements import listen
 if t.TYPE_CHECKING:
     from flask import Flask
 
-    from ..extension import FlaskRecords
-    from ..service import Service
+    from ...extension import FlaskRecords
+    from ...service import Service
 
 _recorded: WeakSet[FlaskRecords] = WeakSet()
 

@@ -6,7 +6,7 @@ import typing as t
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ..adapter.turns import take_turn
+from ...adapter.turns import take_turn
 from .indexes import missing_indexes
 from .plans import explain
 from .plans import Plan

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ..query.dialects import add_functions
+from ...query.dialects import add_functions
 from .shown_sql import without_values
 
 if t.TYPE_CHECKING:

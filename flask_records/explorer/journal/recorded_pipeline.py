@@ -5,10 +5,10 @@ from __future__ import annotations
 import typing as t
 from functools import partial
 
-from ..service.events import EventSender
-from ..service.pipeline import Pipeline
-from ..signals import call
-from ..signals import READS
+from ...service.events import EventSender
+from ...service.pipeline import Pipeline
+from ...signals import call
+from ...signals import READS
 from .origins import name_of
 from .recording import begin_end
 from .recording import recorded_access
@@ -21,12 +21,12 @@ if t.TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from contextlib import ExitStack
 
-    from ..context import HookContext
-    from ..service.events import Event
-    from ..service.recorder import CheckAccess
-    from ..service.validation import Validation
-    from ..signals import CallSignals
-    from ..signals import OrderedSignal
+    from ...context import HookContext
+    from ...service.events import Event
+    from ...service.recorder import CheckAccess
+    from ...service.validation import Validation
+    from ...signals import CallSignals
+    from ...signals import OrderedSignal
 
 PHASES: t.Final = ("around", "before", "after", "error")
 """The signals of hooks."""

@@ -9,10 +9,10 @@ from flask import abort
 from flask import current_app
 from flask import request
 
-from ..authentication.visitors import params_of_visitor
-from ..errors import BadRequest
-from ..errors import NotFound
-from .answers import json_for_caller
+from ...authentication.visitors import params_of_visitor
+from ...errors import BadRequest
+from ...errors import NotFound
+from ..answers import json_for_caller
 from .explaining import explain_all
 from .recorder import journal_of
 from .recording import unrecorded
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
     from flask import Response
     from flask.blueprints import BlueprintSetupState
 
-    from ..context import Params
+    from ...context import Params
     from .journal import Journal
 
 

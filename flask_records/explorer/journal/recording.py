@@ -20,7 +20,7 @@ from .recorded import Part
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..context import HookContext
+    from ...context import HookContext
 
 EXTENSION: t.Final = "records_explorer_calls"
 """The key of ``app.extensions`` that has the journal."""

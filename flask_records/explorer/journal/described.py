@@ -6,12 +6,12 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from ..errors import RecordsError
+from ...errors import RecordsError
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..context import HookContext
+    from ...context import HookContext
     from .recorded import Call
 
 MAX_NAMES: t.Final = 50

@@ -1,0 +1,1 @@
+"""The last calls of an application, for its developers."""
