@@ -90,6 +90,13 @@ class Outbox:
         return None
 
 
+class Bell:
+    """A service that has a custom method alone."""
+
+    def ring(self, data: t.Any, params: t.Any) -> t.Any:
+        return {"rung": data}
+
+
 class Notes:
     """The notes of one user, who is named in the path."""
 
@@ -121,6 +128,7 @@ def create_app() -> Flask:
     ):
         records.add(path, service, public=True)
 
+    records.add("bell", Bell(), methods=["ring"], public=True)
     records.init_app(app)
     Explorer(records).init_app(app)
 

@@ -96,6 +96,27 @@ test('a service that only takes records leads back to all services', async () =>
   assert.deepEqual(page.problems, [])
 })
 
+test('links to a service lead to what the caller may do with it', async () => {
+  await open('', 'Services')
+  const visit = async (name, title) => {
+    await page.locator('#navigation').getByRole('link', { name, exact: true }).click()
+    await page.getByRole('heading', { name: title, level: 1, exact: true }).waitFor()
+    assert.equal(await page.locator('#navigation [aria-current]').innerText(), name)
+  }
+
+  await visit('outbox', 'New record of outbox')
+  await page.getByRole('link', { name: '← All services' }).click()
+  await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
+  await visit('bell', 'Custom methods of bell')
+  await visit('clock', 'clock')
+  await page.getByText('you may not call find here, but get.').waitFor()
+  await page.goto(`${server.base}/_records/#/record/clock/utc`)
+  await page.getByRole('link', { name: '← clock' }).click()
+  await page.getByRole('heading', { name: 'clock', level: 1, exact: true }).waitFor()
+
+  assert.deepEqual(page.problems, [])
+})
+
 test('queries as code have their values literally', () => {
   const query = {
     text: "'\"\\\n`$(echo bad)` $HOME ${1} !! é 😀 \u2028",

@@ -1,5 +1,6 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
 import { announce, button, element, replace } from './dom.js'
+import { homeOf } from './homes.js'
 import { journalOf } from './journal.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
 import { finishLogin } from './oauth.js'
@@ -81,7 +82,7 @@ function drawFrame (explorer) {
     element('div', { class: 'row' }, description.isRefused ? null : state, caller))
   const navigation = document.getElementById('navigation')
   navigation.hidden = description.services.length === 0
-  replace(navigation, element('ul', {}, description.services.map(({ path }) => linkItem(address('records', [path]), path))))
+  replace(navigation, element('ul', {}, description.services.map(service => linkItem(homeOf(service), service.path))))
 }
 
 const linkItem = (href, text) => element('li', {}, element('a', { href }, text))
@@ -99,8 +100,9 @@ function scrollToCurrent (list) {
 }
 
 // Marks the links to the view, and that to the service whose record it shows.
-function markCurrent ({ parts: [path] }) {
-  const own = [location.hash.split('?')[0] || '#/', ...(path === undefined ? [] : [address('records', [path])])]
+function markCurrent ({ services }, { parts: [path] }) {
+  const service = services.get(path)
+  const own = [location.hash.split('?')[0] || '#/', ...(service ? [homeOf(service)] : [])]
   for (const link of document.querySelectorAll('#header nav a, #navigation a, #caller')) {
     if (own.includes(link.getAttribute('href'))) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
@@ -114,7 +116,7 @@ async function showView (explorer) {
   const { signal } = left
   const route = explorer.description.isRefused ? { view: 'login', parts: [], query: '' } : readAddress()
   const view = element('div', { class: 'view' })
-  markCurrent(route)
+  markCurrent(explorer, route)
   replace(place, view)
   try {
     const load = Object.hasOwn(MODULES, route.view) ? MODULES[route.view] : MODULES['']

@@ -1,6 +1,7 @@
 // A form that creates a record, or JSON that creates one or many.
 import { announce, button, element, replace } from '../dom.js'
 import { bodyFields } from '../schema.js'
+import { wayBack } from '../homes.js'
 import { address } from '../main.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
@@ -21,7 +22,7 @@ export async function show (place, explorer, route, signal) {
   }
   replace(place,
     element('div', { class: 'record-head' },
-      element('nav', { 'aria-label': 'Place' }, element('a', { href: address('records', [path]) }, `← ${path}`)),
+      wayBack(service, 'create'),
       title,
       service.description ? element('p', { class: 'soft' }, service.description) : null),
     buttons.length > 1 ? element('div', { class: 'row ways', role: 'group', 'aria-label': 'How the record is written' }, buttons) : null,

@@ -1,7 +1,7 @@
 // The custom methods of a service, to be tried.
 import { element, replace } from '../dom.js'
 import { described } from '../schema.js'
-import { address } from '../main.js'
+import { wayBack } from '../homes.js'
 import { makeForm } from './form.js'
 import { makeLog } from './log.js'
 
@@ -13,7 +13,7 @@ export async function show (place, explorer, route, signal) {
   const names = service.events.filter(name => !['created', 'updated', 'patched', 'removed'].includes(name))
   replace(place,
     element('div', { class: 'record-head' },
-      element('nav', { 'aria-label': 'Place' }, element('a', { href: address('records', [path]) }, `← ${path}`)),
+      wayBack(service, 'custom'),
       title),
     service.customMethods.map(method => drawMethod(explorer, service, method)),
     element('h2', {}, 'Events of this service'),

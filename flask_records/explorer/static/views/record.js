@@ -1,6 +1,7 @@
 // One record: its fields, a form that changes it, and its removal.
 import { announce, button, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf } from '../schema.js'
+import { wayBack } from '../homes.js'
 import { address, nameOf } from '../main.js'
 import { show as showValue } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
@@ -46,7 +47,7 @@ const showAbsence = (place, text) =>
 
 function drawHead ({ service, id, name, tools }) {
   return element('div', { class: 'record-head' },
-    element('nav', { 'aria-label': 'Place' }, element('a', { href: address('records', [service.path]) }, `← ${service.path}`)),
+    wayBack(service, 'record'),
     element('h1', { tabindex: -1 }, `${service.path} ${id}`),
     name,
     tools)

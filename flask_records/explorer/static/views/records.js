@@ -15,13 +15,17 @@ import { Table } from './table.js'
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
   const service = explorer.services.get(path)
-  if (!service?.methods.includes('find')) throw new Error(`There is no service '${path}' whose records you may list.`)
+  if (!service) throw new Error(`There is no service '${path}' that you may use.`)
+  if (!service.methods.includes('find')) return showAbsence(place, service)
   const view = new RecordsView(explorer, service)
   view.query = typed(route.query, view.fields)
   replace(place, view.parts())
   onEvents(explorer, path, signal, events => view.follow(events))
   await view.load()
 }
+
+const showAbsence = (place, { path, methods, customMethods }) =>
+  replace(place, element('h1', { tabindex: -1 }, path), element('p', { class: 'card' }, `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`))
 
 class RecordsView {
   constructor (explorer, service) {

@@ -1,6 +1,7 @@
 // The removal of a record, once it is confirmed.
 import { announce, attempt, button, dialog, element } from '../dom.js'
-import { address, nameOf } from '../main.js'
+import { homeOf } from '../homes.js'
+import { nameOf } from '../main.js'
 
 // Asks, removes the record, and goes to the others.
 export function confirmRemoval (state) {
@@ -11,7 +12,7 @@ export function confirmRemoval (state) {
     await client.remove(id)
     opened.close()
     announce(`${service.path} ${id} is removed.`)
-    explorer.go(address('records', [service.path]))
+    explorer.go(homeOf(service))
   }, error => {
     state.isBusy = false
     problem.textContent = error.message

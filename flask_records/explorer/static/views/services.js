@@ -1,5 +1,6 @@
 // The services, each with what it allows and how many records it has.
 import { element, replace } from '../dom.js'
+import { homeOf } from '../homes.js'
 import { address } from '../main.js'
 import { onEvents } from './live.js'
 
@@ -39,9 +40,8 @@ async function fill (explorer, path, count) {
 function card (service, count) {
   const { path, methods, customMethods } = service
   const isRead = methods.includes('find')
-  const view = isRead ? 'records' : methods.includes('create') ? 'create' : 'custom'
   return element('li', { class: 'card service' },
-    element('h2', {}, element('a', { href: address(view, [path]) }, path)),
+    element('h2', {}, element('a', { href: homeOf(service) }, path)),
     count,
     service.description ? element('p', { class: 'soft description' }, service.description) : null,
     element('ul', { class: 'tags', 'aria-label': `Methods of ${path}` }, methods.map(name => method(service, name)), customMethods.map(name => method(service, name))),

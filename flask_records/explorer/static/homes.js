@@ -1,0 +1,19 @@
+// Where a service is looked at first.
+import { element } from './dom.js'
+import { address } from './main.js'
+
+// Returns the address of the first of these that the caller may do with a service: list its
+// records, create some, or call custom methods. Otherwise the list says that there is none.
+export function homeOf ({ path, methods, customMethods }) {
+  if (methods.includes('find')) return address('records', [path])
+  if (methods.includes('create')) return address('create', [path])
+  return address(customMethods.length ? 'custom' : 'records', [path])
+}
+
+// Returns a link back to a service, or to all of them if this is where it is looked at first.
+export function wayBack (service, view) {
+  const home = homeOf(service)
+  const isThere = home === address(view, [service.path])
+  const link = isThere ? element('a', { href: address('') }, '← All services') : element('a', { href: home }, `← ${service.path}`)
+  return element('nav', { 'aria-label': 'Place' }, link)
+}
