@@ -18,6 +18,7 @@ from flask_records import FlaskRecords
 from flask_records import NotFound
 from flask_records import SQLAlchemyService
 from flask_records.explorer import Explorer
+from flask_records.realtime import Realtime
 
 NAMES = ["a/b", "ö", "a b", "?", "#", "%2F", ".", "", "<b>", "__proto__", "constructor"]
 
@@ -103,6 +104,15 @@ class Notes:
     def find(self, params: t.Any) -> t.Any:
         return [{"id": 1, "of": params.route["user_id"]}]
 
+    def get(self, id: t.Any, params: t.Any) -> t.Any:
+        return {"id": int(id), "of": params.route["user_id"]}
+
+    def create(self, data: t.Any, params: t.Any) -> t.Any:
+        return {"id": 2, "of": params.route["user_id"]}
+
+    def count(self, data: t.Any, params: t.Any) -> t.Any:
+        return {"of": params.route["user_id"]}
+
 
 def create_app() -> Flask:
     """Return the application, with records of its own."""
@@ -124,13 +134,17 @@ def create_app() -> Flask:
         ("status", Status()),
         ("clock", Clock()),
         ("outbox", Outbox()),
-        ("users/<user_id>/notes", Notes()),
     ):
         records.add(path, service, public=True)
 
+    methods = ["find", "get", "create", "count"]
+    records.add("users/<user_id>/notes", Notes(), methods=methods, public=True)
     records.add("bell", Bell(), methods=["ring"], public=True)
     records.init_app(app)
     Explorer(records).init_app(app)
+
+    if os.environ.get("SOCKETS"):
+        Realtime(records, app)
 
     with app.app_context():
         db.create_all()

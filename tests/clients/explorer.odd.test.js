@@ -117,6 +117,52 @@ test('links to a service lead to what the caller may do with it', async () => {
   assert.deepEqual(page.problems, [])
 })
 
+// Tries a service whose path has a placeholder, with a value for it.
+async function tryNotes (base) {
+  const path = 'users/<user_id>/notes'
+  const heading = name => page.getByRole('heading', { name, level: 1, exact: true })
+  page = await openWindow(browser)
+  await page.goto(`${base}/_records/`)
+  await page.locator('#navigation').getByRole('link', { name: path, exact: true }).click()
+  await heading(path).waitFor()
+  await page.getByLabel('user_id').fill('..')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByText('No path of this service is users/../notes.').waitFor()
+  await page.getByLabel('user_id').fill('7 %2F?')
+  await page.getByRole('button', { name: 'Open' }).click()
+
+  const own = 'users/7 %2F?/notes'
+  await heading(own).waitFor()
+  await page.getByRole('cell', { name: '7 %2F?', exact: true }).waitFor()
+  assert.equal(await page.locator('#navigation [aria-current]').innerText(), path)
+  await page.getByRole('link', { name: 'New record' }).click()
+  await page.getByLabel('Data', { exact: true }).fill('{}')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await heading(`${own} 2`).waitFor()
+  await page.locator('dd').getByText('7 %2F?', { exact: true }).waitFor()
+  await page.goto(`${base}/_records/#/custom/${encodeURIComponent(own)}`)
+  await page.getByRole('button', { name: 'Call count' }).click()
+  await page.locator('pre', { hasText: '"of": "7 %2F?"' }).waitFor()
+  await page.goto(`${base}/_records/#/compare/${encodeURIComponent(path)}`)
+  await page.getByLabel('user_id').fill('8')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByRole('table', { name: 'The records that each sees' }).waitFor()
+  assert.deepEqual(page.problems, [])
+}
+
+test('placeholders of a path are asked for', () => tryNotes(server.base))
+
+test('placeholders of a path are asked for with sockets', async () => {
+  const live = await start({ SOCKETS: 'yes' }, flask)
+  try {
+    await tryNotes(live.base)
+  } finally {
+    await page.context().close()
+    page = null
+    await live.stop()
+  }
+})
+
 test('queries as code have their values literally', () => {
   const query = {
     text: "'\"\\\n`$(echo bad)` $HOME ${1} !! é 😀 \u2028",

@@ -1,5 +1,6 @@
 // The client of the caller, and one of nobody.
 /* global feathers, io */
+import { encoded, Services } from './paths.js'
 
 // Several applications may share an origin. Each gets its own token alone.
 const keyOf = kind => `flask-records-explorer ${new URL('.', document.baseURI).pathname} ${kind}`
@@ -48,6 +49,7 @@ export class Connection extends EventTarget {
     super()
     this.description = description
     this.base = base
+    this.services = new Services(description.services)
     this.caller = null
     this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
     this.client = this.makeClient(this.socket)
@@ -65,15 +67,22 @@ export class Connection extends EventTarget {
 
   // Returns the address of a service.
   address (path) {
-    return `${location.origin}${this.description.prefix}/${path.split('/').map(encodeURIComponent).join('/')}`
+    return `${location.origin}${this.description.prefix}/${encoded(path)}`
   }
 
   service (path) {
-    return this.client.service(path)
+    return this.serviceOf(this.client, path)
   }
 
   nobody (path) {
-    return this.stranger.service(path)
+    return this.serviceOf(this.stranger, path)
+  }
+
+  // Returns a service of a client. Each path with values for placeholders is one.
+  serviceOf (client, path) {
+    const service = this.services.get(path)
+    if (service?.pattern && !Object.hasOwn(client.services, path)) register(client, service)
+    return client.service(path)
   }
 
   // Returns an answer to a request with the token of the caller.
@@ -153,9 +162,7 @@ export class Connection extends EventTarget {
       ? feathers.socketio(socket, { timeout: 30_000 })
       : feathers.rest(`${location.origin}${this.description.prefix}`).fetch((url, given) => fetch(url, { ...given, ...options }))
     client.configure(transport)
-    for (const { path, customMethods } of this.description.services) {
-      client.use(path, transport.service(path), { methods: [...STANDARD, ...customMethods] })
-    }
+    for (const service of this.description.services) register(client, service)
     return client
   }
 
@@ -171,6 +178,12 @@ export class Connection extends EventTarget {
   change () {
     this.dispatchEvent(new Event('state'))
   }
+}
+
+// Sockets take the path as it is, and URLs encoded.
+function register (client, { path, customMethods }) {
+  const service = client.defaultService(client.io ? path : encoded(path))
+  client.use(path, service, { methods: [...STANDARD, ...customMethods] })
 }
 
 // Loads the page with other rights, and leaves the view of logins.

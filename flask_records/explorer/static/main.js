@@ -17,6 +17,7 @@ const MODULES = {
   calls: () => import('./views/calls.js'),
   login: () => import('./views/login.js')
 }
+const ofServices = ['records', 'record', 'create', 'custom', 'compare']
 const place = document.getElementById('main')
 let left = new AbortController()
 
@@ -101,13 +102,20 @@ function scrollToCurrent (list) {
 
 // Marks the links to the view, and that to the service whose record it shows.
 function markCurrent ({ services }, { parts: [path] }) {
-  const service = services.get(path)
+  const found = services.get(path)
+  const service = services.get(found?.pattern) ?? found
   const own = [location.hash.split('?')[0] || '#/', ...(service ? [homeOf(service)] : [])]
   for (const link of document.querySelectorAll('#header nav a, #navigation a, #caller')) {
     if (own.includes(link.getAttribute('href'))) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
   scrollToCurrent(document.querySelector('#navigation ul'))
+}
+
+// Returns the loader of a view. Without the values of placeholders, that asks for them.
+function loaderOf ({ services }, { view, parts: [path] }) {
+  if (ofServices.includes(view) && services.get(path)?.placeholders.length) return () => import('./views/placeholders.js')
+  return Object.hasOwn(MODULES, view) ? MODULES[view] : MODULES['']
 }
 
 async function showView (explorer) {
@@ -119,8 +127,7 @@ async function showView (explorer) {
   markCurrent(explorer, route)
   replace(place, view)
   try {
-    const load = Object.hasOwn(MODULES, route.view) ? MODULES[route.view] : MODULES['']
-    const module = await load()
+    const module = await loaderOf(explorer, route)()
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
     if (!signal.aborted) showError(view, error)
@@ -145,8 +152,7 @@ async function start () {
   await comeBack()
   const description = await describe()
   const connection = new Connection(description, BASE)
-  const services = new Map(description.services.map(service => [service.path, service]))
-  const explorer = { description, services, connection, go: hash => { location.hash = hash } }
+  const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
   connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
   // Events are kept before somebody looks at them.
   journalOf(connection)

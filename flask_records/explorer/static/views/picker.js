@@ -9,7 +9,7 @@ let numbers = 0
 
 const relatedTo = (explorer, { relation }) => {
   const related = relation?.isKey && explorer.services.get(relation.path)
-  return related?.methods.includes('find') ? related : null
+  return related?.methods.includes('find') && !related.placeholders.length ? related : null
 }
 
 const listOf = (explorer, { path }, query) =>

@@ -17,7 +17,7 @@ export async function show (place, explorer, route, signal) {
   fillAll(explorer, counts, signal)
 }
 
-const isCounted = service => service.isPaged && service.methods.includes('find')
+const isCounted = service => service.isPaged && !service.placeholders.length && service.methods.includes('find')
 
 // Counts some services at once, so that a page of many does not hold up the others.
 async function fillAll (explorer, counts, signal) {

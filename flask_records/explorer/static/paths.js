@@ -1,0 +1,37 @@
+// The services by their paths, also those with values in place of placeholders.
+
+// A placeholder is written as <name>, <converter:name> or :name.
+const PLACEHOLDER = /<(?:(\w+)(?:\([^<>]*\))?:)?(\w+)>|(?<=^|\/):(\w+)/g
+// A URL with one of these as a part is that of something else.
+const PART = '(?!\\.{1,2}(?:/|$))[^/]+'
+const VALUES = { int: '\\d+', path: `${PART}(?:/${PART})*` }
+
+// Returns the path with a value for each placeholder.
+export const pathWith = (path, values) =>
+  path.replace(PLACEHOLDER, (all, converter, name, colonName) => values[name ?? colonName])
+
+// Returns the path as a part of a URL.
+export const encoded = path => path.split('/').map(encodeURIComponent).join('/')
+
+function patternOf (path) {
+  const literals = path.split(PLACEHOLDER).filter((_, index) => index % 4 === 0)
+  const parts = [...path.matchAll(PLACEHOLDER)].map(([, converter]) => `(?:${VALUES[converter] ?? PART})`)
+  return new RegExp(`^${literals.map((text, index) => quoted(text) + (parts[index] ?? '')).join('')}$`)
+}
+
+const quoted = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+// A Map of services. One with placeholders is also found by a path with values for them:
+// it has that path then, and its own as `pattern`.
+export class Services extends Map {
+  constructor (services) {
+    super(services.map(service => [service.path, service]))
+    this.patterns = services.filter(({ placeholders }) => placeholders.length).map(service => [patternOf(service.path), service])
+  }
+
+  get (path) {
+    if (this.has(path) || path === undefined) return super.get(path)
+    const [, service] = this.patterns.find(([pattern]) => pattern.test(path)) ?? []
+    return service && { ...service, path, placeholders: [], pattern: service.path }
+  }
+}
