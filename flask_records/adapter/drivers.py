@@ -73,7 +73,7 @@ def without_transaction(connection: sa.Connection) -> t.Any:
 
     if (
         getattr(info, "transaction_status", None) != IDLE
-        or listens(connection.engine.dispatch, ENGINE_EVENTS)
+        or application_listens(connection.engine.dispatch, ENGINE_EVENTS)
         or driver.autocommit
     ):
         return None

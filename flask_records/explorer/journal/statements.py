@@ -18,6 +18,7 @@ from .shown_sql import without_values
 
 if t.TYPE_CHECKING:
     from .recorded import Call
+    from .recorded import Part
 
     Context: t.TypeAlias = sa.ExecutionContext
 
@@ -36,12 +37,10 @@ SIZED: t.Final = (str, bytes, bytearray, memoryview, list, tuple, dict)
 
 def listen() -> None:
     """Record the statements of all engines while a recorded call runs."""
-    for name, listener in (
-        ("before_cursor_execute", _begin),
-        ("after_cursor_execute", _end),
-    ):
-        if not sa.event.contains(sa.Engine, name, listener):
-            sa.event.listen(sa.Engine, name, listener)
+    if not sa.event.contains(sa.Engine, "before_cursor_execute", _begin):
+        # SQLAlchemy hides listeners that return nothing in functions of its own.
+        sa.event.listen(sa.Engine, "before_cursor_execute", _begin, retval=True)
+        sa.event.listen(sa.Engine, "after_cursor_execute", _end)
 
 
 def _begin(
@@ -51,12 +50,20 @@ def _begin(
     parameters: t.Any,
     context: Context | None,
     is_many: bool,
-) -> None:
+) -> tuple[str, t.Any]:
     part = current_part()
 
-    if part is None or context is None:
-        return
+    if part is not None and context is not None:
+        statement = _add(part, connection, sql, parameters)
+        setattr(context, STARTED, (statement, time.perf_counter()))
 
+    return sql, parameters
+
+
+def _add(
+    part: Part, connection: sa.Connection, sql: str, parameters: t.Any
+) -> Statement:
+    """Add a statement to the call that runs it, and return it."""
     call = part.call
     database = connection.dialect.name
     # Rows that one statement inserts have one set of parameters together.
@@ -75,7 +82,7 @@ def _begin(
         engine=connection.engine,
     )
     call.add_statement(statement)
-    setattr(context, STARTED, (statement, time.perf_counter()))
+    return statement
 
 
 def _end(
