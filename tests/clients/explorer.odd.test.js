@@ -183,6 +183,10 @@ test('queries as code have their values literally', () => {
   assert.deepEqual(read, query)
 })
 
+test('a name that an address repeats is a list, as for the server', () => {
+  assert.deepEqual(parse('id[$in]=4&id[$in]=5&id[$in]=6&a=1&b[]=2&a=3&b[]=4&c=5'), { id: { $in: ['4', '5', '6'] }, a: ['1', '3'], b: ['2', '4'], c: '5' })
+})
+
 test('applications on one origin have their own logins', async () => {
   page = await openWindow(browser)
   await page.goto(`${server.base}/_records/`)

@@ -15,7 +15,8 @@ function pairsOf (name, value) {
   return Object.entries(value).flatMap(([key, part]) => pairsOf(`${name}[${encoded(key)}]`, part))
 }
 
-// Returns the query that a text stands for. Values are texts.
+// Returns the query that a text stands for. Values are texts, and lists of them if a name
+// is repeated.
 export function parse (text) {
   const query = {}
   for (const [name, value] of new URLSearchParams(text)) {
@@ -28,12 +29,14 @@ export function parse (text) {
 function put (query, [key, ...rest], value) {
   const name = key === '' ? String(Object.keys(query).length) : key
   if (rest.length === 0) {
-    define(query, name, value)
+    define(query, name, isValue(query, name) ? [query[name], value].flat() : value)
     return
   }
   if (!Object.hasOwn(query, name) || typeof query[name] !== 'object') define(query, name, {})
   put(query[name], rest, value)
 }
+
+const isValue = (query, name) => Object.hasOwn(query, name) && [query[name]].flat().every(each => typeof each === 'string')
 
 // A name such as __proto__ is a name as any other.
 const define = (target, name, value) =>
