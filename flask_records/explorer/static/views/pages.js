@@ -118,7 +118,7 @@ function byNumber (view) {
   }
   const numbers = last === null || last === 1 ? [] : shownNumbers(current, last).map(number => number === null
     ? element('span', { class: 'soft' }, '…')
-    : link(number.toLocaleString(), number, { 'aria-label': `Page ${number}`, 'aria-current': number === current ? 'page' : null }))
+    : link(number.toLocaleString(), number, { 'aria-label': `Page ${number.toLocaleString()}`, 'aria-current': number === current ? 'page' : null }))
   return [
     current > 1 ? link('‹ Previous', current - 1) : null,
     ...numbers,
