@@ -1,0 +1,3 @@
+import { onFile, testOn } from './large.js'
+
+testOn('SQLite', onFile)
