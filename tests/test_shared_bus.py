@@ -168,3 +168,25 @@ def test_worker_is_available_once_it_takes_all_events(log, workers):
     other.publish(2)
     wait_until(lambda: 2 in one.versions, 10)
     assert one.versions == [1, 2]
+
+
+def test_news_of_lost_events_comes_before_later_ones(log, workers):
+    one, other = workers
+    later = threading.Thread(target=one.publish, args=[2])
+    append = one.broker.append
+
+    def append_slowly(data):
+        if b'"lost"' in data:
+            later.start()
+            later.join(0.5)
+
+        return append(data)
+
+    one.broker.append = append_slowly
+    log.is_away = True
+    one.publish(1)
+    log.is_away = False
+    wait_until(lambda: 2 in other.versions, 10)
+    later.join()
+
+    assert [b'"lost"' in entry for entry in log.entries] == [True, False]

@@ -115,9 +115,7 @@ class SharedBus(Bus):
         self._send(topic, dumps(body))
 
     def _send(self, topic: str, body: bytes) -> None:
-        number = next(self._numbers)
-        head = {"from": self._id, "number": number, "topic": topic}
-        data = b'%b,"body":%b}' % (dumps(head)[:-1], body)
+        number, data = self._entry(topic, body)
 
         if self._probe is None and self._is_listening:
             self._probe = number, time.monotonic()
@@ -125,6 +123,12 @@ class SharedBus(Bus):
         # Entries that come back from the broker are in the same order for all workers.
         if not self._append(topic, number, data):
             self._handle_own(number, data)
+
+    def _entry(self, topic: str, body: bytes) -> tuple[int, bytes]:
+        """Return a new entry for the log, and its number."""
+        number = next(self._numbers)
+        head = {"from": self._id, "number": number, "topic": topic}
+        return number, b'%b,"body":%b}' % (dumps(head)[:-1], body)
 
     def _append(self, topic: str, number: int, data: bytes) -> bool:
         """Append an entry, and return whether that succeeded."""
@@ -324,28 +328,35 @@ class SharedBus(Bus):
             threading.Thread(target=self._wait_for_broker, daemon=True).start()
 
     def _wait_for_broker(self) -> None:
-        while not self._is_reachable():
+        while not self._is_reachable() or not self._return_to_others():
             # Another worker that was alone may be killed before it can tell.
             self._was_alone |= self._is_recorded
             time.sleep(RETRY_PAUSE)
 
         self._release_uncertain()
 
+    def _return_to_others(self) -> bool:
+        """Send to all workers again, and return whether that succeeded."""
+        self._release_uncertain()
+
         if self._is_ahead:
             time.sleep(SETTLING)
 
         with self._state:
-            self._is_available = True
+            try:
+                # No later event of this worker comes before it.
+                if self._was_alone:
+                    self._broker.append(self._entry(LOST, b"[]")[1])
+            except BrokerError:
+                return False
+
+            self._is_available, self._was_alone = True, False
             is_ahead = self._is_ahead
-            was_alone, self._was_alone = self._was_alone, False
 
         if not is_ahead:
             logger.warning(AGAIN)
 
-        self._release_uncertain()
-
-        if was_alone:
-            self.send(LOST, [])
+        return True
 
     def _is_reachable(self) -> bool:
         """Return whether the broker accepts what is written."""
