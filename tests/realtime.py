@@ -211,7 +211,7 @@ def connected(url, authentication=None, **headers):
     socket = websocket.create_connection(
         f"{url.replace('http', 'ws', 1)}/socket.io/?EIO=4&transport=websocket",
         header=lines,
-        timeout=5,
+        timeout=30,
         suppress_origin="Origin" in headers or None,
         # The validation takes longer than all the rest.
         skip_utf8_validation=True,

@@ -106,7 +106,7 @@ class Site:
         headers = {"X-Forwarded-For": address, **options.pop("headers", {})}
         headers |= bearer(token) if token else {}
         return requests.request(
-            verb, self._url + path, headers=headers, timeout=5, **options
+            verb, self._url + path, headers=headers, timeout=30, **options
         )
 
     def log_in(self, address="192.0.2.1", **login):

@@ -301,7 +301,7 @@ def test_the_life_of_a_record_over_a_socket(app_everywhere):
 
 
 def answer(url, verb, path, body):
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
     headers = {"Content-Type": "application/json"}
     connection.request(verb, path, json.dumps(body) if body else None, headers)
     response = connection.getresponse()

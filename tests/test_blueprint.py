@@ -442,7 +442,7 @@ def test_calls_over_a_real_socket(client):
             f"{url}/calls", b'{"a":1}', {"Content-Type": "application/json"}
         )
 
-        with urlopen(request, timeout=5) as response:
+        with urlopen(request, timeout=30) as response:
             status, body = response.status, response.read()
 
     assert status == 201

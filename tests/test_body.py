@@ -354,7 +354,7 @@ def test_form_of_unknown_length_is_refused_where_it_may_be_cut_off(
 
 def test_chunked_body_over_a_real_socket(app):
     with running(app) as url:
-        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
         connection.request(
             "POST",
             "/echo",
