@@ -67,7 +67,7 @@ const ids = (tab = page) => tab.locator('.records tbody th').allInnerTexts()
 async function shows (expected, tab = page) {
   const isShown = wanted => {
     const found = [...document.querySelectorAll('.records tbody th')].map(each => each.innerText)
-    return document.querySelector('.records').ariaBusy === 'false' && JSON.stringify(found) === JSON.stringify(wanted)
+    return document.querySelector('.records')?.ariaBusy === 'false' && JSON.stringify(found) === JSON.stringify(wanted)
   }
   await tab.waitForFunction(isShown, expected.map(String)).catch(() => {})
   assert.deepEqual(await ids(tab), expected.map(String))
