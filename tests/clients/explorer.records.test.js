@@ -461,7 +461,7 @@ test('new records on another page are told', async () => {
   await shows(range(1, 10))
   await page.getByRole('link', { name: 'show' }).click()
 
-  await page.waitForFunction(id => document.querySelector('.records tbody th').innerText === id, String(second.id))
+  await page.waitForFunction(id => document.querySelector('.records tbody th')?.innerText === id, String(second.id))
   assert.deepEqual((await ids()).slice(0, 2), [String(second.id), String(first.id)])
   assert.equal(await page.getByText('new records').count(), 0)
   for (const { id } of [first, second]) await api.call('DELETE', `things/${id}`)
