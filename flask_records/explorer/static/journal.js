@@ -4,7 +4,7 @@ const SIZE = 500
 
 // Collects the events of a connection: the last 500 in `entries`, newest first. It has
 // the event 'entry' (detail: the entry), and 'clear'. Entries have numbers that rise.
-export class Journal extends EventTarget {
+class Journal extends EventTarget {
   constructor (connection) {
     super()
     this.entries = []

@@ -17,7 +17,7 @@ export function isNullable (schema = {}) {
     (schema.anyOf || schema.oneOf || []).some(isNullable)
 }
 
-export function optionsOf (schema) {
+function optionsOf (schema) {
   return (inner(schema).enum || []).filter(option => option !== null)
 }
 

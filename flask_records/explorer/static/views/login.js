@@ -59,7 +59,7 @@ function ending (expires, signal) {
 }
 
 // Returns milliseconds as text: the two largest units that there are.
-export function duration (milliseconds) {
+function duration (milliseconds) {
   const seconds = Math.max(0, Math.round(milliseconds / 1000))
   const units = [['d', 86400, Infinity], ['h', 3600, 24], ['min', 60, 60], ['s', 1, 60]]
   const counts = units.map(([name, size, most]) => [name, Math.floor(seconds / size) % most])

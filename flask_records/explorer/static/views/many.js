@@ -6,7 +6,7 @@ import { makeForm } from './form.js'
 const METHODS = ['patch', 'remove']
 
 // Returns the methods that a caller may use on many records of a service.
-export const manyMethods = service => METHODS.filter(method => service.methods.includes(method) && service.multi.includes(method))
+const manyMethods = service => METHODS.filter(method => service.methods.includes(method) && service.multi.includes(method))
 
 // Returns buttons that change and remove the selected records, or null if the service
 // has neither. `selected()` returns the identifiers, and `onDone(method, records)` is

@@ -7,7 +7,7 @@ export const phrase = (name, text) => /^\p{Ll}/u.test(text) ? `${name} ${text}` 
 const textOf = problem => typeof problem === 'string' ? problem : problem?.message ?? JSON.stringify(problem)
 
 // Returns the problems of an error as pairs: the path of a field, and a text.
-export function problemsOf (error) {
+function problemsOf (error) {
   const { errors } = error
   if (!errors || typeof errors !== 'object') return []
   return Object.entries(errors).map(([path, problem]) => [path, textOf(problem)])
