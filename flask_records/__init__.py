@@ -56,5 +56,5 @@ from .service import hook as hook
 from .service import Service as Service
 from .service.stamps import set_now as set_now
 from .transaction import Transaction as Transaction
-from .validation import Checked as Checked
 from .validation import DataSchema as DataSchema
+from .validation import InvalidData as InvalidData

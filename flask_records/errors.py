@@ -71,7 +71,8 @@ class RecordsError(HTTPException):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return self.message
+        # It may be a lazy string of a translation.
+        return str(self.message)
 
     @property
     def name(self) -> str:
@@ -224,7 +225,7 @@ class ForeignError(RecordsError):
     """An HTTP error of a status that has no class of its own here, such as 413."""
 
     def __init__(self, error: HTTPException) -> None:
-        super().__init__(error.description)
+        super().__init__(_message_of(error))
         self.code = error.code
         self._name = type(error).__name__
 
@@ -267,7 +268,12 @@ def is_answer(error: Exception) -> bool:
 
 def _from_http_exception(error: HTTPException) -> RecordsError:
     error_class = ERRORS.get(error.code or 500)
-    result = error_class(error.description) if error_class else ForeignError(error)
+    result = error_class(_message_of(error)) if error_class else ForeignError(error)
     result.headers = dict(error.get_headers())
     result.headers.pop("Content-Type", None)
     return result
+
+
+def _message_of(error: HTTPException) -> str | None:
+    # Applications and extensions give objects, too, such as a lazy string.
+    return None if error.description is None else str(error.description)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
 import typing as t
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from weakref import WeakSet
 
@@ -17,20 +13,15 @@ from .adapter.app_sessions import init_app as init_sessions
 from .adapter.watch import watch
 from .authentication import AuthenticationService
 from .authentication.access import Access
-from .authentication.access import check_apart
 from .authentication.limits import Limits
-from .authentication.password_checks import check_passwords
 from .authentication.user_changes import METHODS as CHANGES
 from .cli import group
 from .errors import RecordsError
-from .globals import current_records
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
-from .http.error_settings import ErrorSettings
-from .http.error_settings import EXTENSION as ERRORS_EXTENSION
-from .http.error_settings import SETTING as ERRORS_SETTING
+from .http.error_settings import init_app as init_error_settings
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
@@ -40,25 +31,26 @@ from .http.routes import Routes
 from .http.routes import routes_of
 from .names import functions_of
 from .names import names_of
-from .query.bounds import Bounds
-from .query.bounds import EXTENSION
-from .query.bounds import SETTING
+from .query.bounds import init_app as init_bounds
+from .registrations import Registration
+from .registrations import Registrations
 from .service import Service
 from .service.events import Publishers
 from .service.events import Transports
+from .service_checks import ServiceChecks
+from .shell import shell_context
 from .signals import CallSignals
 from .signals import METHODS
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from flask import Flask
     from flask import Response
     from flask_limiter import Limiter
 
-    from .context import HookContext
     from .context import Params
     from .http.error_handler import Logger
     from .service.events import EventTransport
@@ -73,67 +65,8 @@ if t.TYPE_CHECKING:
     from .typing import Readable
     from .typing import Record
 
-NO_ISSUER: t.Final = """\
-The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
-does, records.add("authentication", AuthenticationService()), or add the service with \
-public=True to let everybody in.\
-"""
-
 ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
 """The methods of an authentication service that need no token."""
-
-RESERVED_NAMES: t.Final = frozenset({*keyword.kwlist, *dir(builtins), "app", "g"})
-"""The names of ``flask shell`` that are no services."""
-
-T = t.TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Registration:
-    """A service of an extension, with what belongs to it."""
-
-    service: Service
-    """The service."""
-
-    access: Access
-    """Identifies its callers."""
-
-    blueprint: Blueprint
-    """Serves it over HTTP."""
-
-    authentication: AuthenticationService | None
-    """Its object, if that issues tokens."""
-
-    media_types: tuple[str, ...]
-    """The media types of bodies that it reads."""
-
-
-class Registered(Mapping[str, T]):
-    """One part of all registrations that have it, by path. It is a live view.
-
-    :param registrations: The registrations by path.
-    :param part: The name of the part.
-    """
-
-    def __init__(self, registrations: Mapping[str, Registration], part: str) -> None:
-        self._registrations = registrations
-        self._part = part
-
-    def __getitem__(self, path: str) -> T:
-        part = getattr(self._registrations[path], self._part)
-
-        if part is None:
-            raise KeyError(path)
-
-        return t.cast(T, part)
-
-    def __iter__(self) -> Iterator[str]:
-        for path, registration in self._registrations.items():
-            if getattr(registration, self._part) is not None:
-                yield path
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 class FlaskRecords:
@@ -158,8 +91,8 @@ class FlaskRecords:
     :param limiter: A ``flask_limiter.Limiter``, which limits how often clients log in,
         register, change passwords and make the calls that ``RECORDS_LIMITS`` names. No
         limits by default.
-    :param url_prefix: The beginning of all URLs, such as ``/api``. Sockets name
-        services without it.
+    :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
+        Sockets name services without it.
     :param before_request: HTTP middleware before all services, and before nothing else
         in the application. See section 4.3.10.
     :param after_request: HTTP middleware after all services.
@@ -177,17 +110,15 @@ class FlaskRecords:
         query_parser: QueryParser = parse,
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
         limiter: Limiter | None = None,
-        url_prefix: str = "",
+        url_prefix: str | None = None,
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
-        self._registrations: dict[str, Registration] = {}
-        self.services: Mapping[str, Service] = Registered(
-            self._registrations, "service"
-        )
+        self._registrations = Registrations()
+        self.services: Mapping[str, Service] = self._registrations.services
         """The services by path."""
-        self.authentications: Mapping[str, AuthenticationService] = Registered(
-            self._registrations, "authentication"
+        self.authentications: Mapping[str, AuthenticationService] = (
+            self._registrations.authentications
         )
         """The authentication services by path."""
         self.publishers = Publishers()
@@ -214,12 +145,11 @@ class FlaskRecords:
         self._query_parser = query_parser
         self._body_parsers = body_parsers
         self._limits = None if limiter is None else Limits(limiter)
-        self._url_prefix = url_prefix
+        self._url_prefix = url_prefix or ""
         self._before_request = functions_of("before_request", before_request)
         self._after_request = functions_of("after_request", after_request)
-        self._first_authentication: AuthenticationService | None = None
         self._apps: WeakSet[Flask] = WeakSet()
-        self._is_check_due = False
+        self._checks = ServiceChecks(self, self._registrations, self._apps)
         self._on_service: list[Callable[[Service], None]] = []
 
         if self._limits is not None:
@@ -296,10 +226,11 @@ class FlaskRecords:
         :raises RuntimeError: The service is not public, and nothing issues tokens in an
             application.
         """
-        path = self._free_path(path)
+        registrations = self._registrations
+        path = registrations.free_path(path)
         issuer = service if isinstance(service, AuthenticationService) else None
         public = public or (ISSUER_METHODS if issuer else False)
-        find_authentication = partial(self._authentication_or_none, authentication)
+        find_authentication = partial(registrations.authentication, authentication)
         strategies = names_of("strategies", strategies)
         access = Access(path, find_authentication, strategies, authentication)
         added = Service(
@@ -313,7 +244,7 @@ class FlaskRecords:
             readable=readable,
             schemas=schemas,
             computed=computed,
-            guards=[self._check_late, access],
+            guards=[self._checks.check_late, access],
             count=self._limits,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
@@ -323,7 +254,7 @@ class FlaskRecords:
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=parsers,
-            has_callers=lambda: self._first_authentication is not None,
+            has_callers=lambda: registrations.first_authentication is not None,
             before_request=(
                 *self._before_request,
                 *functions_of("before_request", before_request),
@@ -405,7 +336,7 @@ class FlaskRecords:
         :param path: Its path. The first that was added by default.
         :raises RuntimeError: There is none.
         """
-        authentication = self._authentication_or_none(path)
+        authentication = self._registrations.authentication(path)
 
         if authentication is None:
             raise RuntimeError(
@@ -468,15 +399,13 @@ class FlaskRecords:
             )
 
         routes = Routes(app, mount, self.errors)
-        bounds = Bounds.of(app.config.get(SETTING))
+        init_bounds(app)
         init_sessions(app)
         init_cors(app)
-        errors = ErrorSettings.of(app.config.get(ERRORS_SETTING))
-        self._check(app)
+        init_error_settings(app)
+        self._checks.check(app)
         self._init_limits(app)
         app.extensions["records"] = self
-        app.extensions[EXTENSION] = bounds
-        app.extensions[ERRORS_EXTENSION] = errors
         self._apps.add(app)
         app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
         # Flask's own way would register it for the status of the base class alone.
@@ -498,42 +427,15 @@ class FlaskRecords:
             app.cli.add_command(group)
 
         # What the application has there replaces a service of the same name.
-        app.shell_context_processors.insert(0, self._shell_context)
-
-    def _shell_context(self) -> dict[str, t.Any]:
-        """Return the names that ``flask shell`` has: the extension, and services whose
-        path is a name that means nothing else.
-        """
-        services = {
-            path: service
-            for path, service in self.services.items()
-            if path.isidentifier() and path not in RESERVED_NAMES
-        }
-        return {"current_records": current_records, **services}
-
-    def _free_path(self, path: str) -> str:
-        path = path.strip("/")
-
-        if not path:
-            raise ValueError("A service needs a path, such as 'messages'.")
-
-        if path in self._registrations:
-            raise ValueError(f"There is a service at '{path}' already.")
-
-        return path
+        app.shell_context_processors.insert(0, partial(shell_context, self.services))
 
     def _register(self, registration: Registration) -> None:
         service, issuer = registration.service, registration.authentication
 
-        for app in self._apps:
-            self._check_added(app, registration)
-
-        self._registrations[service.path] = registration
-        # Hooks and services may be added after this, so they are checked later.
-        self._is_check_due = bool(self._apps)
+        self._checks.check_added(registration)
+        self._registrations.add(registration)
 
         if issuer is not None:
-            self._first_authentication = self._first_authentication or issuer
             registration.blueprint.after_request(_forbid_storing)
             service.after("create", "remove")(issuer.announce)
 
@@ -547,75 +449,6 @@ class FlaskRecords:
             routes_of(app).add_service(app, service.path, registration.blueprint)
             self._init_limits(app)
 
-    def _check(self, app: Flask) -> None:
-        """Check the services against the settings of a new application.
-
-        :raises RuntimeError: The two do not fit.
-        """
-        for service in self.services.values():
-            self._check_issuer(service)
-            service.capabilities.check(app, service.methods)
-
-        for authentication in self.authentications.values():
-            authentication.init_app(app, self.services)
-
-        for registration in self._registrations.values():
-            registration.access.check()
-
-        check_apart(app, self.authentications)
-        self._check_passwords(app)
-
-    def _check_added(self, app: Flask, registration: Registration) -> None:
-        """Check a new service against the settings of an application.
-
-        :raises RuntimeError: The two do not fit.
-        """
-        service, issuer = registration.service, registration.authentication
-        issuers = dict(self.authentications)
-        service.capabilities.check(app, service.methods)
-
-        if issuer is not None:
-            issuer.init_app(app, self.services)
-            issuers[service.path] = issuer
-            check_apart(app, issuers)
-        # The service that issues tokens may be added next.
-        elif app.config.get("RECORDS_AUTHENTICATION") is None:
-            self._check_issuer(service)
-
-        for authentication in issuers.values():
-            if authentication.users_path == service.path:
-                authentication.check_users(app, {service.path: service})
-
-    def _check_issuer(self, service: Service) -> None:
-        """Refuse a service that needs tokens if nothing issues them."""
-        is_open = service.public.issuperset(service.methods)
-
-        if is_open or self._first_authentication is not None:
-            return
-
-        raise RuntimeError(NO_ISSUER.format(path=service.path))
-
-    def _check_passwords(self, app: Flask) -> None:
-        for authentication in self.authentications.values():
-            check_passwords(self, app, authentication)
-
-    def _check_late(self, context: HookContext) -> None:
-        """Check names and passwords at the first call, if services were added to an
-        application.
-
-        :raises RuntimeError: A name is unknown, or passwords are not safe.
-        """
-        if not self._is_check_due:
-            return
-
-        for registration in self._registrations.values():
-            registration.access.check()
-
-        for app in list(self._apps):
-            self._check_passwords(app)
-
-        self._is_check_due = False
-
     def _init_limits(self, app: Flask) -> None:
         if self._limits:
             self._limits.init_app(app, self.services, self.authentications)
@@ -624,12 +457,6 @@ class FlaskRecords:
                 "RECORDS_LIMITS needs something that counts:"
                 " FlaskRecords(limiter=Limiter(...))."
             )
-
-    def _authentication_or_none(self, path: str | None) -> AuthenticationService | None:
-        if path is None:
-            return self._first_authentication
-
-        return self.authentications.get(path.strip("/"))
 
 
 def _files() -> Blueprint:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .query.bounds import is_positive
+from .settings import is_positive
 from .typing import Record
 
 

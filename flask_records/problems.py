@@ -190,7 +190,7 @@ def too_long(maximum: int, unit: str) -> Problem:
 
 def too_short(minimum: int, unit: str) -> Problem:
     """Return the problem of a value with fewer than a number of things."""
-    text = f"has fewer than {minimum} {unit}"
+    text = "is empty" if minimum == 1 else f"has fewer than {minimum} {unit}"
     return Problem(text, "too_short", min=minimum, unit=unit)
 
 

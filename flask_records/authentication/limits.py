@@ -79,8 +79,8 @@ class Limits:
 
         if not isinstance(custom, Mapping):
             raise RuntimeError(
-                f"{SETTING} is not a mapping, such as"
-                " {'messages.create': '10 per minute'}."
+                f"{SETTING} must be a mapping such as"
+                f" {{'messages.create': '10 per minute'}}, not {custom!r}."
             )
 
         for name in custom:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ..http.origins import origin_of
+from ..settings import is_positive
 from .providers import KNOWN
 from .providers import Provider
 from .redirects import Redirects
@@ -223,10 +224,10 @@ def _response(value: t.Any, place: str) -> str:
 
 
 def _count(value: t.Any, place: str) -> int:
-    if type(value) is not int or value < 1:
-        raise RuntimeError(f"{place} must be a positive integer.")
+    if not is_positive(value):
+        raise RuntimeError(f"{place} must be a positive integer, not {value!r}.")
 
-    return value
+    return t.cast("int", value)
 
 
 def _origins(value: t.Any, place: str) -> tuple[str, ...]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 
 from ..http.cors import CorsSettings
+from ..settings import Check
+from ..settings import COUNT
+from ..settings import FLAG
+from ..settings import MAPPING
+from ..settings import read_settings
+from ..settings import TEXT
+from ..settings import TEXTS
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
 from .tokens import DAY
@@ -17,6 +23,7 @@ from .tokens import Tokens
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Mapping
 
     from flask import Flask
 
@@ -41,6 +48,34 @@ UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
 
 MAX_COSTS: t.Final = {"memory": 2**31, "passes": 2**31, "threads": 2**16}
 """The highest costs of a password check that Argon2 accepts."""
+
+SECRETS: t.Final = ("secret", "secrets", "allow_short_secret")
+"""The settings of algorithms that sign with a secret."""
+
+PAIR: t.Final = ("private_key", "public_key")
+"""The settings of algorithms that sign with a private key."""
+
+CHECKS: t.Final[Mapping[str, Check]] = {
+    option: check.or_none()
+    for option, check in {
+        "secret": TEXT.secret(),
+        "secrets": TEXTS.secret(),
+        "allow_short_secret": FLAG,
+        "algorithm": TEXT,
+        **dict.fromkeys(PAIR, TEXT.secret()),
+        "lifetime": Check(
+            lambda value: _seconds(value) > 0,
+            "a number of seconds, or like '15m', '12h', '1d'",
+        ),
+        "audience": TEXT,
+        "issuer": TEXT,
+        "strategies": TEXTS,
+        "parse_strategies": TEXTS,
+        "passwords": MAPPING,
+        "oauth": MAPPING.secret(),
+    }.items()
+}
+"""The checks of the settings. ``None`` stands for a default."""
 
 MAKE_A_SECRET: t.Final = """\
 Make one with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it \
@@ -97,57 +132,44 @@ class _Reader:
     """Reads settings, and refuses unknown ones."""
 
     def __init__(self, app: Flask, name: str, hasher: str | Hasher) -> None:
-        options = app.config.get(name)
         self._app = app
         self._name = name
         self._hasher = hasher
-
-        if not isinstance(options, (Mapping, type(None))):
-            raise RuntimeError(f"{name} is not a mapping, such as {{'secret': ...}}.")
-
-        self._options = dict(options or {})
+        settings = read_settings(
+            name,
+            app.config.get(name),
+            CHECKS,
+            example={"lifetime": "12h"},
+        )
+        self._options = {
+            option: value for option, value in settings.items() if value is not None
+        }
 
     def settings(self) -> Settings:
-        oauth = self._take("oauth", Mapping, {})
-        settings = Settings(
+        return Settings(
             name=self._name,
             tokens=self._tokens(),
-            passwords=self._passwords(self._take("passwords", Mapping, {})),
-            strategies=self._names("strategies", Settings.strategies),
-            parse_strategies=self._names("parse_strategies", None),
+            passwords=self._passwords(self._options.get("passwords", {})),
+            strategies=tuple(self._options.get("strategies", Settings.strategies)),
+            parse_strategies=self._parse_strategies(),
             oauth=OAuthSettings.parse(
-                oauth, self._place("oauth"), CorsSettings.of(self._app).web_origins
+                self._options.get("oauth", {}),
+                self._place("oauth"),
+                CorsSettings.of(self._app).web_origins,
             ),
         )
-
-        for name in self._options:
-            raise RuntimeError(f"{self._place(name)} is not a setting.")
-
-        return settings
 
     def _place(self, option: str) -> str:
         return f"{self._name}[{option!r}]"
 
-    def _take(self, option: str, kind: type[t.Any], default: t.Any = None) -> t.Any:
-        value = self._options.pop(option, None)
+    def _parse_strategies(self) -> tuple[str, ...] | None:
+        names = self._options.get("parse_strategies")
+        return None if names is None else tuple(names)
 
-        if value is None:
-            return default
-
-        if not isinstance(value, kind):
-            raise RuntimeError(
-                f"{self._place(option)} is a {type(value).__name__}, not a"
-                f" {kind.__name__}."
-            )
-
-        return value
-
-    def _names(self, option: str, default: t.Any) -> t.Any:
-        value = self._options.pop(option, None)
-        return default if value is None else _texts(value, self._place(option))
-
-    def _passwords(self, costs: Mapping[str, t.Any]) -> Passwords:
+    def _passwords(self, settings: Mapping[str, t.Any]) -> Passwords:
         name = self._place("passwords")
+        checks, example = dict.fromkeys(MAX_COSTS, COUNT), {"passes": 3}
+        costs = read_settings(name, settings, checks, example=example)
 
         if costs and self._hasher != "argon2":
             raise RuntimeError(
@@ -156,17 +178,10 @@ class _Reader:
             )
 
         for option, cost in costs.items():
-            place = f"{name}[{option!r}]"
-
-            if option not in MAX_COSTS:
-                options = ", ".join(MAX_COSTS)
-                raise RuntimeError(f"{place} is not a setting: {options} are.")
-
-            if type(cost) is not int or cost < 1:
-                raise RuntimeError(f"{place} must be a positive integer.")
-
             if cost > MAX_COSTS[option]:
-                raise RuntimeError(f"{place} must be at most {MAX_COSTS[option]}.")
+                raise RuntimeError(
+                    f"{name}[{option!r}] must be at most {MAX_COSTS[option]}."
+                )
 
         passwords = Passwords(**costs, hasher=self._hasher)
 
@@ -179,15 +194,15 @@ class _Reader:
         return passwords
 
     def _tokens(self) -> Tokens:
-        algorithm = self._take("algorithm", str, "HS256")
+        algorithm = self._options.get("algorithm", "HS256")
         signing_key, *verifying_keys = self._keys(algorithm)
         tokens = Tokens(
             signing_key=signing_key,
             verifying_keys=tuple(verifying_keys),
             algorithm=algorithm,
-            lifetime=self._lifetime(),
-            audience=self._take("audience", str, Tokens.audience),
-            issuer=self._take("issuer", str, Tokens.issuer),
+            lifetime=_seconds(self._options.get("lifetime", DAY)),
+            audience=self._options.get("audience", Tokens.audience),
+            issuer=self._options.get("issuer", Tokens.issuer),
         )
 
         for option in ("audience", "issuer"):
@@ -212,6 +227,7 @@ class _Reader:
     def _keys(self, algorithm: str) -> list[t.Any]:
         """Return the key that signs, then those that verify."""
         if algorithm in SECRET_LENGTHS:
+            self._refuse_others(algorithm, PAIR)
             secrets = self._secrets(SECRET_LENGTHS[algorithm])
             return [secrets[0], *secrets]
 
@@ -221,21 +237,34 @@ class _Reader:
                 f"{self._place('algorithm')} is {algorithm!r}. It can be: {algorithms}."
             )
 
-        return [self._key("private_key", algorithm), self._key("public_key", algorithm)]
+        self._refuse_others(algorithm, SECRETS)
+        return [self._key(option, algorithm) for option in PAIR]
+
+    def _refuse_others(self, algorithm: str, options: Collection[str]) -> None:
+        """Refuse keys that an algorithm does not use."""
+        for option in options:
+            if option in self._options:
+                raise RuntimeError(
+                    f"{self._place(option)} has no effect with the algorithm"
+                    f" {algorithm}. Remove it, or set {self._place('algorithm')}."
+                )
 
     def _secrets(self, length: int) -> list[str]:
-        secret = self._take("secret", str)
+        secret = self._options.get("secret")
         place, cure = self._place("secret"), MAKE_A_SECRET
         name = f"A secret of {self._place('secrets')}"
-        older = dict.fromkeys(self._names("secrets", ()), name)
-        is_short_allowed = self._take("allow_short_secret", bool, False)
+        older = dict.fromkeys(self._options.get("secrets", ()), name)
+        is_short_allowed = self._options.get("allow_short_secret", False)
 
         if not secret:
             cure = f"{cure} To leave SECRET_KEY as it is, set {place} to a new one."
             secret, place = self._app.config.get("SECRET_KEY"), "SECRET_KEY"
             fallbacks = self._app.config.get("SECRET_KEY_FALLBACKS") or ()
-            texts = _texts(fallbacks, "SECRET_KEY_FALLBACKS")
-            older |= dict.fromkeys(texts, "A secret of SECRET_KEY_FALLBACKS")
+
+            if not TEXTS.is_valid(fallbacks):
+                raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
+
+            older |= dict.fromkeys(fallbacks, "A secret of SECRET_KEY_FALLBACKS")
 
         if not secret:
             raise RuntimeError(
@@ -252,7 +281,7 @@ class _Reader:
         from jwt import get_algorithm_by_name
         from jwt import InvalidKeyError
 
-        value, place = self._take(option, str), self._place(option)
+        value, place = self._options.get(option), self._place(option)
 
         if not value:
             raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
@@ -269,27 +298,11 @@ class _Reader:
                 f"{place} is not a PEM key of {algorithm}, nor the path of one."
             ) from error
 
-    def _lifetime(self) -> int:
-        value = self._options.pop("lifetime", None)
-        match = LIFETIME.fullmatch(str(DAY if value is None else value))
-        seconds = int(match[1]) * UNITS[match[2] or "s"] if match else 0
 
-        if not seconds:
-            raise RuntimeError(
-                f"{self._place('lifetime')} is {value!r}. It is a number of seconds, or"
-                " like '15m', '12h', '1d'."
-            )
-
-        return seconds
-
-
-def _texts(value: t.Any, place: str) -> tuple[t.Any, ...]:
-    if not isinstance(value, (list, tuple)) or not all(
-        isinstance(text, (str, bytes)) for text in value
-    ):
-        raise RuntimeError(f"{place} is not a list of texts.")
-
-    return tuple(value)
+def _seconds(lifetime: t.Any) -> int:
+    """Return the seconds of a lifetime, or 0 if it is not valid."""
+    match = LIFETIME.fullmatch(str(lifetime))
+    return int(match[1]) * UNITS[match[2] or "s"] if match else 0
 
 
 def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:

@@ -1,0 +1,93 @@
+"""Mappings of settings, checked key by key."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Check(t.NamedTuple):
+    """The check of a value."""
+
+    is_valid: Callable[[t.Any], bool]
+    """Returns whether a value is valid."""
+
+    requirement: str
+    """A phrase that follows "must be" in the message of an error."""
+
+    is_secret: bool = False
+    """``True`` if errors do not show the value."""
+
+    def or_none(self) -> Check:
+        """Return the check of a value that may be ``None``."""
+        return self._replace(is_valid=lambda each: each is None or self.is_valid(each))
+
+    def secret(self) -> Check:
+        """Return the check of a value that errors do not show."""
+        return self._replace(is_secret=True)
+
+
+def is_positive(value: t.Any) -> bool:
+    """Return ``True`` if a value is a positive integer."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+COUNT: t.Final = Check(is_positive, "a positive integer")
+
+FLAG: t.Final = Check(lambda value: isinstance(value, bool), "True or False")
+
+TEXT: t.Final = Check(lambda value: isinstance(value, str), "text")
+
+MAPPING: t.Final = Check(lambda value: isinstance(value, Mapping), "a mapping")
+
+TEXTS: t.Final = Check(
+    lambda value: (
+        isinstance(value, (list, tuple))
+        and all(isinstance(text, (str, bytes)) for text in value)
+    ),
+    "a list of texts",
+)
+
+
+def read_settings(
+    place: str,
+    settings: t.Any,
+    checks: Mapping[str, Check],
+    *,
+    example: Mapping[str, t.Any],
+) -> dict[str, t.Any]:
+    """Return checked settings by key.
+
+    :param place: The name of the settings, for errors.
+    :param settings: A mapping, or ``None`` for no settings.
+    :param checks: The checks of the values by key. There are no other keys.
+    :param example: Valid settings, for errors.
+    :raises RuntimeError: A key is unknown, or a value is not valid.
+    """
+    if settings is None:
+        return {}
+
+    if not isinstance(settings, Mapping):
+        is_secret = any(check.is_secret for check in checks.values())
+        raise _wrong(place, f"a mapping such as {example!r}", settings, is_secret)
+
+    for key, value in settings.items():
+        if key not in checks:
+            keys = ", ".join(map(repr, checks))
+            raise RuntimeError(f"{place} has no key {key!r}. The keys are {keys}.")
+
+        check = checks[key]
+
+        if not check.is_valid(value):
+            place = f"{place}[{key!r}]"
+            raise _wrong(place, check.requirement, value, check.is_secret)
+
+    return dict(settings)
+
+
+def _wrong(place: str, requirement: str, value: t.Any, is_secret: bool) -> RuntimeError:
+    shown = "" if is_secret else f", not {value!r}"
+    return RuntimeError(f"{place} must be {requirement}{shown}.")
