@@ -65,7 +65,7 @@ class AskedRelationships:
 
     def __init__(self, query: Record) -> None:
         self._value = query.get(POPULATE)
-        self._names = names_of_populate(self._value)
+        self._names = names_of_populate(self._value) if self._value else ()
 
     def added_by_hooks(self, query: Record) -> Sequence[str]:
         """Return the relationships that hooks have asked for since. They are the same

@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
 
 def validate(method: str, context: HookContext) -> None:
     """Check the data of a call by the schemas of its service."""
-    validation = context.service.validation
+    validation = context.service.validations.get(method)
 
     if validation is not None:
         validation.check_data(context)

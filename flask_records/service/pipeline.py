@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from ..signals import CallSignals
     from .events import EventSender
     from .service import Service
-    from .validation import Validation
+    from .validation import MethodValidation
 
 SUPPRESSED: t.Final = """\
 A context manager of 'around' has suppressed an error, so that the call has no result. \
@@ -147,7 +147,7 @@ class Pipeline:
 
         # A schema of the call that this one is made in is not about its data.
         context.params.schema_fields = None
-        validation = self._service.validation
+        validation = self._service.validations.get(context.method)
 
         if validation is not None:
             self._validate(context, validation)
@@ -172,9 +172,11 @@ class Pipeline:
             if context.keeps_stored or self._sender.keeps_stored(context.method):
                 context.stored = _copied(context.result)
 
-        self._own.after.run(context.method, context)
-        self._all.after.run(context.method, context)
-        is_own = is_own and not self._has_after_hooks(context)
+        for signal in (self._own.after, self._all.after):
+            signal.run(context.method, context)
+            # A hook may have changed the result.
+            is_own = is_own and not signal.ordered(context.method)
+
         self._hide(context, is_own=is_own)
         # The receivers of events may see less than the caller.
         populate = relationships.added_by_hooks(context.params.query)
@@ -183,12 +185,9 @@ class Pipeline:
         if not is_own:
             self._hide_others(context)
 
-    def _validate(self, context: HookContext, validation: Validation) -> None:
+    def _validate(self, context: HookContext, validation: MethodValidation) -> None:
         method = context.method
-
-        if validation.has_query(method):
-            validation.check_query(context)
-
+        validation.check_query(context)
         own, of_all = self._own.before.ordered(method), self._all.before.ordered(method)
 
         if validate not in own and validate not in of_all:
@@ -254,7 +253,7 @@ class Pipeline:
             )
 
     def _call_method(
-        self, context: HookContext, validation: Validation | None = None
+        self, context: HookContext, validation: MethodValidation | None = None
     ) -> t.Any:
         computed = self._service.computed
 
@@ -265,14 +264,14 @@ class Pipeline:
         return self._call_target(validation, context, context.params)
 
     def _call_target(
-        self, validation: Validation | None, context: HookContext, params: Params
+        self, validation: MethodValidation | None, context: HookContext, params: Params
     ) -> t.Any:
         # Tests of an application may replace a method once the service is added.
         method = getattr(self._service.target, context.method)
         arguments = ARGUMENTS.get(context.method, ARGUMENTS["create"])
         result = call(method, *arguments(context), params)
 
-        if validation is None or not validation.has_result(context.method):
+        if validation is None:
             return result
 
         return validation.checked_result(context, result)
@@ -338,11 +337,6 @@ class Pipeline:
         function of the application has computed.
         """
         return not self._service.capabilities.computed_fields and self.is_own(method)
-
-    def _has_after_hooks(self, context: HookContext) -> bool:
-        """Return ``True`` if a hook may have changed the result."""
-        signals = (self._own.after, self._all.after)
-        return any([each.ordered(context.method) for each in signals])
 
 
 def _names_in(data: t.Any) -> frozenset[str]:

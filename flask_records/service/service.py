@@ -34,7 +34,7 @@ from .methods import public_methods
 from .pipeline import Pipeline
 from .target import Capabilities
 from .target import refuse_class
-from .validation import Validation
+from .validation import MethodValidation
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,8 +124,11 @@ class Service:
         """The names of the custom events."""
         self.schemas = self._schemas_of(schemas)
         """The schemas by method."""
-        self.validation = Validation(self.schemas) if self.schemas else None
-        """Checks calls by the schemas, if there are any."""
+        self.validations = {
+            method: MethodValidation(method, schemas)
+            for method, schemas in self.schemas.items()
+        }
+        """Checks of calls by the schemas, by method."""
         all_methods = (*METHODS, *self.custom_methods)
         self.public = public_methods(path, public, all_methods)
         """The names of the methods that need no token."""

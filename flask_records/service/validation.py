@@ -6,7 +6,6 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..context import NO_RESULT
 from ..errors import not_an_object
 from ..pagination import Page
 from ..problems import Problem
@@ -16,6 +15,8 @@ from ..query.bounds import shortened
 from ..query.refusals import refuse
 from ..signals import METHODS
 from ..validation.schema import Beside
+from ..validation.schema import InvalidData
+from ..validation.schema import takes_objects
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,40 +30,29 @@ if t.TYPE_CHECKING:
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
 
-class Validation:
-    """Checks the calls of a service by schemas, and converts their values.
+class MethodValidation:
+    """Checks the calls of a method by its schemas, and converts their values.
 
     A record that is written in Python may leave out what a schema requires, and have
     what the schema does not.
 
-    :param schemas: The schemas by method.
+    :param method: The name of the method.
+    :param schemas: The schemas.
     """
 
-    def __init__(self, schemas: Mapping[str, MethodSchemas]) -> None:
-        self._bodies = {
-            name: BodySchema.of(each.data)
-            for name, each in schemas.items()
-            if each.data is not None
-        }
-        self._queries = {n: e.query for n, e in schemas.items() if e.query is not None}
-        self._results = {
-            n: e.result for n, e in schemas.items() if e.result is not None
-        }
-
-    def has_query(self, method: str) -> bool:
-        """Return ``True`` if the query of a method has a schema."""
-        return method in self._queries
-
-    def has_result(self, method: str) -> bool:
-        """Return ``True`` if the result of a method has a schema."""
-        return method in self._results
+    def __init__(self, method: str, schemas: MethodSchemas) -> None:
+        self._body = None if schemas.data is None else BodySchema.of(schemas.data)
+        self._query = schemas.query
+        self._result = schemas.result
+        self._is_own = method in METHODS
+        self._is_patch = method == "patch"
 
     def check_query(self, context: HookContext) -> None:
         """Check the query of a call.
 
         :raises BadRequest: It does not fit.
         """
-        schema = self._queries.get(context.method)
+        schema = self._query
 
         if schema is None:
             return
@@ -70,11 +60,11 @@ class Validation:
         query, is_client = context.params.query, context.params.provider is not None
         others = {name: query[name] for name in query if name not in schema.names}
         own = {name: query[name] for name in query if name in schema.names}
-        values, problems = schema.check(own)
+        values, problems = _tried(schema, own)
 
         if is_client and schema.others != "allow":
             names = others if schema.others == "refuse" else ()
-            problems = {**problems, **_unknown(names)}
+            problems |= _unknown(names)
             others = {}
 
         refuse(_placed(problems, "query"), "query")
@@ -85,21 +75,18 @@ class Validation:
 
         :raises BadRequest: It does not fit.
         """
-        body = self._bodies.get(context.method)
-        data, params = context.data, context.params
+        body, data, params = self._body, context.data, context.params
 
         if body is None or data is None:
             return
 
-        if type(data) is list:
-            self._check_list(context, body)
-        else:
-            values, problems = self._checked(context, body, data)
-
-            if problems:
-                refuse(_placed(problems, "data"))
-
-            context.data = values
+        try:
+            if type(data) is list and body.is_object:
+                self._check_list(context, body)
+            else:
+                context.data = self._checked(context, body, data)
+        except InvalidData as error:
+            refuse(_placed(error.problems, "data"))
 
         if params.provider is not None:
             params.schema_fields = body.fields
@@ -112,6 +99,8 @@ class Validation:
     def _check_list(self, context: HookContext, body: BodySchema) -> None:
         """Check the bodies of a list. Those after the first :data:`.MAX_ERRORS`
         problems are not looked at.
+
+        :raises InvalidData: One of them does not fit.
         """
         checked = []
         problems: dict[str, Problem] = {}
@@ -120,14 +109,17 @@ class Validation:
             raise not_an_object(context.method)
 
         for index, data in enumerate(context.data):
-            values, found = self._checked(context, body, data)
-            checked.append(values)
-            problems |= _placed(found, "data", str(index))
+            try:
+                checked.append(self._checked(context, body, data))
+            except InvalidData as error:
+                problems |= _placed(error.problems, "data", str(index))
 
-            if len(problems) > MAX_ERRORS:
-                break
+                if len(problems) > MAX_ERRORS:
+                    break
 
-        refuse(problems)
+        if problems:
+            raise InvalidData(problems)
+
         context.data = checked
 
     def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
@@ -136,13 +128,13 @@ class Validation:
         :param result: The result.
         :raises ValueError: It does not fit.
         """
-        schema = self._results.get(context.method)
+        schema = self._result
 
-        if schema is None or result is NO_RESULT:
+        if schema is None:
             return result
 
         try:
-            if context.method not in METHODS:
+            if not self._is_own:
                 return schema.shown(result)
 
             if isinstance(result, Page):
@@ -157,19 +149,21 @@ class Validation:
             place = {"path": context.path, "method": context.method}
             raise ValueError(UNFIT.format(**place, error=error)) from error
 
-    def _checked(
-        self, context: HookContext, body: BodySchema, data: Record
-    ) -> tuple[Record, Mapping[str, Problem]]:
-        """Return the converted values of an object, and its problems.
+    def _checked(self, context: HookContext, body: BodySchema, data: Record) -> Record:
+        """Return the converted values of an object.
 
         :raises BadRequest: It is no object.
+        :raises InvalidData: It does not fit.
         """
+        if not body.is_object:
+            return body.schema.check(data)
+
         if not isinstance(data, dict):
             raise not_an_object(context.method)
 
-        method, is_client = context.method, context.params.provider is not None
+        is_client = context.params.provider is not None
         # The model tells what a record needs that is made in Python.
-        is_partial = method == "patch" or (not is_client and method in METHODS)
+        is_partial = self._is_patch or (self._is_own and not is_client)
         schema = body.schema
 
         if body.names.issuperset(data):
@@ -183,7 +177,7 @@ class Validation:
             named = body.renamed.keys() & others.keys()
             own = {body.renamed[name]: others.pop(name) for name in named} | own
 
-        values, problems = schema.check(own, is_partial=is_partial)
+        values, problems = _tried(schema, own, is_partial=is_partial)
 
         if is_client:
             # Hooks may have added names before the check.
@@ -191,16 +185,19 @@ class Validation:
             theirs = {name: others[name] for name in data if name in sent}
             # A field must not come in by a name that is not checked.
             hidden = [name for name in theirs if name in body.renamed]
-            problems = {**problems, **_unknown(hidden)}
+            problems |= _unknown(hidden)
             theirs = {n: theirs[n] for n in theirs if n not in body.renamed}
 
             if schema.others != "allow":
                 others = {name: others[name] for name in others if name not in sent}
                 beside = _beside(context, theirs if schema.others == "refuse" else {})
-                problems = {**problems, **beside.problems}
+                problems |= beside.problems
                 others |= beside.compared
 
-        return {**values, **others}, problems
+        if problems:
+            raise InvalidData(problems)
+
+        return {**values, **others}
 
 
 @dataclass(frozen=True)
@@ -209,6 +206,9 @@ class BodySchema:
 
     schema: DataSchema
     """The schema."""
+
+    is_object: bool
+    """``False`` if it takes other values than objects."""
 
     names: frozenset[str]
     """Its names on the wire."""
@@ -229,7 +229,19 @@ class BodySchema:
         fields = None if schema.others == "allow" else frozenset(names.values())
         renamed = {each: name for name, each in names.items() if each not in names}
         is_renamed = any(name != each for name, each in names.items())
-        return cls(schema, frozenset(names), fields, is_renamed, renamed)
+        return cls(
+            schema, takes_objects(schema), frozenset(names), fields, is_renamed, renamed
+        )
+
+
+def _tried(
+    schema: DataSchema, data: Mapping[str, t.Any], *, is_partial: bool = False
+) -> tuple[Record, dict[str, Problem]]:
+    """Return the converted values of an object, or its problems."""
+    try:
+        return schema.check(data, is_partial=is_partial), {}
+    except InvalidData as error:
+        return {}, dict(error.problems)
 
 
 def _beside(context: HookContext, body: Mapping[str, t.Any]) -> Beside:

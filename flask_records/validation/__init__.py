@@ -3,5 +3,5 @@
 from .options import MethodSchemas as MethodSchemas
 from .options import schemas_of as schemas_of
 from .schema import Beside as Beside
-from .schema import Checked as Checked
 from .schema import DataSchema as DataSchema
+from .schema import InvalidData as InvalidData

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import re
 import typing as t
 from collections.abc import Mapping
@@ -13,8 +12,8 @@ from .. import problems
 from ..problems import Problem
 from ..query.bounds import shortened
 from .json_schema import inlined
-from .schema import Checked
-from .schema import PLAIN
+from .schema import InvalidData
+from .schema import is_plain_value
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,18 +102,27 @@ class StructSchema:
         self.names = {wire: field.name for wire, field in self._fields.items()}
         """The fields by their names on the wire."""
 
-    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Checked:
-        """Return an object with its values converted, or with its problems. A default
-        of null is not filled in, so that a column has its own.
+    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Record:
+        """Return the converted values of an object, by the names of the fields. A
+        default of null is not filled in, so that a column has its own.
 
         :param is_partial: ``True`` to look at what is there only.
+        :raises InvalidData: It does not fit.
         """
         try:
-            return self._each(data) if is_partial else self._whole(data)
-        except RecursionError:
-            return Checked({}, {"": problems.NESTED_TOO_DEEP})
+            if not is_partial:
+                return self._whole(data)
 
-    def _whole(self, data: Mapping[str, t.Any]) -> Checked:
+            values, found = self._each(data)
+        except RecursionError:
+            raise InvalidData({"": problems.NESTED_TOO_DEEP}) from None
+
+        if found:
+            raise InvalidData(found)
+
+        return values
+
+    def _whole(self, data: Mapping[str, t.Any]) -> Record:
         try:
             value = msgspec.convert(data, self._class, strict=False)
         except msgspec.ValidationError as error:
@@ -123,21 +131,20 @@ class StructSchema:
                 for name, field in self._fields.items()
                 if field.required and name not in data
             }
-            found = {**self._each(data).problems, **missing}
-            return Checked({}, found or _found("", error))
+            found = {**self._each(data)[1], **missing}
+            raise InvalidData(found or _found("", error)) from None
 
         fields = (
             (wire, name, getattr(value, name)) for wire, name in self.names.items()
         )
-        values = {
+        return {
             name: _plain(each)
             for wire, name, each in fields
             if wire in data or each is not None
         }
-        return Checked(values, {})
 
-    def _each(self, data: Mapping[str, t.Any]) -> Checked:
-        """Return the values of an object, each checked by itself."""
+    def _each(self, data: Mapping[str, t.Any]) -> tuple[Record, dict[str, Problem]]:
+        """Return the values of an object, each checked by itself, and its problems."""
         values: Record = {}
         found: dict[str, Problem] = {}
 
@@ -151,7 +158,7 @@ class StructSchema:
             else:
                 values[field.name] = _plain(converted)
 
-        return Checked(values, found)
+        return values, found
 
     def shown(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the class does not
@@ -183,7 +190,7 @@ class StructSchema:
 
 def _plain(value: t.Any) -> t.Any:
     """Return a value as a column takes it: one of Python, or in its form in JSON."""
-    if type(value) in PLAIN or isinstance(value, enum.Enum):
+    if is_plain_value(value):
         return value
 
     return msgspec.to_builtins(value, str_keys=True)

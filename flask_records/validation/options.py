@@ -10,6 +10,8 @@ from importlib import import_module
 
 from ..signals import METHODS
 from .schema import DataSchema
+from .schema import is_class
+from .schema import takes_objects
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,22 +23,22 @@ PARTS: t.Final = ("data", "query", "result")
 """The parts of a call that have a schema."""
 
 KINDS: t.Final[Mapping[str, Callable[[t.Any], bool]]] = {
-    "pydantic_schemas": lambda class_: (
-        hasattr(class_, "__pydantic_core_schema__")
-        or (dataclasses.is_dataclass(class_) and isinstance(class_, type))
-        # A class of typing_extensions is none for typing.
-        or hasattr(class_, "__required_keys__")
-    ),
+    "pydantic_schemas": is_class,
     "msgspec_schemas": lambda class_: hasattr(class_, "__struct_fields__"),
+    "pydantic_types": lambda hint: hint is not None and not isinstance(hint, str),
 }
-"""The classes that a schema is made of, by the module that does it. It is imported when
-there is such a class.
+"""The classes and types that a schema is made of, by the module that does it. It is
+imported when there is such a class.
 """
 
 NO_KIND: t.Final = """\
 {place} of '{path}' can't be a schema: {value!r}. Give a model of pydantic, a \
-dataclass, a TypedDict, a Struct of msgspec, or an object with the members of \
-DataSchema.\
+dataclass, a TypedDict, a union of these, a Struct of msgspec, or an object with the \
+members of DataSchema. Results, and the data of custom methods, may be of any type.\
+"""
+
+NO_PACKAGE: t.Final = """\
+{place} of '{path}' is {value!r}, which needs 'flask-record-services[pydantic]'.\
 """
 
 
@@ -67,6 +69,7 @@ def schemas_of(
         records have rules of their own.
     :raises TypeError: The option has another form, or a class makes no schema.
     :raises ValueError: It names something that does not exist.
+    :raises RuntimeError: Pydantic is not installed.
     """
     if not isinstance(given, Mapping):
         raise TypeError(
@@ -87,7 +90,13 @@ def schemas_of(
         _check_parts(path, method, parts, is_model=is_model)
         schemas[method] = MethodSchemas(
             **{
-                part: _schema_of(f"schemas[{method!r}][{part!r}]", path, class_)
+                part: _schema_of(
+                    f"schemas[{method!r}][{part!r}]",
+                    path,
+                    class_,
+                    takes_any=part == "result"
+                    or (part == "data" and method not in METHODS),
+                )
                 for part, class_ in parts.items()
             }
         )
@@ -113,17 +122,39 @@ def _check_parts(
             )
 
 
-def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
-    """Return the schema that a class makes.
+def _schema_of(place: str, path: str, value: t.Any, *, takes_any: bool) -> DataSchema:
+    """Return the schema that a class or a type makes.
 
+    :param takes_any: ``True`` for values that need be no objects.
     :raises TypeError: It makes none.
+    :raises RuntimeError: Pydantic is not installed.
     """
     if isinstance(value, DataSchema) and not isinstance(value, type):
         return value
 
     for module, takes in KINDS.items():
         if takes(value):
-            made = import_module(f".{module}", __package__).make(value)
-            return t.cast("DataSchema", made)
+            try:
+                made = _made(module, value)
+            except ModuleNotFoundError as error:
+                message = NO_PACKAGE.format(place=place, path=path, value=value)
+                raise RuntimeError(message) from error
+
+            if made is not None and (takes_any or takes_objects(made)):
+                return made
 
     raise TypeError(NO_KIND.format(place=place, path=path, value=value))
+
+
+def _made(module: str, value: t.Any) -> DataSchema | None:
+    """Return the schema that a module makes, or ``None`` if it knows no such type."""
+    try:
+        made = import_module(f".{module}", __package__).make(value)
+    # An error of pydantic says what is wrong with a class.
+    except TypeError:
+        if module == "pydantic_types":
+            return None
+
+        raise
+
+    return t.cast("DataSchema", made)

@@ -7,6 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from itertools import islice
 
+from pydantic import ValidationError
+
 from .. import problems
 from ..problems import Problem
 from ..query.bounds import MAX_ERRORS
@@ -14,8 +16,6 @@ from ..query.bounds import shortened
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pydantic import ValidationError
 
 OBLIGATION = re.compile(r"[A-Za-z ]{1,30} (should .*)", re.DOTALL)
 """A message that says what a value should be."""
@@ -52,10 +52,17 @@ FIXED: t.Final[Mapping[str, Problem]] = {
         ("dict_type", "mapping_type", "model_type", "dataclass_type"),
         problems.NO_OBJECT,
     ),
+    "union_tag_not_found": problems.REQUIRED,
     "recursion_loop": problems.NESTED_TOO_DEEP,
     "recursion_depth_exceeded": problems.NESTED_TOO_DEEP,
 }
 """The problems of errors that always say the same."""
+
+MISSING: t.Final = frozenset({"missing", "missing_argument"})
+"""The errors whose path ends with a name that is not there."""
+
+NO_DATA: t.Final = object()
+"""A value that is not looked at."""
 
 UNITS: t.Final[Mapping[str, str]] = {
     "string_too_long": "characters",
@@ -100,24 +107,104 @@ def pruned(value: t.Any) -> t.Any:
     return value
 
 
-def problems_of(error: ValidationError) -> dict[str, Problem]:
+def found_in(
+    error: ValidationError, validate: Callable[[t.Any], t.Any], data: t.Any
+) -> dict[str, Problem]:
+    """Return the problems of a value, as far as there are not too many of them.
+
+    :param validate: The function that has raised the error.
+    """
+    if error.error_count() <= MAX_LISTED:
+        return problems_of(error, data)
+
+    # To read half a million errors takes a second. Not so many are told.
+    few = pruned(data)
+
+    if isinstance(data, Mapping):
+        few = {name: pruned(value) for name, value in data.items()}
+
+    try:
+        validate(few)
+    except ValidationError as first:
+        if first.error_count() <= MAX_LISTED:
+            return problems_of(first, few)
+
+    return {"": problems.TOO_MANY_PROBLEMS}
+
+
+def problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Problem]:
     """Return the problems of an error by their paths. That of a validator of a whole
     model has the path of the model, which is empty for the outermost one, unless its
     data names a ``field``.
+
+    :param data: The value that has them, to leave names of types out of the paths. They
+        stay by default.
     """
-    errors = error.errors(include_url=False, include_input=False)
+    errors = error.errors(include_url=False)
     found: dict[str, Problem] = {}
 
     for each in islice(errors, MAX_ERRORS + 1):
-        problem = _problem(t.cast("dict[str, t.Any]", each))
-        place = [str(part) for part in each["loc"]]
+        details = t.cast("dict[str, t.Any]", each)
+        problem = _problem(details)
+        place = _place(details, data)
+        name = problem.data.get("field") or _tag_of(details)
 
-        if "field" in problem.data:
-            place.append(str(problem.data["field"]))
+        if name:
+            place.append(str(name))
 
         found.setdefault(shortened(".".join(place)), problem)
 
     return found
+
+
+def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
+    """Return the path of an error in a value, without the names of the types that
+    pydantic has tried there.
+    """
+    place = []
+
+    for index, part in enumerate(error["loc"]):
+        if isinstance(data, Mapping) and part in data:
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int):
+            # The missing items of a tuple have a place, too.
+            data = data[part] if part < len(data) else NO_DATA
+        elif _is_of_type(error, data, error["loc"][index + 1 :]):
+            continue
+        else:
+            data = NO_DATA
+
+        place.append(str(part))
+
+    return place
+
+
+def _is_of_type(
+    error: Mapping[str, t.Any], data: t.Any, rest: tuple[int | str, ...]
+) -> bool:
+    """Return ``True`` if a part of a path that a value does not have names a type.
+
+    :param rest: The parts after it.
+    """
+    if error["input"] is data:
+        return bool(rest) or error["type"] not in MISSING
+
+    if isinstance(data, Mapping):
+        return any(part in data for part in rest)
+
+    return isinstance(data, list) and any(isinstance(part, int) for part in rest)
+
+
+def _tag_of(error: Mapping[str, t.Any]) -> str | None:
+    """Return the name of the field that tells the class of an object in a union, if it
+    does not.
+    """
+    if not error["type"].startswith("union_tag"):
+        return None
+
+    # An alias follows the name of the field.
+    name = str(error["ctx"]["discriminator"]).rpartition(" | ")[2]
+    return name[1:-1] if name.startswith("'") else None
 
 
 def _problem(error: Mapping[str, t.Any]) -> Problem:
@@ -126,6 +213,10 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
 
     if fixed is not None:
         return fixed
+
+    if kind == "union_tag_invalid":
+        tags = error["ctx"]["expected_tags"].split(", ")
+        return problems.no_choice([tag.strip("'") for tag in tags])
 
     if kind in UNITS:
         return _of_length(kind, context)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
-import types
 import typing as t
-from collections.abc import Iterator
 from collections.abc import Mapping
 from functools import cached_property
 
-from pydantic import AliasChoices
-from pydantic import AliasPath
 from pydantic import BaseModel
 from pydantic import PydanticUserError
 from pydantic import SecretBytes
@@ -21,24 +16,24 @@ from pydantic import ValidationError
 
 from ..problems import NESTED_TOO_DEEP
 from ..problems import Problem
-from ..problems import TOO_MANY_PROBLEMS
 from ..query.casts import as_bytes
-from .json_schema import inlined
+from .pydantic_fields import bare
+from .pydantic_fields import hints_of
+from .pydantic_fields import is_bytes
+from .pydantic_fields import is_plain
+from .pydantic_fields import names_of
+from .pydantic_json_schema import schema_of
+from .pydantic_json_schema import with_base64
 from .pydantic_parts import adapter_of_part
-from .pydantic_problems import MAX_LISTED
+from .pydantic_problems import found_in
 from .pydantic_problems import problems_of
-from .pydantic_problems import pruned
-from .schema import Checked
-from .schema import PLAIN
+from .schema import InvalidData
+from .schema import is_plain_value
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pydantic.fields import FieldInfo
-
     from ..typing import Record
-
-UNIONS: t.Final = (t.Union, types.UnionType)
 
 OTHERS: t.Final[Mapping[t.Any, t.Literal["ignore", "allow"]]] = {
     "ignore": "ignore",
@@ -67,20 +62,18 @@ class PydanticSchema:
         self._class = class_
         config = getattr(class_, "model_config", None)
         config = config or getattr(class_, "__pydantic_config__", None) or {}
-        self.names = dict(_names(class_, config))
+        self.names = dict(names_of(class_, config))
         """The fields by their names on the wire."""
         self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
             config.get("extra"), "refuse"
         )
         """The fate of names that the class does not have."""
-        hints = _hints(class_)
-        fields = set(self.names.values())
+        hints = hints_of(class_)
+        self._fields = frozenset(self.names.values())
         self._bytes = {
-            name for name, field in self.names.items() if _is_bytes(hints[field])
+            name for name, field in self.names.items() if is_bytes(hints[field])
         }
-        self._odd = {name for name in fields if not _is_plain(hints[name])}
-        self._nullable = {name for name in fields if _default(class_, name) is None}
-
+        self._odd = {name for name in self._fields if not is_plain(hints[name])}
         self._is_model = isinstance(class_, type) and issubclass(class_, BaseModel)
 
         # A model may name classes that come later. Others tell at once what is wrong.
@@ -98,7 +91,7 @@ class PydanticSchema:
     @cached_property
     def _dumps(self) -> dict[str, Callable[..., t.Any]]:
         """Functions that return values in JSON, by the names of their fields."""
-        hints = _hints(self._class)
+        hints = hints_of(self._class)
         return {name: _dump_of(hints[name]) for name in self._odd}
 
     @cached_property
@@ -109,47 +102,62 @@ class PydanticSchema:
     def _validate_part(self) -> Callable[[t.Any], t.Any]:
         return self._part.validator.validate_python
 
-    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Checked:
-        """Return an object with its values converted, or with its problems. A default
-        of null is not filled in, so that a column has its own.
+    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Record:
+        """Return the converted values of an object, by the names of the fields. A
+        default of null is not filled in, so that a column has its own.
 
         :param is_partial: ``True`` to look at what is there only.
+        :raises InvalidData: It does not fit.
         """
         validate = self._validate_part if is_partial else self._validate_whole
         problems: dict[str, Problem] = {}
 
-        if self._bytes and not self._bytes.isdisjoint(data):
-            data = self._with_bytes(data, problems)
+        if self._bytes:
+            data = self.with_bytes(data, problems)
 
         try:
             value = validate(data)
         except ValidationError as error:
-            return Checked({}, _found(error, validate, data) | problems)
+            raise InvalidData(found_in(error, validate, data) | problems) from None
 
-        values = self._values(value, data, is_partial=is_partial)
+        values = self.converted(value, data, problems, is_partial=is_partial)
 
-        if self._odd:
-            self._make_plain(values, problems)
+        if problems:
+            raise InvalidData(problems)
 
-        return Checked(values, problems)
+        return values
 
-    def _values(
-        self, value: t.Any, data: Mapping[str, t.Any], *, is_partial: bool
+    def converted(
+        self,
+        value: t.Any,
+        data: Mapping[str, t.Any],
+        problems: dict[str, Problem],
+        *,
+        is_partial: bool = False,
     ) -> Record:
+        """Return the values of an instance of the class, by the names of the fields.
+
+        :param data: The object that it was made of.
+        :param problems: It takes the problems of values that have no form in JSON.
+        :param is_partial: ``True`` to return what was sent only.
+        """
         values: Record = value.__dict__ if self._is_model else _fields_of(value)
+        sent = getattr(value, "model_fields_set", None)
 
-        if len(values) != len(data) or is_partial:
-            sent = getattr(value, "model_fields_set", None)
+        if sent is None:
+            sent = {self.names.get(name, name) for name in data}
 
-            if sent is None:
-                sent = {self.names.get(name, name) for name in data}
-
-            skipped = values.keys() if is_partial else self._nullable
+        # A default has been filled in, or a property is cached beside the fields.
+        if is_partial or values.keys() != sent:
+            others = () if is_partial else self._fields
             values = {
                 name: each
                 for name, each in values.items()
-                if name in sent or name not in skipped
+                if name in sent or (each is not None and name in others)
             }
+
+        if self._odd:
+            self._make_plain(values, problems)
 
         return values
 
@@ -158,7 +166,7 @@ class PydanticSchema:
         for name, dump in self._dumps.items():
             value: t.Any = values.get(name)
 
-            if type(value) in PLAIN:
+            if is_plain_value(value):
                 continue
 
             if isinstance(value, (SecretBytes, SecretStr)):
@@ -170,10 +178,23 @@ class PydanticSchema:
             except ValueError:
                 problems[name] = NESTED_TOO_DEEP
 
-    def _with_bytes(
+    def has_made(self, value: t.Any) -> bool:
+        """Return ``True`` for a value that the class has made."""
+        if isinstance(value, dict):
+            return value.keys() <= set(self.names.values())
+
+        return type(value) is self._class
+
+    def with_bytes(
         self, data: Mapping[str, t.Any], problems: dict[str, Problem]
     ) -> Mapping[str, t.Any]:
-        """Return an object with bytes in place of base64."""
+        """Return an object with bytes in place of base64.
+
+        :param problems: It gets the problems of these.
+        """
+        if self._bytes.isdisjoint(data):
+            return data
+
         changed = dict(data)
 
         for name in self._bytes & data.keys():
@@ -192,63 +213,51 @@ class PydanticSchema:
 
         :raises ValueError: It does not fit.
         """
-        try:
-            valid = self._whole.validate_python(value, from_attributes=True)
-        except ValidationError as error:
-            found = problems_of(error)
-            text = ", ".join(f"'{name}' {problem}" for name, problem in found.items())
-            raise ValueError(text) from None
-
-        return self._whole.dump_python(valid, by_alias=True)
+        return shown_by(self._whole, value)
 
     def json_schema(self, mode: t.Literal["whole", "partial", "shown"]) -> Record:
         """Return the JSON Schema of objects that are checked in whole or in part, or of
         results.
         """
         adapter = self._part if mode == "partial" else self._whole
-        direction: t.Any = "serialization" if mode == "shown" else "validation"
-        made = inlined(adapter.json_schema(mode=direction, by_alias=True))
+        made = schema_of(adapter, is_shown=mode == "shown")
+        properties = made.get("properties", {})
 
-        for name, schema in made.get("properties", {}).items():
-            if mode == "partial":
+        for name, schema in properties.items():
+            # A null that is left to the model may be no value of the field.
+            is_null = "type" in schema and schema.get("default", name) is None
+
+            if mode == "partial" or is_null:
                 schema.pop("default", None)
 
-            if name in self._bytes and schema.get("format") == "binary":
-                del schema["format"]
-                schema["contentEncoding"] = "base64"
+            if name in self._bytes:
+                properties[name] = with_base64(schema)
 
         return made
 
 
 def _dump_of(hint: t.Any) -> Callable[..., t.Any]:
     """Return a function that returns values of a type in JSON."""
-    if t.get_origin(hint) in (t.Required, t.NotRequired):
-        return _dump_of(t.get_args(hint)[0])
-
     try:
-        return TypeAdapter(hint).serializer.to_python
+        return TypeAdapter(bare(hint)).serializer.to_python
     # The class may allow types that pydantic does not know, and name later ones.
     except (PydanticUserError, NameError):
         return TypeAdapter(t.Any).serializer.to_python
 
 
-def _found(
-    error: ValidationError,
-    validate: Callable[[t.Any], t.Any],
-    data: Mapping[str, t.Any],
-) -> dict[str, Problem]:
-    """Return the problems of an object."""
-    if error.error_count() <= MAX_LISTED:
-        return problems_of(error)
+def shown_by(adapter: TypeAdapter[t.Any], value: t.Any) -> t.Any:
+    """Return a result in its form for clients.
 
-    # To read half a million errors takes a second. Not so many are told.
+    :raises ValueError: It does not fit.
+    """
     try:
-        validate({name: pruned(value) for name, value in data.items()})
-    except ValidationError as first:
-        if first.error_count() <= MAX_LISTED:
-            return problems_of(first)
+        valid = adapter.validate_python(value, from_attributes=True)
+    except ValidationError as error:
+        found = problems_of(error)
+        text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
+        raise ValueError(text) from None
 
-    return {"": TOO_MANY_PROBLEMS}
+    return adapter.dump_python(valid, by_alias=True)
 
 
 def _fields_of(value: t.Any) -> Record:
@@ -257,77 +266,3 @@ def _fields_of(value: t.Any) -> Record:
         return value
 
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-
-
-def _names(class_: t.Any, config: Mapping[str, t.Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names on the wire of the fields of a class, each with the field's."""
-    fields: dict[str, FieldInfo] | None = getattr(class_, "__pydantic_fields__", None)
-
-    if fields is None:
-        for name in t.get_type_hints(class_):
-            yield name, name
-
-        return
-
-    by_name = config.get("populate_by_name") or config.get("validate_by_name")
-
-    for name, field in fields.items():
-        alias = field.validation_alias or field.alias
-        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-
-        for choice in choices:
-            first = choice.path[0] if isinstance(choice, AliasPath) else choice
-            yield str(first or name), name
-
-        if by_name:
-            yield name, name
-
-
-def _hints(class_: t.Any) -> Mapping[str, t.Any]:
-    """Return the types of the fields of a class."""
-    fields: dict[str, FieldInfo] | None = getattr(class_, "__pydantic_fields__", None)
-
-    if fields is None:
-        return t.get_type_hints(class_, include_extras=True)
-
-    return {
-        name: t.Annotated[(field.annotation, *field.metadata)]
-        if field.metadata
-        else field.annotation
-        for name, field in fields.items()
-    }
-
-
-def _default(class_: t.Any, name: str) -> t.Any:
-    """Return the default of a field, or something else than ``None`` without one."""
-    fields = getattr(class_, "__pydantic_fields__", None)
-    fields = fields or getattr(class_, "__dataclass_fields__", {})
-    return getattr(fields.get(name), "default", class_)
-
-
-def _is_plain(hint: t.Any) -> bool:
-    """Return ``True`` for a type whose values are taken as they are."""
-    origin = t.get_origin(hint)
-
-    if origin is t.Annotated:
-        return _is_plain(t.get_args(hint)[0])
-
-    if origin is t.Literal:
-        return True
-
-    if origin in UNIONS:
-        return all(map(_is_plain, t.get_args(hint)))
-
-    return isinstance(hint, type) and (hint in PLAIN or issubclass(hint, enum.Enum))
-
-
-def _is_bytes(hint: t.Any) -> bool:
-    """Return ``True`` for bytes, unless the type itself says how they are encoded."""
-    if t.get_origin(hint) in UNIONS:
-        return any(map(_is_bytes, t.get_args(hint)))
-
-    if t.get_origin(hint) is t.Annotated:
-        base, *rest = t.get_args(hint)
-        return base is bytes and not any(hasattr(each, "encoder") for each in rest)
-
-    return hint is bytes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import enum
 import typing as t
 import uuid
 from collections.abc import Mapping
@@ -22,14 +24,34 @@ PLAIN: t.Final = frozenset(
 """The types of values that are taken as they are."""
 
 
-class Checked(t.NamedTuple):
-    """An object that a schema has checked."""
+def is_plain_value(value: t.Any) -> bool:
+    """Return ``True`` for a value that is taken as it is, as members of enums are."""
+    return type(value) in PLAIN or isinstance(value, enum.Enum)
 
-    values: Record
-    """The converted values, by the names of the fields."""
 
-    problems: Mapping[str, Problem]
-    """All problems by their paths, such as ``address.zip``. Empty if there are none."""
+def is_class(value: t.Any) -> bool:
+    """Return ``True`` for a model of pydantic, a dataclass, or a ``TypedDict``."""
+    if getattr(value, "__pydantic_root_model__", False):
+        return False
+
+    return (
+        hasattr(value, "__pydantic_core_schema__")
+        or (dataclasses.is_dataclass(value) and isinstance(value, type))
+        # A class of typing_extensions is none for typing.
+        or hasattr(value, "__required_keys__")
+    )
+
+
+class InvalidData(ValueError):
+    """An object does not fit a schema.
+
+    :param problems: All problems by their paths, such as ``address.zip``.
+    """
+
+    def __init__(self, problems: Mapping[str, Problem]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+        """All problems by their paths."""
 
 
 class Beside(t.NamedTuple):
@@ -54,12 +76,13 @@ class DataSchema(t.Protocol):
     others: t.Literal["refuse", "ignore", "allow"]
     """The fate of names that the schema does not have."""
 
-    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Checked:
-        """Return an object with its values converted, or with its problems.
+    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Record:
+        """Return the converted values of an object, by the names of the fields.
 
         :param data: The object. It has names of the schema only.
         :param is_partial: ``True`` to look at what is there: nothing is required, and
             no default is filled in.
+        :raises InvalidData: It does not fit.
         """
 
     def shown(self, value: t.Any) -> t.Any:
@@ -72,3 +95,10 @@ class DataSchema(t.Protocol):
         """Return the JSON Schema of objects that are checked in whole or in part, or
         of results, without references.
         """
+
+
+def takes_objects(schema: DataSchema) -> bool:
+    """Return ``False`` for a schema of other values than objects, which says so as
+    ``is_object``.
+    """
+    return getattr(schema, "is_object", True)
