@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Set
-
-import sqlalchemy as sa
 
 from ..errors import not_an_object
 from ..problems import Problem
 from ..problems import REQUIRED
 from ..query.bounds import MAX_ERRORS
 from ..query.refusals import refuse
+from .constructors import Constructor
+from .constructors import has_constructor
+from .defaults import default_of
+from .defaults import KEEP
 
 if t.TYPE_CHECKING:
-    from ..query import Field
     from ..query import Fields
     from ..query.body_fields import Body
     from ..typing import Record
     from .related import Relations
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
-
-KEEP: t.Final = object()
-"""The default of a field that only the database can tell."""
 
 
 class Bodies:
@@ -42,7 +39,7 @@ class Bodies:
         self._fixed = frozenset() if fields.composite else fields.fixed
         # The parts of an identifier are fields that a client writes in create.
         self._kept = fields.fixed if fields.composite else frozenset()
-        self._parameters = _required_parameters(fields.model)
+        self._required = Constructor(fields).required
         # The model may itself fill in fields that a body leaves out.
         self._fills_in = has_constructor(fields) or bool(
             fields.mapper.dispatch.before_insert
@@ -114,7 +111,7 @@ class Bodies:
             if schema_fields is not None and field.name not in schema_fields:
                 continue
 
-            value = _default_of(field)
+            value = default_of(field)
 
             if value is None and not field.is_nullable:
                 errors[field.name] = REQUIRED
@@ -190,13 +187,7 @@ class Bodies:
         if not self._fills_in:
             return self._fields.body.missing(names)
 
-        return [name for name in self._parameters if name not in names]
-
-
-def has_constructor(fields: Fields) -> bool:
-    """Return ``True`` if a model has another constructor than that of SQLAlchemy."""
-    constructor = fields.mapper.class_manager.original_init
-    return not constructor.__module__.startswith("sqlalchemy.")
+        return [name for name in self._required if name not in names]
 
 
 def _is_populated(value: t.Any) -> bool:
@@ -217,42 +208,3 @@ def _beside(
 ) -> Set[str]:
     """Return the names that a client has sent beside those of a schema."""
     return NOTHING if schema_fields is None else {*client_fields} - {*schema_fields}
-
-
-def _required_parameters(model: type[t.Any]) -> list[str]:
-    """Return the names of the arguments that a model can't be made without."""
-    return [
-        parameter.name
-        for parameter in inspect.signature(model).parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind is not parameter.VAR_KEYWORD
-    ]
-
-
-def _default_of(field: Field) -> t.Any:
-    """Return the value that an update gives a field that the body leaves out."""
-    column = field.column.property.columns[0]
-
-    if column.onupdate is not None or column.server_onupdate is not None:
-        return KEEP
-
-    default, server_default = column.default, column.server_default
-
-    if default is None and server_default is None:
-        return None
-
-    if default is not None and default.is_scalar:
-        return default.arg
-
-    if default is not None and default.is_callable:
-        # SQLAlchemy wraps a function that takes no context.
-        return default.arg(None) if hasattr(default.arg, "__wrapped__") else KEEP
-
-    expression = getattr(
-        default if default is not None else server_default, "arg", None
-    )
-
-    if isinstance(expression, str):
-        return sa.text("'{}'".format(expression.replace("'", "''").replace(":", r"\:")))
-
-    return KEEP if expression is None else expression

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
+from ..query.syntax import POPULATE
 from ..signals import READS
 from .app_sessions import add_session
 from .sources import known_bind
@@ -23,6 +24,10 @@ READ_ONLY: t.Final = (
     "'%s' is mapped to a view that the database does not write, so that %s are answered"
     " with 405. Add the service with methods=['find', 'get']."
 )
+
+UNWRITTEN: t.Final = """\
+'write_once' names '{name}', which clients can't write anyway. Remove it there.\
+"""
 
 RULED: t.Final = """\
 '{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
@@ -60,10 +65,14 @@ def check_bigints(value: t.Any) -> None:
         raise ValueError(f"'bigints' is 'number' or 'text', not {value!r}.")
 
 
-def check_populate(value: t.Any) -> None:
-    """Refuse paths of services that are not named by relationships.
+def check_populate(
+    value: t.Any, whitelist: Collection[str], writable_relations: Collection[str]
+) -> None:
+    """Refuse paths of services that are not named by relationships, and those that
+    nothing uses.
 
     :raises TypeError: The option is not a mapping.
+    :raises ValueError: Neither queries nor bodies can name a relationship.
     """
     if not isinstance(value, Mapping):
         raise TypeError(
@@ -71,9 +80,20 @@ def check_populate(value: t.Any) -> None:
             f' populate={{"author": "users"}}, not {value!r}.'
         )
 
+    if POPULATE in whitelist:
+        return
+
+    for name in value:
+        if name not in writable_relations:
+            raise ValueError(
+                f"'populate' names '{name}', and no query can. Let queries do so:"
+                " whitelist=['$populate']."
+            )
+
 
 def check_rules(model: ServedModel) -> None:
-    """Refuse rules for fields that clients do not see or write.
+    """Refuse rules for fields that clients do not see or write, and fields that they
+    write once, but can't write.
 
     :raises ValueError: A name is not a field, or identifies the records.
     """
@@ -87,6 +107,10 @@ def check_rules(model: ServedModel) -> None:
         for name in names:
             if name in fields.fixed or not is_known(name):
                 raise ValueError(RULED.format(option=option, name=name))
+
+    for name in model.options.write_once:
+        if not fields.body.is_sent(name):
+            raise ValueError(UNWRITTEN.format(name=name))
 
 
 def check_database(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

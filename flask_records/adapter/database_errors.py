@@ -22,6 +22,7 @@ from .misfits import is_misfit
 from .misfits import misfit
 from .referrers import referred_to
 from .unreadable import is_unreadable
+from .unreadable import unreadable
 from .unwritable import unwritable
 from .violations import Kind
 from .violations import Violation
@@ -125,7 +126,7 @@ def _of_driver(error: sa.exc.DBAPIError, attempt: Attempt) -> Exception | None:
         return RuntimeError(FAILED)
 
     if is_unreadable(error):
-        return Conflict("The record has a stored value that can't be read.")
+        return unreadable()
 
     # Some drivers have no class for some broken rules.
     if violation := violation_of(error):

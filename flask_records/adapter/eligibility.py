@@ -20,7 +20,7 @@ from sqlalchemy import ClauseElement
 from sqlalchemy import orm
 
 from ..query.values import is_json
-from .bodies import has_constructor
+from .constructors import has_constructor
 from .drivers import application_listens
 from .drivers import listens
 

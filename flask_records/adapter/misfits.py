@@ -6,6 +6,7 @@ import re
 import typing as t
 
 import sqlalchemy as sa
+from sqlalchemy.types import NullType
 
 from .. import problems
 from ..errors import BadRequest
@@ -22,6 +23,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..query import Fields
+    from ..query.field import Field
     from ..query.resolution import ResolvedQuery
     from ..typing import Record
     from .attempt import Attempt
@@ -39,7 +41,8 @@ MYSQL_PATTERN, POSTGRESQL_PATTERN = 1139, "2201B"
 MYSQL_COLLATIONS = {1253, 1267, 1270, 1271}
 POSTGRESQL_INDEX = "54000"
 POSTGRESQL_SYNTAX, POSTGRESQL_INTERNAL = "42601", "XX000"
-POSTGRESQL_NO_OPERATOR = "42883"
+POSTGRESQL_INCOMPARABLE = {"42883", "0A000"}
+POSTGRESQL_LONG_NAME = "42622"
 POSTGRESQL_RANGE = "22003"
 
 BIND_ERRORS: t.Final = (
@@ -49,7 +52,11 @@ BIND_ERRORS: t.Final = (
 """The errors of a type that gets a value which it is not made for."""
 
 CODES: t.Final = frozenset(
-    {167, 1264, 1292, 1411, 1467, MYSQL_PATTERN, *MYSQL_COLLATIONS, POSTGRESQL_INDEX}
+    {
+        *(167, 1264, 1292, 1365, 1411, 1416, 1467),
+        *(MYSQL_PATTERN, *MYSQL_COLLATIONS),
+        *(POSTGRESQL_INDEX, POSTGRESQL_LONG_NAME),
+    }
 )
 """The codes of a value that does not fit, for which the driver has no class."""
 
@@ -113,11 +120,11 @@ def incomparable(
     """Return the error for a field of a type that PostgreSQL does not compare, if one
     is compared or sorted by. ``None`` for another error.
     """
-    if query is None or code_of(error) != POSTGRESQL_NO_OPERATOR:
+    if query is None or code_of(error) not in POSTGRESQL_INCOMPARABLE:
         return None
 
     fields = [*query.fields, *(field for field, _ in query.sort)]
-    names = [field.name for field in fields if field.conversion.is_foreign]
+    names = [field.name for field in fields if _is_foreign(field)]
 
     if not names:
         return None
@@ -125,6 +132,19 @@ def incomparable(
     shown = ", ".join(f"'{name}'" for name in names)
     why = problems.INCOMPARABLE
     return BadRequest(f"{shown} {why}.", errors=dict.fromkeys(names, why))
+
+
+def _is_foreign(field: Field) -> bool:
+    """Return ``True`` for a field of a type that only the database knows, an array of
+    one, or a column that was reflected from the database without its type.
+    """
+    type_ = field.column.type
+
+    if isinstance(type_, sa.ARRAY):
+        item = conversion_of(type_.item_type)
+        return item is not None and item.is_foreign
+
+    return field.conversion.is_foreign or isinstance(type_, NullType)
 
 
 def _is_syntax_of_value(error: sa.exc.DBAPIError) -> bool:

@@ -10,7 +10,7 @@ from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..names import names_of
 from ..query.bounds import current_bounds
-from ..query.bounds import is_positive
+from ..settings import is_positive
 
 if t.TYPE_CHECKING:
     from ..context import Params
@@ -27,7 +27,8 @@ class Multi:
     :param needs_query: Refuse a patch or remove of many by a client whose query has no
         condition. Off by default.
     :raises TypeError: The option is neither of these.
-    :raises ValueError: A name is not a method, or a number is not a positive integer.
+    :raises ValueError: A name is not a method, a number is not a positive integer, or
+        a query is needed by no method.
     """
 
     def __init__(
@@ -59,6 +60,12 @@ class Multi:
                     f"'multi' gives '{name}' the number {number!r}, which must be a"
                     " positive integer."
                 )
+
+        if needs_query and self._numbers.keys() <= {"create", "update"}:
+            raise ValueError(
+                "'multi_needs_query' has no effect without methods that write many"
+                " records by a query: multi=['patch', 'remove']."
+            )
 
     def __contains__(self, method: str) -> bool:
         """Return ``True`` if a method takes many records."""

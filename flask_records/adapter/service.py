@@ -163,7 +163,6 @@ class SQLAlchemyService:
     ) -> None:
         check_class(model)
         check_bigints(bigints)
-        check_populate(populate or {})
         self.model = model
         """The mapped class."""
         self.events = names_of("events", events)
@@ -177,6 +176,7 @@ class SQLAlchemyService:
         """The classes that the data of methods is checked by."""
 
         whitelist = names_of("whitelist", whitelist)
+        check_populate(populate or {}, whitelist, writable_relations)
         own_operators = operators_of(whitelist, operators or {})
         options = FieldOptions(
             id=id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import typing as t
 
 import sqlalchemy as sa
@@ -12,7 +11,8 @@ from ..errors import Conflict
 from ..problems import OWNED
 from ..problems import Problem
 from ..query.values import is_json
-from .bodies import has_constructor
+from .constructors import Constructor
+from .constructors import has_constructor
 from .places import add_place
 from .reads import has_great_nulls
 from .reads import identifier
@@ -44,7 +44,7 @@ class UnitOfWork:
         self._model = view.fields.model
         self._writable = view.writable
         self._has_constructor = has_constructor(view.fields)
-        self._parameters = _parameters(self._model)
+        self._constructor = Constructor(view.fields)
 
     def create(
         self,
@@ -187,8 +187,20 @@ class UnitOfWork:
         except ValueError as error:
             raise BadRequest(f"The data is not valid: {error}") from error
 
-        self._assign(instance, rest)
+        self._assign(instance, rest | self._json_nulls(instance, arguments))
         return instance
+
+    def _json_nulls(self, instance: t.Any, arguments: Record) -> Record:
+        """Return the nulls of JSON columns that a constructor has taken as they are."""
+        columns = self._fields.mapper.columns
+        names = [name for name, value in arguments.items() if value is None]
+        return {
+            name: None
+            for name in names
+            if name in columns
+            and is_json(columns[name].type)
+            and getattr(instance, name) is None
+        }
 
     def _split(self, values: Record) -> tuple[Record, Record]:
         """Return the values that the constructor takes, and the others."""
@@ -197,12 +209,12 @@ class UnitOfWork:
 
         related = {k: v for k, v in values.items() if isinstance(v, Related)}
 
-        if self._parameters is None:
+        if self._constructor.takes_any:
             fields = {k: v for k, v in values.items() if k not in related}
-            return self._with_json_null(fields), related
+            return self._constructor.arguments(fields), related
 
         given = values | {name: each.value for name, each in related.items()}
-        arguments = {name: given.get(name) for name in self._parameters}
+        arguments = self._constructor.arguments(given)
         return arguments, {k: v for k, v in values.items() if k not in arguments}
 
     def _assign(self, instance: t.Any, values: Record) -> None:
@@ -230,13 +242,3 @@ class UnitOfWork:
             k: sa.null() if v is None and is_json(columns[k].type) else v
             for k, v in values.items()
         }
-
-
-def _parameters(model: type[t.Any]) -> list[str] | None:
-    """Return the names of a model's arguments, or ``None`` if it takes any."""
-    parameters = inspect.signature(model).parameters.values()
-
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-
-    return [parameter.name for parameter in parameters]

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
+from ..errors import Conflict
+from ..query.moments_of_mariadb import UNREADABLE
 from ..query.plans import NO_CACHE
 from ..query.plans import Plan
 
@@ -24,6 +26,8 @@ TYPES_OF_PSYCOPG: t.Final = (
 )
 """The types of PostgreSQL that have more values than those of Python."""
 
+T = t.TypeVar("T")
+
 
 def is_unreadable(error: BaseException) -> bool:
     """Return ``True`` for an error of a stored value that can't be read."""
@@ -34,6 +38,26 @@ def is_unreadable(error: BaseException) -> bool:
         return is_of_driver and error.statement is None
 
     return isinstance(error, READ_ERRORS)
+
+
+def unreadable() -> Conflict:
+    """Return the error for a write of a record with a value that can't be read."""
+    return Conflict("The record has a stored value that can't be read.")
+
+
+def fetch_to_write(fetch: Callable[[], T]) -> T:
+    """Return the rows or instances of a write that a function fetches.
+
+    :raises Conflict: They have a value that can't be read. The log has the error.
+    """
+    try:
+        return fetch()
+    except READ_ERRORS as error:
+        if isinstance(error, sa.exc.SQLAlchemyError):
+            raise
+
+        logger.warning("A stored value can't be read.", exc_info=error)
+        raise unreadable() from error
 
 
 def tolerant(plan: Plan) -> Plan:
@@ -140,4 +164,4 @@ def _formats() -> tuple[t.Any, ...]:
 
 
 def _warn(error: Exception) -> None:
-    logger.warning("A stored value can't be read and is answered as null: %s", error)
+    logger.warning(UNREADABLE, error)

@@ -43,6 +43,7 @@ MYSQL = {
     1451: Kind.REFERRED_TO,
     1452: Kind.REFERENCE,
     1369: Kind.RULE,
+    1526: Kind.RULE,
     4025: Kind.RULE,
     3819: Kind.RULE,
 }

@@ -16,6 +16,7 @@ from .drivers import fails_as_a_whole
 from .reading import SessionReading
 from .rows import NO_OPTIONS
 from .rows import rows_of
+from .unreadable import fetch_to_write
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +80,10 @@ class Writing:
         statement, parameters, options, query, _ = plan
 
         with self._translated(query=plan.query):
-            return list(
-                self.session.scalars(
-                    statement, parameters, execution_options=options or NO_OPTIONS
-                )
+            result = self.session.scalars(
+                statement, parameters, execution_options=options or NO_OPTIONS
             )
+            return fetch_to_write(lambda: list(result))
 
     @contextmanager
     def of(self, instances: Sequence[t.Any]) -> Iterator[None]:
@@ -111,7 +111,8 @@ class Writing:
         :param bodies: The values of the fields. None for a removal.
         """
         with self._translated(bodies, plan.query):
-            return rows_of(self._connection(), plan)
+            connection = self._connection()
+            return fetch_to_write(lambda: rows_of(connection, plan))
 
     def rows_if(
         self, plan: Plan, is_right: Callable[[Rows], bool], bodies: Sequence[Record]
@@ -122,7 +123,7 @@ class Writing:
         :param is_right: Returns ``True`` for rows that may stay.
         """
         with self._translated(bodies), self._connection().begin_nested() as savepoint:
-            rows = rows_of(savepoint.connection, plan)
+            rows = fetch_to_write(lambda: rows_of(savepoint.connection, plan))
 
             if not is_right(rows):
                 savepoint.rollback()

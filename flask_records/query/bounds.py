@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields
 from itertools import islice
@@ -12,6 +11,13 @@ from itertools import islice
 from flask import current_app
 
 from ..errors import BadRequest
+from ..settings import COUNT
+from ..settings import read_settings
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flask import Flask
 
 SETTING: t.Final = "RECORDS_BOUNDS"
 """The key of ``app.config`` that has the bounds of an application."""
@@ -67,27 +73,9 @@ class Bounds:
             defaults.
         :raises RuntimeError: A name is unknown, or a value is not a positive integer.
         """
-        if settings is None:
-            return DEFAULTS
-
-        if not isinstance(settings, Mapping):
-            raise RuntimeError(f"{SETTING} must be a mapping, not {settings!r}.")
-
-        names = [field.name for field in fields(cls)]
-
-        for name, value in settings.items():
-            if name not in names:
-                raise RuntimeError(
-                    f"{SETTING} has an unknown key '{name}'. The keys are"
-                    f" {', '.join(names)}."
-                )
-
-            if not is_positive(value):
-                raise RuntimeError(
-                    f"{SETTING}['{name}'] must be a positive integer, not {value!r}."
-                )
-
-        return cls(**settings)
+        checks = {field.name: COUNT for field in fields(cls)}
+        example = {"conditions": 50}
+        return cls(**read_settings(SETTING, settings, checks, example=example))
 
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large. The check stops at the first excess.
@@ -155,6 +143,14 @@ DEFAULTS: t.Final = Bounds()
 """The bounds of an application that sets none."""
 
 
+def init_app(app: Flask) -> None:
+    """Read the setting of an application.
+
+    :raises RuntimeError: It is not valid.
+    """
+    app.extensions[EXTENSION] = Bounds.of(app.config.get(SETTING))
+
+
 def current_bounds() -> Bounds:
     """Return the bounds of the current application, or the defaults."""
     try:
@@ -162,11 +158,6 @@ def current_bounds() -> Bounds:
     except RuntimeError:
         # There is no current application.
         return DEFAULTS
-
-
-def is_positive(value: t.Any) -> bool:
-    """Return ``True`` if a value of a setting is a positive integer."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def shortened(text: str) -> str:

@@ -58,7 +58,12 @@ def composite_field(name: str, parts: Sequence[Field]) -> CompositeField:
         partial(_cast, parts), null_texts=(), is_ordered=False, schema=TEXT
     )
     return CompositeField(
-        name, CompositeColumn(name, parts), None, conversion, parts=parts
+        name,
+        CompositeColumn(name, parts),
+        None,
+        conversion,
+        is_nullable=any(part.is_nullable for part in parts),
+        parts=parts,
     )
 
 

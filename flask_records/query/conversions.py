@@ -11,11 +11,16 @@ from decimal import Decimal
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql.ranges import AbstractMultiRange
 from sqlalchemy.types import NullType
 
 from .. import problems
 from . import casts
 from .database_casts import as_foreign
+from .database_casts import as_hstore
+from .database_casts import as_multirange
+from .database_casts import hstore_of_query
+from .database_casts import multirange_of_query
 from .exact_numeric import EXACT
 from .exact_numeric import ExactNumeric
 from .number_types import ShortestDecimal
@@ -24,6 +29,7 @@ from .values import Cast
 from .values import Check
 from .values import Conversion
 from .values import NULL_TEXTS
+from .values import nullable
 
 Make: t.TypeAlias = Callable[[t.Any], Conversion]
 
@@ -89,6 +95,16 @@ def _integers(bits: int) -> Make:
         return whole_numbers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
     return make
+
+
+def _years(type_: mysql.YEAR) -> Conversion:
+    years = whole_numbers(1901, 2155)
+
+    def cast_year(value: t.Any) -> int:
+        # A year that is not known is stored as 0000.
+        return 0 if casts.as_integer(value) == 0 else t.cast(int, years.cast(value))
+
+    return Conversion(cast_year, schema={**years.schema, "minimum": 0})
 
 
 def _texts(type_: sa.String) -> Conversion:
@@ -254,7 +270,7 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     mysql.TINYINT: _integers(8),
     mysql.MEDIUMINT: _integers(24),
     mysql.BIT: lambda type_: whole_numbers(0, 2 ** (type_.length or 1) - 1),
-    mysql.YEAR: lambda type_: whole_numbers(1901, 2155),
+    mysql.YEAR: _years,
     sa.Numeric: numerics,
     ExactNumeric: numerics,
     sa.Float: _floats,
@@ -269,6 +285,20 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     sa.Interval: unchecked(casts.as_interval, schema=SECONDS),
     postgresql.BIT: _bits,
     postgresql.INTERVAL: unchecked(casts.as_interval, schema=SECONDS),
+    postgresql.HSTORE: unchecked(
+        as_hstore,
+        from_text=hstore_of_query,
+        is_foreign=True,
+        compared_by_database=True,
+        schema={"type": "object", "additionalProperties": nullable(TEXT)},
+    ),
+    AbstractMultiRange: unchecked(
+        as_multirange,
+        from_text=multirange_of_query,
+        is_foreign=True,
+        compared_by_database=True,
+        schema={"type": "array", "items": TEXT},
+    ),
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,

@@ -44,3 +44,41 @@ def as_foreign(value: t.Any) -> str:
     """Return the text of a value of a type that only the database knows."""
     is_typed = not isinstance(value, (Mapping, Sequence, Set, bytes))
     return casts.as_text(str(value) if is_typed else value)
+
+
+def as_hstore(value: t.Any) -> str:
+    """Return the text of an ``hstore``, of an object of texts or of such a text."""
+    if not isinstance(value, Mapping):
+        return as_foreign(value)
+
+    pairs = sorted((casts.as_text(key), each) for key, each in value.items())
+    return ", ".join(f"{_quoted(key)}=>{_hstore_value(each)}" for key, each in pairs)
+
+
+def hstore_of_query(value: str) -> str:
+    """Return the text of an ``hstore``, of JSON text or of such a text."""
+    document = casts.of_json_text(value)
+    return as_hstore(document if isinstance(document, Mapping) else value)
+
+
+def as_multirange(value: t.Any) -> str:
+    """Return the text of a multirange, of a list of ranges or of such a text."""
+    if not isinstance(value, list):
+        return as_foreign(value)
+
+    return "{" + ",".join(map(as_foreign, value)) + "}"
+
+
+def multirange_of_query(value: str) -> str:
+    """Return the text of a multirange, of JSON text or of such a text."""
+    document = casts.of_json_text(value)
+    return as_multirange(document if isinstance(document, list) else value)
+
+
+def _hstore_value(value: t.Any) -> str:
+    return "NULL" if value is None else _quoted(casts.as_text(value))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.types import NullType
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
 
@@ -78,7 +79,8 @@ def _decorated(
 def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
     item = conversion_of(type_.item_type, dialect)
 
-    if item is None:
+    # SQLAlchemy has no name for the array of a type that it does not know.
+    if item is None or isinstance(type_.item_type, NullType):
         return None
 
     cast_item = cast_and_check(item)
@@ -119,7 +121,7 @@ def _array_schema(
     :param is_open: It may have any number of dimensions.
     """
     if is_open:
-        return {"type": "array"}
+        return {"type": "array", "items": {}}
 
     # Any item may be null.
     items: Mapping[str, t.Any] = nullable(item.schema)

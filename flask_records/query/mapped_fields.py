@@ -195,6 +195,8 @@ def _has_default(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     return (
         column.default is not None
         or column.server_default is not None
+        # MariaDB may count up a column that is no primary key.
+        or column.autoincrement is True
         or (column.primary_key and _is_generated(mapper, column))
     )
 

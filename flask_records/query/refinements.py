@@ -18,6 +18,8 @@ from ..problems import Problem
 from .conversions import scale_of
 from .database_casts import as_single
 from .database_casts import as_zoned_time
+from .moments_of_mariadb import as_moment
+from .moments_of_mariadb import as_time_of_day
 from .number_types import shortest_decimal
 from .number_types import ShortestDecimal
 from .number_types import Single
@@ -216,6 +218,9 @@ OF_MARIADB: Mapping[type[t.Any], Refine] = {
     mysql.LONGBLOB: _long_texts(2**32 - 1),
     sa.Numeric: _numerics_of_mariadb,
     sa.Float: _floats_of_mariadb,
+    sa.DateTime: lambda conversion, type_: replace(conversion, select=as_moment),
+    sa.Date: lambda conversion, type_: replace(conversion, select=as_moment),
+    sa.Time: lambda conversion, type_: replace(conversion, select=as_time_of_day),
     sa.Interval: _EMULATED_INTERVALS,
     sa.Uuid: _uuids_of_mariadb,
 }
