@@ -56,6 +56,9 @@ class Connection:
     turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
     """Held by one call after the other."""
 
+    expects_login: bool = field(default=False, init=False, repr=False)
+    """``True`` if the client has logged in, and was not told that its login is over."""
+
     _channels: frozenset[str] = field(default=frozenset(), init=False)
 
     expires_at: float = field(default=math.inf, init=False, repr=False)

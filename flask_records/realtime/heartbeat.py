@@ -20,7 +20,15 @@ if t.TYPE_CHECKING:
     from .session import Session
 
 JOIN_TIMEOUT: t.Final = 5
-"""The seconds that a client has to connect to Socket.IO, or to upgrade."""
+"""The seconds that a client has to connect to Socket.IO, or to begin an upgrade."""
+
+UPGRADE_TIMEOUT: t.Final = 45
+"""The seconds that a client has to stop polling. It waits for its request to be
+answered.
+"""
+
+UPGRADE_PAUSE: t.Final = 0.1
+"""The seconds that a request waits for packets while the client stops polling."""
 
 
 class Monitored(t.Protocol):

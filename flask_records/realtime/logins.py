@@ -12,6 +12,7 @@ from ..globals import current_records
 from .watcher import Watcher
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Mapping
 
     from flask import Flask
@@ -34,8 +35,16 @@ CHECKS: t.Final = 25
 """The number of logins in each check, besides those that have expired."""
 
 
+LOGGED_OUT: t.Final = "loggedOut"
+"""The event that tells a client the reason for which its login is over."""
+
+
 class Logins:
-    """Checks the logins of a worker's connections, and ends those that are invalid."""
+    """Checks the logins of a worker's connections, and ends those that are invalid.
+
+    :param signal: The receivers of events of connections.
+    :param send: Sends an event to a connection, after the events before.
+    """
 
     def __init__(
         self,
@@ -43,11 +52,13 @@ class Logins:
         authentications: Mapping[str, AuthenticationService],
         connections: Connections,
         signal: OrderedSignal,
+        send: Callable[[str, Record, Connection], None],
     ) -> None:
         self._app = app
         self._authentications = authentications
         self._connections = connections
         self._signal = signal
+        self._send = send
         self._to_check: list[Connection] = []
         self.watcher = Watcher(lambda: connections, self._check_some, CHECK_INTERVAL)
         """Checks the logins again at intervals."""
@@ -68,7 +79,7 @@ class Logins:
         try:
             return _admitted(service, credentials)
         except Exception as error:
-            if isinstance(error, RecordsError) and error.code in CLIENT_ERRORS:
+            if _is_for_client(error):
                 raise
 
             return _without_login(service, error)
@@ -96,6 +107,7 @@ class Logins:
         """Log a connection out."""
         with connection.lock:
             connection.authentication = None
+            connection.expects_login = False
             self._set(connection, Params())
 
     def tell(self, event: str, connection: Connection) -> None:
@@ -146,19 +158,27 @@ class Logins:
         if service is None or credentials is None:
             return
 
+        refusal: RecordsError | None = None
+
         try:
             login = _admitted(service, credentials)
         except Exception as error:
             login = _without_login(service, error)
+            refusal = error if _is_for_client(error) else None
 
         with connection.lock:
             # It may have logged in again, or out, while the check was running.
             if connection.authentication is credentials:
                 self._set(connection, login)
 
+                if refusal is not None and connection.expects_login:
+                    connection.expects_login = False
+                    self._send(LOGGED_OUT, {"message": str(refusal)}, connection)
+
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login
         connection.set_login(params)
+        connection.expects_login |= params.authenticated
 
         if _identity(previous) == _identity(params):
             return
@@ -178,6 +198,10 @@ def _admitted(service: AuthenticationService, credentials: Record) -> Params:
     login = Params(authentication=credentials)
     admit(service, login, service.strategies)
     return login
+
+
+def _is_for_client(error: Exception) -> t.TypeGuard[RecordsError]:
+    return isinstance(error, RecordsError) and error.code in CLIENT_ERRORS
 
 
 def _without_login(service: AuthenticationService, error: Exception) -> Params:

@@ -70,7 +70,11 @@ class Server:
         self.settings = settings
         """The settings of the application."""
         self.logins = Logins(
-            app, records.authentications, self.connections, realtime.connections
+            app,
+            records.authentications,
+            self.connections,
+            realtime.connections,
+            self._send_in_order,
         )
         """The logins of the connections."""
         self._audience = Audience(records, self.connections)
@@ -243,6 +247,11 @@ class Server:
 
         if self.recovery is not None:
             self.recovery.log_in(connection)
+
+    def _send_in_order(self, name: str, record: Record, connection: Connection) -> None:
+        """Send an event to a connection, after the events before."""
+        transport = self.transport
+        transport.run_in_order(lambda: transport.send_event(name, record, [connection]))
 
     def _handle(self, messages: Sequence[Record], id: str | None) -> None:
         """Send events of any worker to the connections of this one."""

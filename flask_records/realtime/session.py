@@ -6,6 +6,7 @@ import logging
 import threading
 import typing as t
 from contextlib import contextmanager
+from contextlib import suppress
 
 from engineio import packet
 from engineio.exceptions import EngineIOError
@@ -21,6 +22,8 @@ from .closing import LINGER
 from .gate import Place
 from .handshake import accept
 from .heartbeat import JOIN_TIMEOUT
+from .heartbeat import UPGRADE_PAUSE
+from .heartbeat import UPGRADE_TIMEOUT
 from .hosting import socket_of
 from .inbox import Inbox
 from .packets import InvalidPacket
@@ -51,10 +54,6 @@ PROBE: t.Final = f"{packet.PING}probe"
 EVENTS: t.Final = (str(EVENT), str(ACK))
 """The first characters of messages of clients that are connected to Socket.IO."""
 
-UPGRADE_TIMEOUT: t.Final = 45
-"""The seconds that a client has to stop polling. It waits for its request to be
-answered.
-"""
 
 Answer: t.TypeAlias = "dict[str, t.Any] | Iterable[bytes]"
 """An answer of Engine.IO, or the body of a response."""
@@ -84,10 +83,12 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         self._inbox = Inbox(self)
         self._is_waiting = False
         self._sending = threading.Lock()
-        self._taken = threading.Condition(self._sending)
+        self._moved = threading.Condition(self._sending)
         self._polling = threading.Lock()
         self._posting = threading.Lock()
         self._upgrading = threading.Lock()
+        # A receiver of the connection may close it.
+        self._joining = threading.RLock()
 
     @property
     def has_joined(self) -> bool:
@@ -110,8 +111,8 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         self._is_waiting = True
 
         try:
-            with self._taken:
-                self._taken.wait_for(lambda: self._websocket or self.has_room)
+            with self._moved:
+                self._moved.wait_for(lambda: self._websocket or self.has_room)
 
             if self._websocket is not None and not self.has_room:
                 self._websocket.flush()
@@ -191,6 +192,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
         self._queued_size += len(pkt.encode())
         self.queue.put(pkt)
+        self._moved.notify_all()
 
     def receive(self, pkt: packet.Packet) -> None:
         """Handle a packet.
@@ -219,7 +221,8 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
 
         # Only one of several threads closes it.
         if self.server.sockets.pop(self.sid, None) is not None:
-            super().close(wait=False, abort=abort, reason=reason)
+            with self._joining:
+                super().close(wait=False, abort=abort, reason=reason)
 
         self._tell_that_packets_are_taken()
 
@@ -234,8 +237,7 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         :raises EngineIOError: Another request waits for them, or none came in time.
         """
         with _exclusive(self._polling):
-            # The packets wait for the WebSocket, and the client stops polling.
-            if self.upgrading or self.upgraded:
+            if self.upgraded or (self.upgrading and not self._has_packets()):
                 return [packet.Packet(packet.NOOP)]
 
             try:
@@ -249,6 +251,13 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             size = sum(len(pkt.encode()) for pkt in packets)
             self._tell_that_packets_are_taken(size)
             return packets or [packet.Packet(packet.CLOSE)]
+
+    def _has_packets(self) -> bool:
+        """Return whether there are packets, or some come soon. The client stops polling
+        once it gets the answer to its probe, and polls as before until then.
+        """
+        with self._moved:
+            return self._moved.wait_for(lambda: not self.queue.empty(), UPGRADE_PAUSE)
 
     def take(self, environ: WSGIEnvironment) -> None:
         """Handle the packets of a request.
@@ -270,6 +279,16 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
         if data[0] in EVENTS and not self.has_joined:
             raise InvalidPacket("Connect to Socket.IO before you send events.")
 
+        if data[0] in EVENTS:
+            self._handle(data)
+            return
+
+        # Socket.IO would not notice the end of a session whose client is connecting.
+        with self._joining:
+            if not self.closing:
+                self._handle(data)
+
+    def _handle(self, data: str) -> None:
         try:
             self.server.handlers["message"](self.sid, data)
         except InvalidPacket:
@@ -278,9 +297,9 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
             logger.exception("A message of a client could not be handled.")
 
     def _tell_that_packets_are_taken(self, size: int = 0) -> None:
-        with self._taken:
+        with self._moved:
             self._queued_size -= size
-            self._taken.notify_all()
+            self._moved.notify_all()
 
     def _adapted(self, pkt: packet.Packet) -> packet.Packet:
         """Return a message as the client reads it, the same one if nothing differs."""
@@ -349,15 +368,17 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
     def _attach(self, websocket: WebSocket, place: Place) -> None:
         """Send the queued packets, and later ones, over a WebSocket."""
         with self._sending:
-            while not self.queue.empty():
-                pkt = self.queue.get()
+            # A request may take packets, too.
+            with suppress(self.server.get_queue_empty_exception()):
+                while True:
+                    pkt = self.queue.get(block=False)
 
-                if pkt is not None:
-                    websocket.send(_frame_of(pkt))
+                    if pkt is not None:
+                        websocket.send(_frame_of(pkt))
 
             self._websocket = websocket
             self.connected = self.upgraded = True
-            self._taken.notify_all()
+            self._moved.notify_all()
 
         if self._place is not place:
             self._place.leave()

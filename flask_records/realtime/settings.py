@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields
 
 from ..http.cors import CorsSettings
+from ..http.origins import ORIGINS
 from ..http.origins import parse_origins
+from ..settings import Check
+from ..settings import COUNT
+from ..settings import FLAG
+from ..settings import is_positive
+from ..settings import read_settings
+from ..settings import TEXT
 from .event_log import Bounds
 
 if t.TYPE_CHECKING:
@@ -78,27 +84,17 @@ class Settings:
         :param is_shared: The application has the Socket.IO server.
         :raises RuntimeError: A setting is invalid. The message names it.
         """
-        settings = app.config.get(SETTING) or {}
+        example = {"max_connections": 200}
+        options = read_settings(
+            SETTING, app.config.get(SETTING), CHECKS, example=example
+        )
 
-        if not isinstance(settings, Mapping):
-            raise RuntimeError(f"{SETTING} must be a mapping.")
-
-        for name, value in settings.items():
-            if name not in CHECKS:
-                raise RuntimeError(f"{SETTING} has no key '{name}'.")
-
+        for name in options:
             if is_shared and name in ARGUMENTS:
                 raise RuntimeError(
                     f"{SETTING}[{name!r}] has no effect on the Socket.IO server that"
                     f" the application shares. Remove it{ARGUMENTS[name]}."
                 )
-
-            is_valid, requirement = CHECKS[name]
-
-            if not is_valid(value):
-                raise RuntimeError(f"{SETTING}[{name!r}] must be {requirement}.")
-
-        options = dict(settings)
 
         if options.get("event_log") is not None:
             options["event_log"] = Bounds(**options["event_log"])
@@ -113,50 +109,43 @@ class Settings:
 
 
 def _are_bounds(value: t.Any) -> bool:
-    if not isinstance(value, Mapping):
-        return value is None
-
     names = {each.name for each in fields(Bounds)}
-    return names >= value.keys() and all(COUNT[0](each) for each in value.values())
+    return (
+        isinstance(value, Mapping)
+        and names >= value.keys()
+        and all(map(is_positive, value.values()))
+    )
 
 
 def _are_transports(value: t.Any) -> bool:
-    if not isinstance(value, (list, tuple)):
-        return value is None
-
-    return bool(value) and all(name in ("polling", "websocket") for name in value)
+    is_list = isinstance(value, (list, tuple)) and bool(value)
+    return is_list and all(name in ("polling", "websocket") for name in value)
 
 
-Check: t.TypeAlias = tuple[Callable[[t.Any], bool], str]
-
-COUNT: Check = (lambda value: type(value) is int and value > 0, "a positive integer")
-TEXT: Check = (lambda value: isinstance(value, (str, type(None))), "text")
-
-CHECKS: dict[str, Check] = {
-    "message_queue": TEXT,
+CHECKS: t.Final[Mapping[str, Check]] = {
+    # The URL of a broker may have a password.
+    "message_queue": TEXT.or_none().secret(),
     "channel": TEXT,
-    "event_log": (
+    "event_log": Check(
         _are_bounds,
         "a mapping of 'seconds', 'events' and 'bytes' to positive integers",
-    ),
-    "origins": (
-        lambda value: isinstance(value, (str, list, tuple, type(None))),
-        "a list of origins",
-    ),
+    ).or_none(),
+    "origins": ORIGINS,
     "max_payload": COUNT,
     "max_unsent": COUNT,
     "calls_per_second": COUNT,
     "max_connections": COUNT,
-    "max_connections_per_address": (
-        lambda value: value is None or COUNT[0](value),
-        "a positive integer",
+    "max_connections_per_address": COUNT.or_none(),
+    "transports": Check(
+        _are_transports, "a list of 'polling' and 'websocket'"
+    ).or_none(),
+    "legacy_clients": FLAG,
+    "async_mode": TEXT.or_none(),
+    "path": Check(
+        lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
     ),
-    "transports": (_are_transports, "a list of 'polling' and 'websocket'"),
-    "legacy_clients": (lambda value: isinstance(value, bool), "True or False"),
-    "async_mode": TEXT,
-    "path": (lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"),
 }
-"""The check of each setting, and its requirement."""
+"""The checks of the settings."""
 
 ARGUMENTS: t.Final = {
     "origins": ", and pass SocketIO(cors_allowed_origins=...)",

@@ -214,8 +214,18 @@ class FlaskSocketIO:
             body = body_of(error)
             raise ConnectionRefusedError(body["message"], body) from error
 
+        if self._has_ended(_session_id()):
+            # Socket.IO does not tell the end of a connection that is not yet made.
+            self._server.disconnect(_session_id())
+            raise ConnectionRefusedError("The session has ended.")
+
         if pid is not None:
             self._pids[_session_id()] = pid
+
+    def _has_ended(self, id: str) -> bool:
+        """Return whether the session of a connection has ended."""
+        server = self.socketio.server
+        return server.manager.eio_sid_from_sid(id, NAMESPACE) not in server.environ
 
     def _send_packet(self, sid: str, pkt: packet.Packet) -> None:
         """Send a packet. The one that accepts a client tells it the id by which it can

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import typing as t
 
+from .environ import without_origin
 from .handshake import Handshakes
 from .handshake import Refusal
 from .polling import Polling
@@ -77,7 +78,7 @@ class Application:
             await self._requests(scope, receive, send)
 
     def _is_ours(self, scope: Mapping[str, t.Any]) -> bool:
-        path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+        path = without_origin(scope["path"]).removeprefix(scope.get("root_path", ""))
         return f"{path.rstrip('/')}/" == self._path
 
     async def _live(self, receive: Receive, send: Send) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import typing as t
 from urllib.parse import unquote_to_bytes
@@ -23,6 +24,9 @@ default.
 """
 
 REPLACEMENT: t.Final = "\N{REPLACEMENT CHARACTER}"
+
+ORIGIN = re.compile(r"\A[a-z][a-z0-9+.-]*://[^/]*", re.IGNORECASE)
+"""The beginning of a path that is a whole URL. Servers leave it in the path."""
 
 
 def environ_of(scope: Mapping[str, t.Any], body: InputStream) -> WSGIEnvironment:
@@ -95,10 +99,16 @@ def _paths(scope: Mapping[str, t.Any]) -> tuple[str, str]:
     # Servers replace bytes that are not UTF-8.
     is_replaced = REPLACEMENT in path and raw
     decoded = unquote_to_bytes(raw) if is_replaced and raw else path.encode()
-    path, root = decoded.decode("latin-1"), root.encode().decode("latin-1")
+    path = without_origin(decoded.decode("latin-1"))
+    root = root.encode().decode("latin-1")
 
     # Some servers and applications leave out the prefix.
     if root and (path == root or path.startswith(f"{root}/")):
         path = path[len(root) :]
 
     return root, path
+
+
+def without_origin(path: str) -> str:
+    """Return the path of a request, for which clients of proxies send a whole URL."""
+    return ORIGIN.sub("", path)

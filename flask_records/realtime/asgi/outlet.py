@@ -7,6 +7,7 @@ import typing as t
 from abc import ABC
 from abc import abstractmethod
 from collections import deque
+from contextlib import suppress
 
 from ..closing import LINGER
 from .packet import Packet
@@ -176,6 +177,10 @@ class Queue(CountingOutlet):
         self.packets: list[Packet] = []
         """The packets in their order."""
         self._news: asyncio.Future[None] | None = None
+        self.patience: float | None = None
+        """The seconds that a request waits for packets, ``None`` for any time."""
+        self.is_posted_to = False
+        """``True`` while a request brings packets of the client."""
         self.is_open = True
         """``False`` once there are no more packets to come."""
 
@@ -199,12 +204,16 @@ class Queue(CountingOutlet):
         self._tell()
 
     async def poll(self) -> list[Packet]:
-        """Wait for packets, and return them. No packets: the session has ended."""
+        """Wait for packets, and return them. There may be none at the end of the
+        session, or of the patience.
+        """
         if not self.packets and self.is_open:
             self._news = asyncio.get_running_loop().create_future()
 
             try:
-                await self._news
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.patience):
+                        await self._news
             finally:
                 self._news = None
 

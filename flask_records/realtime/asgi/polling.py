@@ -86,17 +86,24 @@ class Polling:
         if session is None:
             return Refusal(400, "Invalid session. Connect again.")
 
-        if not isinstance(session.outlet, Queue):
+        queue = session.outlet
+
+        if not isinstance(queue, Queue):
             return Refusal(400, "The session has a WebSocket.")
 
-        if method == "POST":
-            return await self._take(session, receive)
-
-        if session.outlet.is_polled:
+        if queue.is_posted_to if method == "POST" else queue.is_polled:
             session.end()
             return Refusal(400, "Another request of the session is under way.")
 
-        ready = await session.outlet.poll()
+        if method == "POST":
+            queue.is_posted_to = True
+
+            try:
+                return await self._take(session, receive)
+            finally:
+                queue.is_posted_to = False
+
+        ready = await queue.poll()
 
         if not ready:
             ready = [packets.NOOP if session.is_open else packets.CLOSE]

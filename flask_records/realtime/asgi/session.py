@@ -42,7 +42,7 @@ if t.TYPE_CHECKING:
     from .transport import EventLoop
 
     Function: t.TypeAlias = Callable[[], "Packet | None"]
-    Done: t.TypeAlias = "Callable[[Packet], None]"
+    Done: t.TypeAlias = Callable[["Packet"], None]
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,22 @@ UNREAD_PAUSE: t.Final = 0.05
 """The seconds between two looks whether a client has read its answers."""
 
 
+class Job(t.NamedTuple):
+    """A function that runs in a thread."""
+
+    id: str
+    """The id of the connection that it is for."""
+
+    function: Function
+    """Returns a packet, or ``None``."""
+
+    done: Done
+    """Gets the packet, in the event loop."""
+
+    is_end: bool = False
+    """``True`` if it ends the connection."""
+
+
 class Session:
     """A client that polls or has a WebSocket. It is used in the event loop only, and
     lets its calls run in threads, one after the other.
@@ -66,6 +82,7 @@ class Session:
 
     __slots__ = (
         "__weakref__",
+        "_drops_calls",
         "_environ",
         "_is_joined",
         "_is_open",
@@ -96,13 +113,14 @@ class Session:
         self._loop = loop
         self._environ = environ
         self._place = place
-        self._jobs: deque[tuple[str, Function, Done]] = deque()
+        self._jobs: deque[Job] = deque()
+        self._drops_calls = False
         self._is_working = False
         self._pause = 0.0
         self._is_open = True
         self._is_joined = False
         self._waiting: list[Packet] = []
-        self._room: asyncio.Future[None] | None = None
+        self._room: asyncio.Event | None = None
 
     @property
     def is_open(self) -> bool:
@@ -119,7 +137,7 @@ class Session:
         """``True`` while nothing is read from the client until its calls are answered,
         the answers to which it takes.
         """
-        is_read = self._room is None or self._room.done()
+        is_read = self._room is None or self._room.is_set()
         return not is_read and self.outlet.unsent <= self._loop.max_unsent
 
     def ping(self) -> None:
@@ -163,7 +181,7 @@ class Session:
         if pkt.packet_type in (engine.PING, engine.PONG):
             self.heartbeat.take(pkt)
         elif pkt.packet_type == engine.CLOSE:
-            self.end()
+            self.leave()
         elif pkt.packet_type == engine.MESSAGE and pkt.data:
             self._receive_message(TextPacket(encoded_packet=pkt.data))
         elif pkt.packet_type == engine.MESSAGE:
@@ -216,30 +234,50 @@ class Session:
 
         self.send(packet)
         self.send(packets.LEFT)
+        self._drop_calls()
         self._leave()
         asyncio.get_running_loop().call_later(LINGER, self.end)
 
     def end(self, code: int | None = None, reason: str = "") -> None:
-        """End the session. Nothing happens if it has ended.
+        """End the session, and drop the calls that wait. Nothing happens if it has
+        ended.
 
         :param code: The code of the reason that the client is told, if any.
         """
         if not self._is_open:
             return
 
-        self._is_open = self._is_joined = False
-        self._jobs.clear()
-        self._waiting.clear()
-        self._make_room()
-        self._loop.remove(self)
-        self._place.leave()
+        self._drop_calls()
 
         if code is None:
             self.outlet.hang_up()
         else:
             self.outlet.close(code, reason)
 
+        self._close()
+
+    def leave(self) -> None:
+        """End the session of a client that has left. The calls that wait are made.
+        Nothing happens if the session has ended.
+        """
+        if self._is_open:
+            self.outlet.hang_up()
+            self._close()
+
+    def _close(self) -> None:
+        self._is_open = False
+        self._loop.remove(self)
         self._leave()
+        self._make_room()
+
+        if not self._is_working:
+            self._place.leave()
+
+    def _drop_calls(self) -> None:
+        """Make no more calls."""
+        self._drops_calls = True
+        # A thread may add a call meanwhile, but not while the tuple is made.
+        self._jobs = deque(job for job in tuple(self._jobs) if job.is_end)
 
     def _receive_message(self, pkt: TextPacket) -> None:
         namespace = pkt.namespace or NAMESPACE
@@ -251,7 +289,8 @@ class Session:
         elif pkt.packet_type == socket.DISCONNECT:
             self._leave()
         elif pkt.packet_type == socket.EVENT and pkt.data[0] in self._loop.methods:
-            self._add(lambda: self._answer(pkt), self.send)
+            id = self.connection_id
+            self._add(Job(id, lambda: self._answer(id, pkt), self.send))
 
     def _join(self, namespace: str, authentication: t.Any) -> None:
         """Connect the client to Socket.IO, as often as it asks, but at one place."""
@@ -259,13 +298,12 @@ class Session:
             self.send(packets.refused(namespace))
             return
 
-        self.connection_id = secrets.token_urlsafe(15)
+        id = self.connection_id = secrets.token_urlsafe(15)
         self._loop.join(self)
-        self._add(partial(self._connect, authentication), self._confirm)
+        connect = partial(self._connect, id, authentication)
+        self._add(Job(id, connect, partial(self._confirm, id)))
 
-    def _connect(self, authentication: t.Any) -> Packet:
-        id = t.cast(str, self.connection_id)
-
+    def _connect(self, id: str, authentication: t.Any) -> Packet:
         try:
             pid = self._loop.server.connect(id, request.headers, authentication)
         except RecordsError as error:
@@ -276,17 +314,21 @@ class Session:
     def _leave(self) -> None:
         """Disconnect the client from Socket.IO."""
         id, self.connection_id, self._is_joined = self.connection_id, None, False
+        self._waiting.clear()
 
         if id is not None:
             self._loop.leave(id)
-            self._add(lambda: self._loop.server.disconnect(id), self.send, id)
+            disconnect = partial(self._loop.server.disconnect, id)
+            self._add(Job(id, disconnect, self.send, is_end=True))
 
-    def _answer(self, pkt: TextPacket, *, is_counted: bool = False) -> Packet | None:
+    def _answer(
+        self, id: str, pkt: TextPacket, *, is_counted: bool = False
+    ) -> Packet | None:
         name, *message = pkt.data
         server = self._loop.server
-        connection = server.connections.get(self.connection_id or "")
+        connection = server.connections.get(id)
 
-        if connection is None:
+        if connection is None or self._drops_calls:
             return None
 
         if not is_counted:
@@ -297,21 +339,25 @@ class Session:
 
         if self._pause:
             # Threads are for others meanwhile.
-            again = partial(self._answer, pkt, is_counted=True)
-            self._jobs.appendleft((connection.id, again, self.send))
+            again = partial(self._answer, id, pkt, is_counted=True)
+            self._jobs.appendleft(Job(id, again, self.send))
             return None
 
         records, arguments = server.records, tuple(message)
         text = answer_json(records, connection, name, arguments, is_counted=is_counted)
         return None if pkt.id is None else packets.answered(pkt.id, text)
 
-    def _confirm(self, packet: Packet) -> None:
+    def _confirm(self, id: str, packet: Packet) -> None:
         """Tell the client that it is connected, and send the events that came since. Or
         let it try again with other credentials.
         """
+        # It may have disconnected, and asked for another connection.
+        if id != self.connection_id:
+            return
+
         self.send(packet)
 
-        if self.connection_id not in self._loop.server.connections:
+        if id not in self._loop.server.connections:
             self._leave()
             return
 
@@ -321,29 +367,25 @@ class Session:
         for event in events:
             self.send_event(event)
 
-    def _add(self, function: Function, done: Done, id: str | None = None) -> None:
-        """Run a function in a thread, after those before.
-
-        :param done: Gets its packet, if there is one.
-        :param id: The id of the connection, if it has ended.
-        """
-        self._jobs.append((id or self.connection_id or "", function, done))
+    def _add(self, job: Job) -> None:
+        """Run a job in a thread, after those before."""
+        self._jobs.append(job)
 
         if not self._is_working:
             self._start_next()
 
-    def _work(self, id: str, function: Function, done: Done) -> None:
-        """Run a function, in a thread."""
+    def _work(self, job: Job) -> None:
+        """Run a job, in a thread."""
         packet = None
 
         try:
             with self._loop.app.request_context({**self._environ}):
-                request.sid, request.namespace = id, NAMESPACE  # type: ignore[attr-defined]  # as Flask-SocketIO does
-                packet = function()
+                request.sid, request.namespace = job.id, NAMESPACE  # type: ignore[attr-defined]  # as Flask-SocketIO does
+                packet = job.function()
         except Exception:
             logger.exception("A message of a client could not be handled.")
 
-        self._loop.post(self._go_on, packet, done)
+        self._loop.post(self._go_on, packet, job.done)
 
     def _go_on(self, packet: Packet | None, done: Done) -> None:
         """Use the packet of a function, and let the next one run."""
@@ -358,16 +400,19 @@ class Session:
         self._is_working = bool(self._jobs)
 
         if not self._is_working:
+            if not self._is_open:
+                self._place.leave()
+
             return
 
         pause, self._pause = self._pause, 0.0
 
-        if self._is_open and pause:
+        if pause and not self._drops_calls:
             asyncio.get_running_loop().call_later(pause, self._start_next)
         elif self._is_open and self.outlet.unsent > self._loop.max_unsent:
             asyncio.get_running_loop().call_later(UNREAD_PAUSE, self._start_next)
         else:
-            self._loop.run(self._work, *self._jobs.popleft())
+            self._loop.run(self._work, self._jobs.popleft())
 
     async def wait_for_room(self, *, is_large: bool = False) -> None:
         """Wait while the client has too many calls under way.
@@ -377,12 +422,14 @@ class Session:
         most = 1 if is_large else MAX_WAITING
 
         while self._is_open and len(self._jobs) >= most:
-            self._room = asyncio.get_running_loop().create_future()
-            await self._room
+            # A request may wait besides a WebSocket.
+            self._room = self._room or asyncio.Event()
+            self._room.clear()
+            await self._room.wait()
 
     def _make_room(self) -> None:
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
+        if self._room is not None:
+            self._room.set()
 
 
 def _size(text: str) -> int:

@@ -11,6 +11,8 @@ from engineio import packet as engine
 from ...http.formatter import dumps
 from ..gate import Place
 from ..heartbeat import JOIN_TIMEOUT
+from ..heartbeat import UPGRADE_PAUSE
+from ..heartbeat import UPGRADE_TIMEOUT
 from . import packet as packets
 from .handshake import query_of
 from .handshake import Refusal
@@ -69,11 +71,7 @@ class Sockets:
         limit_messages(send, self._loop.settings.max_payload)
         self._warn_about_compression(send)
 
-        try:
-            await send({"type": "websocket.accept"})
-            await self._serve(scope, receive, send, environ, place, previous)
-        finally:
-            place.leave()
+        await self._serve(scope, receive, send, environ, place, previous)
 
     async def _serve(
         self,
@@ -92,10 +90,11 @@ class Sockets:
             is_ended = True
             task.cancel()
 
-        outlet = outlet_for(scope, send, end)
         session = None
 
         try:
+            await send({"type": "websocket.accept"})
+            outlet = outlet_for(scope, send, end)
             session = (
                 self._begin(environ, place, outlet)
                 if previous is None
@@ -111,8 +110,10 @@ class Sockets:
             if not is_ended:
                 raise
         finally:
-            if session is not None:
-                session.end()
+            if session is None:
+                place.leave()
+            else:
+                session.leave()
 
     def _warn_about_compression(self, send: Send) -> None:
         if not self._has_warned and compresses(send):
@@ -140,16 +141,25 @@ async def _upgraded(
     """Return a session whose client has confirmed that a WebSocket replaces polling,
     or ``None``.
     """
+    is_probe = await _next_text(receive, JOIN_TIMEOUT) == PROBE
     queue = session.outlet
 
-    if await _next_text(receive) != PROBE or not isinstance(queue, Queue):
+    # Another one may have replaced it, or be about to.
+    if not is_probe or not isinstance(queue, Queue) or queue.patience is not None:
         return None
 
-    outlet.send(packets.PROBE_ANSWER)
-    # This ends the request that polls.
+    # The client waits for the request that polls. This ends it, and it may send another
+    # before it gets the answer to its probe.
     queue.send(packets.NOOP)
+    queue.patience = UPGRADE_PAUSE
+    outlet.send(packets.PROBE_ANSWER)
 
-    if await _next_text(receive) != str(engine.UPGRADE) or not session.is_open:
+    try:
+        text = await _next_text(receive, UPGRADE_TIMEOUT)
+    finally:
+        queue.patience = None
+
+    if text != str(engine.UPGRADE) or not session.is_open:
         return None
 
     session.attach(outlet, place)
@@ -160,9 +170,9 @@ async def _upgraded(
     return session
 
 
-async def _next_text(receive: Receive) -> str | None:
+async def _next_text(receive: Receive, timeout: float) -> str | None:
     try:
-        async with asyncio.timeout(JOIN_TIMEOUT):
+        async with asyncio.timeout(timeout):
             message = await receive()
     except TimeoutError:
         return None
