@@ -5,9 +5,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
+from ..http.placeholders import placeholders_of
 from ..http.routes import join_prefixes
 from ..http.routes import routes_of
-from ..openapi.type_names import PLACEHOLDER
 from .pages import Pages
 from .settings import ExplorerSettings
 from .settings import SETTING
@@ -97,8 +97,8 @@ class Explorer:
     def _check_placeholders(self, app: Flask) -> None:
         """Refuse a path of the page that does not tell where the services are."""
         prefix = routes_of(app).mount.url_prefix
-        own = PLACEHOLDER.findall(self._url_prefix)
-        missing = [name for name in PLACEHOLDER.findall(prefix) if name not in own]
+        own = placeholders_of(self._url_prefix)
+        missing = [name for name in placeholders_of(prefix) if name not in own]
 
         if missing:
             example = f"{prefix}/_records"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..globals import current_records
-from ..http.blueprint import rule_of
+from ..http.placeholders import placeholders_of
+from ..http.placeholders import rule_of
 from ..openapi.calls import BODIES
 from ..openapi.calls import Calls
 from ..openapi.calls import docstring
-from ..openapi.events import event_names
-from ..openapi.type_names import PLACEHOLDER
 from ..pagination import Pagination
 from ..service.schemas import CustomSchemas
 from ..signals import READS
@@ -18,7 +16,7 @@ from ..signals import READS
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..context import Params
+    from ..openapi.rights import DescribedService
     from ..service import Service
     from ..service.schemas import Schemas
     from ..typing import Record
@@ -31,25 +29,24 @@ def is_readable(service: Service) -> bool:
     return not frozenset(READS).isdisjoint(service.methods)
 
 
-def described(service: Service, params: Params, readable: Collection[str]) -> Record:
+def described(shown: DescribedService, readable: Collection[str]) -> Record:
     """Return the description of a service, as JSON values.
 
-    :param service: The service with the methods that the caller may use.
-    :param params: The params of the caller, with its login.
+    :param shown: The service with what the caller may use.
     :param readable: The paths of the services that show records to the caller.
     """
-    schemas = service.capabilities.schemas_for(params)
+    service, schemas, events = shown
     sizes = getattr(service.target, "pagination", None)
     sizes = sizes if isinstance(sizes, Pagination) else Pagination()
     return {
         "path": service.path,
-        "placeholders": PLACEHOLDER.findall(rule_of(service.path)),
+        "placeholders": placeholders_of(rule_of(service.path)),
         "description": Calls(service, schemas).description,
         "methods": [n for n in service.methods if n not in service.custom_methods],
         "publicMethods": [name for name in service.methods if name in service.public],
         "customMethods": service.custom_methods,
         "custom": {n: _custom(service, schemas, n) for n in service.custom_methods},
-        "events": _events(service, schemas, params),
+        "events": events,
         "id": service.capabilities.id,
         "isPaged": schemas.is_paged,
         "pageSize": sizes.default,
@@ -97,12 +94,3 @@ def _custom(service: Service, schemas: Schemas, method: str) -> Record:
     known = schemas.custom.get(method, CustomSchemas())
     text = docstring(getattr(service.target, method))
     return {**known._asdict(), "description": text}
-
-
-def _events(service: Service, schemas: Schemas, params: Params) -> list[str]:
-    """Return the names of the events that a caller of a service may get."""
-    # Others make changes that the caller may not make.
-    whole = current_records.services[service.path]
-    accepts = current_records.accepts(whole, params)
-    is_shown = accepts or not whole.public.isdisjoint(READS)
-    return list(event_names(whole, schemas)) if is_shown else []

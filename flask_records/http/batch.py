@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..errors import BadRequest
 from ..globals import current_records
-from ..query.bounds import is_positive
 from ..service.schemas import OBJECT
 from ..service.schemas import Schemas
+from ..settings import is_positive
 from .error_handler import body_of
 from .named_calls import context_of
 from .named_calls import run

@@ -25,6 +25,7 @@ from .formatter import empty
 from .formatter import weak_etag
 from .headers import cache_control_of
 from .headers import complete
+from .placeholders import rule_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,8 +50,6 @@ ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
 
 NAMELESS = re.compile("(?:^|&)=[^&]")
-
-COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
 
 METHODS: t.Final = {
     "GET": ("find", "get"),
@@ -240,8 +239,3 @@ def current_request() -> Request:
     """Return the current request itself."""
     # The proxy finds the request anew at each use.
     return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
-
-
-def rule_of(path: str) -> str:
-    """Return the URL rule of a service, without a prefix."""
-    return "/" + COLON_PLACEHOLDER.sub(r"\1<\2>", path)

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import request
 
 from ..errors import RecordsError
+from ..settings import Check
+from ..settings import FLAG
+from ..settings import read_settings
 from .blueprint import PREFIX
 from .headers import vary
 from .origins import ALL
 from .origins import NULL
+from .origins import ORIGINS
 from .origins import parse_origins
 from .origins import web_origins
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flask import Flask
     from flask import Response
 
 SETTING: t.Final = "RECORDS_CORS"
 """The key of ``app.config`` that has the settings of an application."""
+
+CHECKS: t.Final[Mapping[str, Check]] = {"origins": ORIGINS, "credentials": FLAG}
 
 ALLOWED: t.Final = "Access-Control-Allow-Origin"
 
@@ -61,28 +68,18 @@ class CorsSettings:
 
         :raises RuntimeError: A key is unknown, or a value is not valid.
         """
-        settings = app.config.get(SETTING)
-
-        if settings is None:
-            return cls()
-
-        if not isinstance(settings, Mapping):
-            raise RuntimeError(
-                f"{SETTING} must be {{'origins': ['https://app.example']}}, not"
-                f" {settings!r}."
-            )
-
-        for name in settings:
-            if name not in ("origins", "credentials"):
-                raise RuntimeError(
-                    f"{SETTING} has no key {name!r}: only 'origins' and 'credentials'."
-                )
-
+        example = {"origins": ["https://app.example"]}
+        settings = read_settings(
+            SETTING, app.config.get(SETTING), CHECKS, example=example
+        )
         origins = parse_origins(settings.get("origins"), f"{SETTING}['origins']")
         credentials = settings.get("credentials", False)
 
-        if not isinstance(credentials, bool):
-            raise RuntimeError(f"{SETTING}['credentials'] must be True or False.")
+        if credentials and not origins:
+            raise RuntimeError(
+                f"{SETTING}['credentials'] has no effect without {SETTING}['origins']."
+                " Name the origins, or remove it."
+            )
 
         if credentials and not ANYBODY.isdisjoint(origins):
             raise RuntimeError(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import fields
 
 from ..errors import Forbidden
 from ..errors import NotAuthenticated
+from ..settings import Check
+from ..settings import FLAG
+from ..settings import read_settings
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
 
     from flask import Flask
     from flask import Response
@@ -24,6 +26,19 @@ POLICY: t.Final = (
     " img-src {images}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The sources that a page may load from. No site may show it in a frame."""
+
+
+FUNCTION: t.Final = Check(callable, "a function of the user")
+
+PATH: t.Final = Check(
+    lambda value: (
+        isinstance(value, str)
+        and value.startswith("/")
+        and len(value) > 1
+        and not any(mark in value for mark in "<>?#")
+    ),
+    "a path such as '/docs'",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +54,13 @@ class PageSettings:
     allow: Callable[[t.Any], t.Any] | None = None
     """Returns whether a user gets data: a function of the user. It needs a login."""
 
+    CHECKS: t.ClassVar[Mapping[str, Check]] = {
+        "enabled": FLAG.or_none(),
+        "login": FLAG,
+        "allow": FUNCTION.or_none(),
+    }
+    """The checks of the settings."""
+
     @classmethod
     def of(cls, settings: t.Any, name: str) -> t.Self:
         """Return the settings of an application.
@@ -47,24 +69,8 @@ class PageSettings:
         :param name: The name of the setting.
         :raises RuntimeError: A key is unknown, or a value is not valid.
         """
-        if settings is None:
-            return cls()
-
-        if not isinstance(settings, Mapping):
-            raise RuntimeError(f'{name} must be {{"enabled": True}}, not {settings!r}.')
-
-        keys = [field.name for field in fields(cls)]
-
-        for key, value in settings.items():
-            if key not in keys:
-                raise RuntimeError(
-                    f"{name} has no key {key!r}: only {', '.join(keys)}."
-                )
-
-            check = CHECKS.get(key, _check_path)
-            check(f"{name}[{key!r}]", value)
-
-        return cls(**settings)
+        example = {"enabled": True}
+        return cls(**read_settings(name, settings, cls.CHECKS, example=example))
 
     def is_on(self, app: Flask) -> bool:
         """Return whether an application has the pages."""
@@ -100,33 +106,3 @@ def protect(response: Response, *, images: str = "'self' data:") -> Response:
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["Cache-Control"] = "no-cache"
     return response
-
-
-def _check_flag(place: str, value: t.Any) -> None:
-    if not isinstance(value, bool):
-        raise RuntimeError(f"{place} must be True or False, not {value!r}.")
-
-
-def _check_optional_flag(place: str, value: t.Any) -> None:
-    if value is not None:
-        _check_flag(place, value)
-
-
-def _check_function(place: str, value: t.Any) -> None:
-    if value is not None and not callable(value):
-        raise RuntimeError(f"{place} must be a function of the user, not {value!r}.")
-
-
-def _check_path(place: str, value: t.Any) -> None:
-    is_path = isinstance(value, str) and value.startswith("/") and len(value) > 1
-
-    if not is_path or any(mark in value for mark in "<>?#"):
-        raise RuntimeError(f"{place} must be a path such as '/docs', not {value!r}.")
-
-
-CHECKS: t.Final[Mapping[str, Callable[[str, t.Any], None]]] = {
-    "enabled": _check_optional_flag,
-    "login": _check_flag,
-    "allow": _check_function,
-}
-"""Checks of the values by key. Those of other keys are paths."""

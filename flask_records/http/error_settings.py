@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import current_app
+
+from ..settings import FLAG
+from ..settings import read_settings
+
+if t.TYPE_CHECKING:
+    from flask import Flask
 
 SETTING: t.Final = "RECORDS_ERRORS"
 """The key of ``app.config`` that has the settings of an application."""
@@ -29,22 +34,16 @@ class ErrorSettings:
         :param settings: A mapping, or ``None`` for the defaults.
         :raises RuntimeError: A name is unknown, or a value is neither true nor false.
         """
-        if settings is None:
-            return cls()
+        checks, example = {"codes": FLAG}, {"codes": True}
+        return cls(**read_settings(SETTING, settings, checks, example=example))
 
-        if not isinstance(settings, Mapping):
-            raise RuntimeError(
-                f'{SETTING} must be {{"codes": True}}, not {settings!r}.'
-            )
 
-        for name, value in settings.items():
-            if name != "codes" or not isinstance(value, bool):
-                raise RuntimeError(
-                    f"{SETTING} takes 'codes', which is True or False, not"
-                    f" '{name}': {value!r}."
-                )
+def init_app(app: Flask) -> None:
+    """Read the setting of an application.
 
-        return cls(**settings)
+    :raises RuntimeError: It is not valid.
+    """
+    app.extensions[EXTENSION] = ErrorSettings.of(app.config.get(SETTING))
 
 
 def current_error_settings() -> ErrorSettings:

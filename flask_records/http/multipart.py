@@ -12,7 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 
 from ..errors import BadRequest
-from ..query.bounds import is_positive
+from ..settings import is_positive
 from .qs import PARAMETER_LIMIT
 from .qs import parse
 from .streams import broken_body

@@ -8,6 +8,8 @@ import typing as t
 import unicodedata
 from urllib.parse import urlsplit
 
+from ..settings import Check
+
 PORTS: t.Final = {"http": 80, "https": 443}
 
 INVISIBLE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
@@ -23,6 +25,11 @@ NULL: t.Final = "null"
 
 ALL: t.Final = "*"
 """Stands for all origins."""
+
+ORIGINS: t.Final = Check(
+    lambda value: isinstance(value, (str, list, tuple)),
+    "a list such as ['https://app.example']",
+).or_none()
 
 
 def origin_of(url: str) -> str | None:
@@ -61,18 +68,16 @@ def _host(name: str) -> str:
 def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
     """Return the origins of a setting as browsers send them, ``("*",)`` for all.
 
-    :param value: A list of origins, one origin, ``"*"``, or ``None`` for none.
+    :param value: A list of origins, one origin, ``"*"``, or ``None`` for none, as
+        :data:`ORIGINS` checks it.
     :param place: The name of the setting.
-    :raises RuntimeError: It is none of these. The message names the part.
+    :raises RuntimeError: A part is not an origin. The message names it.
     """
     if value in (None, "", ALL):
         return (ALL,) if value else ()
 
     if isinstance(value, str):
         return (_parsed(value, place),)
-
-    if not isinstance(value, (list, tuple)):
-        raise RuntimeError(f"{place} must be a list such as ['https://app.example'].")
 
     return tuple(_parsed(item, f"{place}[{index}]") for index, item in enumerate(value))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from dataclasses import dataclass
 
@@ -15,7 +14,8 @@ from werkzeug.routing import Rule
 
 from .blueprint import current_request
 from .blueprint import METHODS
-from .blueprint import rule_of
+from .placeholders import PLACEHOLDER
+from .placeholders import rule_of
 from .sent_paths import match
 from .sent_paths import match_as_sent
 from .sent_paths import sent_path
@@ -23,6 +23,7 @@ from .unknown_urls import UnknownURLs
 from .yielding_routes import YieldingRoutes
 
 if t.TYPE_CHECKING:
+    import re
     from collections.abc import Callable
     from collections.abc import Iterator
     from collections.abc import Mapping
@@ -38,8 +39,6 @@ if t.TYPE_CHECKING:
 EXTENSION: t.Final = "records_routes"
 """The key of ``app.extensions`` with the routes."""
 
-PLACEHOLDER = re.compile(r"<(?:(\w+)(?:\([^<>]*\))?:)?\w+>")
-
 ONE_PART: t.Final = "<>"
 """Stands for a placeholder of one part of a URL."""
 
@@ -49,6 +48,12 @@ MANY_PARTS: t.Final = "<*>"
 TAKEN: t.Final = """\
 The service '{path}' and the view '{endpoint}' have the same URL: {verbs} {rule}. Give \
 the service another path, or all services a prefix: FlaskRecords(url_prefix="/api").\
+"""
+
+WITHOUT_HOST: t.Final = """\
+The service '{path}' has no host, and host_matching=True finds no rule without one. \
+Use subdomain_matching=True and a blueprint with a subdomain, or serve it by an \
+application of its own.\
 """
 
 Shape: t.TypeAlias = "tuple[str, ...]"
@@ -129,12 +134,13 @@ class Routes:
         self.check(app)
 
     def add_pages(
-        self, app: Flask, blueprint: Blueprint, is_on: Callable[[Flask], bool]
+        self, app: Flask, blueprint: Blueprint, is_on: Callable[[Flask, str], bool]
     ) -> None:
         """Register a blueprint whose ``build_only`` rules answer URLs that no view and
         no service has.
 
-        :param is_on: Returns whether the application has these pages.
+        :param is_on: Returns whether the application has one of these pages: a function
+            of the application and the endpoint.
         """
         self.add(app, blueprint)
         name = f"{self.mount.name}.{blueprint.name}".lstrip(".")
@@ -144,9 +150,11 @@ class Routes:
                 self._yielding.add(rule, is_on)
 
     def check(self, app: Flask) -> None:
-        """Check that no view of the application has a URL of a service.
+        """Check that requests reach the services, and that no view of the application
+        has a URL of one.
 
-        :raises RuntimeError: One has. The message names both.
+        :raises RuntimeError: One has, and the message names both, or the application
+            matches hosts and a service has none.
         """
         services: list[tuple[Rule, Shape]] = []
         views: dict[tuple[t.Any, ...], list[Rule]] = {}
@@ -160,6 +168,10 @@ class Routes:
                 views.setdefault((rule.subdomain, rule.host, shape), []).append(rule)
 
         for rule, shape in services:
+            if app.url_map.host_matching and rule.host is None:
+                path = self._paths[rule.endpoint]
+                raise RuntimeError(WITHOUT_HOST.format(path=path))
+
             for taken in _shapes_that_take(shape):
                 for view in views.get((rule.subdomain, rule.host, taken), ()):
                     self._refuse(rule, view)
@@ -283,7 +295,7 @@ def _verbs_of(rule: Rule) -> set[str]:
 
 def _shape_of(rule: Rule, converters: Mapping[str, type[BaseConverter]]) -> Shape:
     def stand_in(match: re.Match[str]) -> str:
-        converter = converters[match[1] or "default"]
+        converter = converters[match["converter"] or "default"]
         return ONE_PART if converter.part_isolating else MANY_PARTS
 
     return tuple(PLACEHOLDER.sub(stand_in, rule.rule).strip("/").split("/"))

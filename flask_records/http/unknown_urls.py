@@ -83,9 +83,9 @@ class UnknownURLs:
     def _path_of(self, app: Flask, current: Request) -> str | None:
         """Return the path below the prefix, if the request is for that place."""
         adapter = app.create_url_adapter(current)
-        subdomain = self._mount.subdomain
+        subdomain = self._mount.subdomain or app.url_map.default_subdomain
 
-        if subdomain and (adapter is None or adapter.subdomain != subdomain):
+        if adapter is None or adapter.subdomain != subdomain:
             return None
 
         try:

@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ...context import HookContext
     from ...service.events import Event
     from ...service.recorder import CheckAccess
-    from ...service.validation import Validation
+    from ...service.validation import MethodValidation
     from ...signals import CallSignals
     from ...signals import OrderedSignal
 
@@ -140,7 +140,7 @@ class RecordedPipeline(Pipeline):
         if context.method not in READS:
             begin_end("commit", context.path)
 
-    def _validate(self, context: HookContext, validation: Validation) -> None:
+    def _validate(self, context: HookContext, validation: MethodValidation) -> None:
         with recorded_step("validation", context.path):
             super()._validate(context, validation)
 
@@ -155,7 +155,7 @@ class RecordedPipeline(Pipeline):
             super()._limit(context)
 
     def _call_method(
-        self, context: HookContext, validation: Validation | None = None
+        self, context: HookContext, validation: MethodValidation | None = None
     ) -> t.Any:
         method = getattr(self._service.target, context.method)
 
