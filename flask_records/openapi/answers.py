@@ -143,7 +143,7 @@ ERROR_SCHEMA: t.Final[Schema] = {
         "data": {"description": "Details."},
         "errors": {
             "description": "The problems by the names of fields.",
-            "anyOf": [{"type": "object"}, {"type": "array"}],
+            "anyOf": [{"type": "object"}, {"type": "array", "items": {}}],
         },
     },
     "required": ["name", "message", "code", "className", "errors"],

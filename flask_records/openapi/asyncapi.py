@@ -7,7 +7,6 @@ import typing as t
 
 from flask import current_app
 
-from ..authentication.strategies import BEARER
 from ..context import Params
 from ..globals import current_records
 from ..http.formatter import dumps
@@ -19,7 +18,9 @@ from .messages import ERROR
 from .messages import list_of
 from .messages import Messages
 from .messages import OFFSET
-from .security import TOKEN
+from .rights import services_for
+from .security import security_of
+from .security import socket_schemes_of
 
 if t.TYPE_CHECKING:
     from ..realtime.server import Server
@@ -28,6 +29,12 @@ if t.TYPE_CHECKING:
 
 VERSION: t.Final = "3.0.0"
 """The version of AsyncAPI."""
+
+PROVIDER: t.Final = "socketio"
+"""The transport of calls over Socket.IO."""
+
+SERVER: t.Final = "socketio"
+"""The name of the server in the document."""
 
 NO_REALTIME: t.Final = """\
 The application has no real time, so that it has no calls and events over Socket.IO. \
@@ -67,26 +74,10 @@ BINDINGS: t.Final = {
 }
 """The first request of a connection."""
 
-LOGIN: t.Final = (
-    "Of a login over the connection, or in the header 'Authorization' of its first"
-    " request, if the client can send it."
-)
-
 MESSAGE: t.Final = {"type": "string", "description": "A message for people."}
 
 CONNECTION: t.Final = "connection"
 """The name of the channel for messages about the connection itself."""
-
-DISCONNECTED: t.Final = {
-    "name": "disconnected",
-    "summary": "The server ends the connection",
-    "payload": list_of(
-        [
-            {"const": "disconnected"},
-            {"type": "object", "properties": {"message": MESSAGE}},
-        ]
-    ),
-}
 
 MISSED: t.Final = {
     "name": "offset",
@@ -105,15 +96,17 @@ REFUSED: t.Final = {
 }
 
 
-def asyncapi(params: Params | None = None) -> Record:
+def asyncapi(params: Params | None = None, *, only_usable: bool = False) -> Record:
     """Return the AsyncAPI document of the services of the current application, as JSON
     values.
 
     :param params: The params of the caller who will see it, with its login. An
         anonymous client by default.
+    :param only_usable: Leave out the methods that need a login which the caller does
+        not have.
     :raises RuntimeError: The application has no real time.
     """
-    params = params or Params(provider="socketio")
+    params = params or Params(provider=PROVIDER)
     server: Server | None = current_app.extensions.get(REALTIME)
     records = current_records
 
@@ -121,19 +114,28 @@ def asyncapi(params: Params | None = None) -> Record:
         raise RuntimeError(NO_REALTIME)
 
     has_offsets = server.settings.event_log is not None
-    own = {"disconnected": DISCONNECTED, "refused": REFUSED}
-    own |= {"offset": MISSED} if has_offsets else {}
+    ended = _ended("disconnected", "The server ends the connection")
+    own = {"disconnected": ended, "refused": REFUSED}
+
+    if records.authentications:
+        own["loggedOut"] = _ended("loggedOut", "The login of the connection is over")
+
+    if has_offsets:
+        own["offset"] = MISSED
+
     channels: dict[str, t.Any] = {CONNECTION: _connection(own)}
     operations: dict[str, t.Any] = {name: _sent(name) for name in own}
     messages: dict[str, t.Any] = {**own, ERROR: _error()}
     schemas: dict[str, t.Any] = {"Error": ERROR_SCHEMA}
-    is_secured = bool(records.authentications)
 
-    for service in records.services.values():
+    for each in services_for(params, only_usable=only_usable):
         described = Messages(
-            service,
-            service.capabilities.schemas_for(params),
-            security=[reference("securitySchemes", TOKEN)] if is_secured else [],
+            each,
+            security=[
+                reference("securitySchemes", name)
+                for scheme in security_of(records, each.service)
+                for name in scheme
+            ],
             has_offsets=has_offsets,
         )
         schemas |= described.schemas()
@@ -147,14 +149,14 @@ def asyncapi(params: Params | None = None) -> Record:
         "channelBindings": {"socketio": BINDINGS},
     }
 
-    if is_secured:
-        components["securitySchemes"] = {TOKEN: {**BEARER, "description": LOGIN}}
+    if records.authentications:
+        components["securitySchemes"] = socket_schemes_of(records)
 
     made = {
         "asyncapi": VERSION,
         "info": {"title": current_app.name, "version": "1", "description": ABOUT},
         "defaultContentType": "application/json",
-        "servers": {"socketio": _server(server)},
+        "servers": {SERVER: _server(server)},
         "channels": channels,
         "operations": operations,
         "components": components,
@@ -183,6 +185,13 @@ def _connection(messages: dict[str, t.Any]) -> dict[str, t.Any]:
         "messages": {name: reference("messages", name) for name in messages},
         "bindings": reference("channelBindings", "socketio"),
     }
+
+
+def _ended(name: str, summary: str) -> dict[str, t.Any]:
+    """Return a message that tells why something is over."""
+    reason: Schema = {"type": "object", "properties": {"message": MESSAGE}}
+    payload = list_of([{"const": name}, reason])
+    return {"name": name, "summary": summary, "payload": payload}
 
 
 def _sent(name: str) -> dict[str, t.Any]:

@@ -52,7 +52,7 @@ DEFAULT: t.Final = "default"
 SHOWING: t.Final = ("$select", "$populate")
 """The parts of a query that say what is shown of records."""
 
-DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array"}]}
+DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array", "items": {}}]}
 """The body of a custom method."""
 
 

@@ -16,14 +16,11 @@ from .answers import ERROR_SCHEMA
 from .oauth import OAuthViews
 from .oauth import TAG
 from .operations import Operations
-from .rights import usable_services
+from .rights import services_for
 from .security import schemes_of
 from .webhooks import webhooks_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..service import Service
     from ..typing import Record
 
 REALTIME: t.Final = "records_realtime"
@@ -44,11 +41,6 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
     """
     params = params or Params(provider="rest")
     records = current_records
-    services: Iterable[Service] = records.services.values()
-
-    if only_usable:
-        services = usable_services(services, params)
-
     prefix = current_routes().mount.url_prefix
     has_events = REALTIME in current_app.extensions
     schemas: dict[str, t.Any] = {"Error": ERROR_SCHEMA}
@@ -56,16 +48,15 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
     webhooks: dict[str, t.Any] = {}
     tags = []
 
-    for service in services:
-        described = service.capabilities.schemas_for(params)
-        operations = Operations(records, service, described)
+    for each in services_for(params, only_usable=only_usable):
+        service = each.service
+        operations = Operations(records, service, each.schemas)
         tags.append(operations.tag())
         schemas |= operations.schemas()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
         if has_events:
-            # Others make changes that the caller may not make.
-            webhooks |= webhooks_of(records.services[service.path], described)
+            webhooks |= webhooks_of(each)
 
         if service.path in records.authentications:
             views = dict(OAuthViews(records, service).paths())

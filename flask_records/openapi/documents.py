@@ -5,23 +5,28 @@ from __future__ import annotations
 import hashlib
 import typing as t
 from dataclasses import dataclass
+from dataclasses import replace
 from threading import Lock
 
 from werkzeug.http import generate_etag
 from werkzeug.http import quote_etag
 
 from ..context import Params
-from ..globals import current_records
 from ..http.blueprint import PROVIDER
 from ..http.formatter import dumps
+from .asyncapi import asyncapi
+from .asyncapi import PROVIDER as SOCKET_PROVIDER
+from .asyncapi import SERVER
 from .document import document
-from .rights import usable_services
+from .rights import services_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from ..typing import Record
+
 MAX_DOCUMENTS: t.Final = 16
-"""The number of documents that an application keeps."""
+"""The number of documents in each format that an application keeps."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +40,42 @@ class SentDocument:
     """The ``ETag`` of its text."""
 
 
-class Documents:
-    """The documents of one application."""
+class Make(t.Protocol):
+    """Makes a document."""
 
-    def __init__(self) -> None:
+    def __call__(self, root: str, params: Params, *, only_usable: bool) -> Record: ...
+
+
+class Documents:
+    """The documents of one application in one format.
+
+    :param make: Makes a document for one caller.
+    :param provider: The transport of the calls that it describes.
+    """
+
+    def __init__(self, make: Make, provider: str) -> None:
+        self._make = make
+        self._provider = provider
         self._made: dict[Hashable, SentDocument] = {}
         self._lock = Lock()
+
+    @classmethod
+    def of_requests(cls) -> Documents:
+        """Return the OpenAPI documents."""
+        return cls(_openapi, PROVIDER)
+
+    @classmethod
+    def of_sockets(cls) -> Documents:
+        """Return the AsyncAPI documents."""
+        return cls(_asyncapi, SOCKET_PROVIDER)
 
     def of_all(self, root: str) -> SentDocument:
         """Return the document of all services, as anonymous clients may see it.
 
         :param root: The path of the application on its server.
         """
-        return self._document((root, None), root, Params(provider=PROVIDER))
+        params = Params(provider=self._provider)
+        return self._document((root, None), root, params, only_usable=False)
 
     def of_caller(self, root: str, params: Params) -> SentDocument:
         """Return the document of what one caller may use.
@@ -55,24 +83,24 @@ class Documents:
         :param root: The path of the application on its server.
         :param params: The params of the caller, with its login.
         """
+        params = replace(params, provider=self._provider)
         rights = hashlib.sha256()
 
         # Only its schemas tell all that a caller may see.
-        for service in usable_services(current_records.services.values(), params):
-            schemas = service.capabilities.schemas_for(params)
-            rights.update(repr((service.path, service.methods, schemas)).encode())
+        for service, schemas, events in services_for(params, only_usable=True):
+            own = service.path, service.methods, schemas, events
+            rights.update(repr(own).encode())
 
         key = root, rights.digest()
         return self._document(key, root, params, only_usable=True)
 
     def _document(
-        self, key: Hashable, root: str, params: Params, *, only_usable: bool = False
+        self, key: Hashable, root: str, params: Params, *, only_usable: bool
     ) -> SentDocument:
         """Return the document of a key, which one thread makes."""
         with self._lock:
             if key not in self._made:
-                made = document(params, only_usable=only_usable)
-                body = dumps({**made, "servers": [{"url": root or "/"}]})
+                body = dumps(self._make(root, params, only_usable=only_usable))
                 etag = quote_etag(generate_etag(body), weak=True)
 
                 if len(self._made) >= MAX_DOCUMENTS:
@@ -81,3 +109,15 @@ class Documents:
                 self._made[key] = SentDocument(body, etag)
 
             return self._made[key]
+
+
+def _openapi(root: str, params: Params, *, only_usable: bool) -> Record:
+    made = document(params, only_usable=only_usable)
+    return {**made, "servers": [{"url": root or "/"}]}
+
+
+def _asyncapi(root: str, params: Params, *, only_usable: bool) -> Record:
+    made = asyncapi(params, only_usable=only_usable)
+    server = made["servers"][SERVER]
+    server["pathname"] = f"{root}{server['pathname']}"
+    return made

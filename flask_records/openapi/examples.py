@@ -5,10 +5,14 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import BadRequest
+from ..errors import Conflict
+from ..errors import Forbidden
 from ..errors import GeneralError
 from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..errors import NotFound
+from ..errors import TooManyRequests
+from ..errors import Unavailable
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +25,16 @@ ERRORS: t.Final[Mapping[str, Record]] = {
     for error in (
         BadRequest("Invalid query parameter $foo", {"$foo": "red"}),
         NotAuthenticated("Not authenticated"),
+        Forbidden("This needs a login of a user."),
         NotFound("No record found for id '0'"),
         MethodNotAllowed("Method `nope` is not supported by this endpoint."),
+        Conflict(
+            "Other records still refer to this one.",
+            errors={"id": "is still referred to"},
+        ),
+        TooManyRequests("Too many requests: 20 per 1 minute at most."),
         GeneralError("Internal server error"),
+        Unavailable("The database does not answer. Try again."),
     )
 }
 """The bodies of errors that are the same for all services, by name."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import typing as t
 
+from ..http.placeholders import fill_placeholders
+from ..http.placeholders import placeholders_of
+from ..http.placeholders import rule_of
 from .answers import reference
 from .calls import Calls
 from .events import events_of
 from .operations import described
-from .type_names import PLACEHOLDER
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence
 
-    from ..service import Service
     from ..service.schemas import Schema
-    from ..service.schemas import Schemas
     from .calls import Call
+    from .rights import DescribedService
 
     Named: t.TypeAlias = Iterator[tuple[str, dict[str, t.Any]]]
 
@@ -53,26 +54,23 @@ CORRELATION: t.Final = {
 class Messages:
     """Describes the messages of one service.
 
-    :param service: The service.
-    :param schemas: The schemas of the caller.
+    :param described: The service, as it is shown to the caller.
     :param security: The ways to log in, for calls that need a login.
     :param has_offsets: Events tell their place in the log of events.
     """
 
     def __init__(
         self,
-        service: Service,
-        schemas: Schemas,
+        described: DescribedService,
         *,
         security: Sequence[Schema] = (),
         has_offsets: bool,
     ) -> None:
-        self._service = service
-        self._calls = Calls(service, schemas)
+        self._service, self._schemas, _ = described
+        self._calls = Calls(self._service, self._schemas)
         self._all_calls = [*self._calls.of_many(), *self._calls.of_one()]
-        self._schemas = schemas
         self._security = list(security)
-        self._events = list(events_of(service, schemas, self._calls.name))
+        self._events = list(events_of(described))
         self._has_offsets = has_offsets
 
     @property
@@ -92,9 +90,10 @@ class Messages:
         path = self._service.path
         names = [name for name, _ in self.messages()]
         answers = [ERROR] if self._all_calls else []
-        parameters: dict[str, t.Any] = {name: {} for name in PLACEHOLDER.findall(path)}
+        rule = rule_of(path).lstrip("/")
+        parameters: dict[str, t.Any] = {name: {} for name in placeholders_of(rule)}
         return {
-            "address": PLACEHOLDER.sub(r"{\1}", path),
+            "address": fill_placeholders(rule, "{{{}}}".format),
             "title": path,
             **described(self._calls.description),
             "messages": {
@@ -131,7 +130,8 @@ class Messages:
 
         for call in self._all_calls:
             answers = [self._own(f"{call.id}{ANSWER}"), self._own(ERROR)]
-            security = {} if call.is_public else {"security": self._security}
+            is_open = call.is_public or not self._security
+            security = {} if is_open else {"security": self._security}
             yield (
                 call.id,
                 {
@@ -160,7 +160,8 @@ class Messages:
 
     def _message(self, call: Call) -> dict[str, t.Any]:
         path = self._service.path
-        place = {"type": "string"} if PLACEHOLDER.search(path) else {"const": path}
+        is_open = bool(placeholders_of(rule_of(path)))
+        place = {"type": "string"} if is_open else {"const": path}
         ids: list[Schema] = []
 
         if call.has_id:

@@ -7,7 +7,9 @@ import typing as t
 from flask import current_app
 
 from ..authentication.limits import limits_of
-from ..http.blueprint import rule_of
+from ..http.placeholders import fill_placeholders
+from ..http.placeholders import placeholders_of
+from ..http.placeholders import rule_of
 from ..signals import READS
 from .answers import answer
 from .answers import conditional_answers
@@ -20,7 +22,6 @@ from .calls import Calls
 from .calls import name_of as name_of
 from .examples import query_example
 from .security import security_of
-from .type_names import PLACEHOLDER
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,10 +78,10 @@ class Operations:
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
         rule = rule_of(self._service.path)
-        path = PLACEHOLDER.sub(r"{\1}", rule)
+        path = fill_placeholders(rule, "{{{}}}".format)
         parameters = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in PLACEHOLDER.findall(rule)
+            for name in placeholders_of(rule)
         ]
         many, one = self._of_many(), self._of_one()
 

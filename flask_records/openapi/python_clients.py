@@ -7,11 +7,12 @@ import typing as t
 from flask import current_app
 
 from ..globals import current_records
-from ..http.blueprint import rule_of
+from ..http.placeholders import fill_placeholders
+from ..http.placeholders import placeholders_of
+from ..http.placeholders import rule_of
 from ..http.routes import current_routes
 from .python_methods import identifier
 from .python_types import quoted
-from .type_names import PLACEHOLDER
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +24,8 @@ if t.TYPE_CHECKING:
 
 TAKEN: t.Final = frozenset(
     {
-        *("t", "token", "log_in", "log_out", "renew", "connect", "on_connect", "close"),
+        *("t", "token", "log_in", "log_out", "renew", "connect", "close"),
+        *("on_connect", "on_end"),
         *("PREFIX", "LOGIN_PATH", "SOCKET_PATH"),
     }
 )
@@ -55,7 +57,8 @@ def client_of(kind: Kind, services: Iterable[Service], names: Mapping[str, str])
     words = set(TAKEN)
 
     for service in services:
-        word = identifier(PLACEHOLDER.sub("", rule_of(service.path)), words)
+        path = fill_placeholders(rule_of(service.path), lambda name: "")
+        word = identifier(path, words)
         words.add(word)
         lines += _access(word, service, f"{kind.prefix}{names[service.path]}Service")
 
@@ -65,7 +68,7 @@ def client_of(kind: Kind, services: Iterable[Service], names: Mapping[str, str])
 def _access(word: str, service: Service, class_: str) -> Iterator[str]:
     """Yield the lines that give a service."""
     rule = rule_of(service.path).lstrip("/")
-    arguments = PLACEHOLDER.findall(rule)
+    arguments = placeholders_of(rule)
     form = f"FORMS[{quoted(service.path)}]"
 
     if not arguments:
@@ -75,7 +78,7 @@ def _access(word: str, service: Service, class_: str) -> Iterator[str]:
         return
 
     listed = ", ".join([f"{each}: Id" for each in arguments])
-    path = PLACEHOLDER.sub(r"{quote(str(\1), safe='')}", rule)
+    path = fill_placeholders(rule, "{{quote(str({}), safe='')}}".format)
     yield f"\n    def {word}(self, {listed}) -> {class_}:"
     yield f"        return {class_}(self, f{quoted(path)}, {form})"
 

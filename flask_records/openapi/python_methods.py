@@ -6,8 +6,6 @@ import keyword
 import re
 import typing as t
 
-from ..signals import EVENTS
-from .python_types import ANY
 from .python_types import quoted
 
 if t.TYPE_CHECKING:
@@ -17,6 +15,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..service import Service
+    from .python_service_types import Types
 
 NO_WORD = re.compile(r"\W+")
 
@@ -29,23 +28,6 @@ RESERVED: t.Final = frozenset(
 """The names that no custom method has in Python."""
 
 END: t.Final = "Callable[[], None]"
-
-
-class Types(t.NamedTuple):
-    """The names of the types of a service."""
-
-    record: str
-    id: str
-    query: str
-    bodies: Mapping[str, str]
-    """Those of bodies by method."""
-    is_paged: bool
-    has_own_pages: bool
-    """``True`` if the answer of find has another form."""
-    has_own_lists: bool
-    """``True`` if the answers for many records have another form."""
-    multi: frozenset[str]
-    """The methods that take many records."""
 
 
 class Kind(t.NamedTuple):
@@ -136,14 +118,17 @@ def _optional(types: Types) -> str:
 
 
 def _find(types: Types) -> Method:
-    if types.has_own_pages:
-        result, call, doc = ANY, "find_any", "Return what matches."
+    if types.found is not None:
+        result, doc = types.found.type, "Return what matches."
+        call = f"find_any(query, {types.found.form!r})"
     elif types.is_paged:
-        result, call, doc = f"Page[{types.record}]", "find", "Return a page of records."
+        result, doc = f"Page[{types.record}]", "Return a page of records."
+        call = "find(query)"
     else:
-        result, call, doc = f"list[{types.record}]", "find_list", "Return records."
+        result, doc = f"list[{types.record}]", "Return records."
+        call = "find_list(query)"
 
-    return Method("find", _optional(types), result, f"{call}(query)", doc)
+    return Method("find", _optional(types), result, call, doc)
 
 
 def _get(types: Types) -> Method:
@@ -183,26 +168,33 @@ def _patch_many(types: Types) -> Method:
     parameters = f"data: {types.bodies['patch']}, query: {types.query}"
     doc = "Change all records that match, and return them."
     call = "patch_many(data, query)"
-    call = 'many_any("PATCH", data, query)' if types.has_own_lists else call
+
+    if types.many is not None:
+        call = f'many_any("PATCH", data, query, {types.many.form!r})'
+
     return Method("patch_many", parameters, _list(types), call, doc)
 
 
 def _remove_many(types: Types) -> Method:
     doc = "Remove all records that match, and return them."
     call = "remove_many(query)"
-    call = 'many_any("DELETE", None, query)' if types.has_own_lists else call
+
+    if types.many is not None:
+        call = f'many_any("DELETE", None, query, {types.many.form!r})'
+
     return Method("remove_many", f"query: {types.query}", _list(types), call, doc)
 
 
 def _list(types: Types) -> str:
-    return ANY if types.has_own_lists else f"list[{types.record}]"
+    return f"list[{types.record}]" if types.many is None else types.many.type
 
 
 def _custom(name: str, types: Types) -> Method:
     word = identifier(name, RESERVED)
-    call = f"custom({quoted(name)}, data, query)"
+    data, result = types.custom[name]
+    call = f"custom({quoted(name)}, data, query, {result.form!r})"
     doc = "Return the result of a custom method."
-    return Method(word, f"data: {ANY}, {_optional(types)}", ANY, call, doc)
+    return Method(word, f"data: {data}, {_optional(types)}", result.type, call, doc)
 
 
 MAKERS: t.Final[Mapping[str, tuple[Callable[[Types], Method], ...]]] = {
@@ -223,18 +215,18 @@ MANY: t.Final[Mapping[str, Callable[[Types], Method]]] = {
 
 def _listening(service: Service, types: Types) -> Iterator[str]:
     """Yield the lines of the method for events."""
-    own = [EVENTS[name] for name in service.methods if name in EVENTS]
-    custom = list(service.custom_events)
-    names = {types.record: own, ANY: custom}
-    used = {type_: each for type_, each in names.items() if each}
+    names: dict[str, list[str]] = {}
 
-    if not service.sends_events or not used or "<" in service.path:
+    for event, value in types.events.items():
+        names.setdefault(value.type if value else types.record, []).append(event)
+
+    if not names or "<" in service.path:
         return
 
     signatures = [
         f"event: t.Literal[{', '.join(map(quoted, events))}],"
         f" function: Callable[[{type_}], object]"
-        for type_, events in used.items()
+        for type_, events in names.items()
     ]
     last = signatures[0]
 
@@ -245,6 +237,7 @@ def _listening(service: Service, types: Types) -> Iterator[str]:
             yield "\n    @t.overload"
             yield f"    def on(self, {each}) -> {END}: ..."
 
+    forms = {event: value.form for event, value in types.events.items() if value}
     yield f"\n    def on(self, {last}) -> {END}:"
     yield '        """Call a function at an event, until the result is called."""'
-    yield "        return self._on(event, function)"
+    yield f"        return self._on(event, function, {forms!r})"

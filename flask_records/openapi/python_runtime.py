@@ -18,6 +18,8 @@ MODULES: t.Final = (
     "retries",
     "session",
     "socket_login",
+    "place",
+    "receivers",
     "listener",
     "base",
     "threads",

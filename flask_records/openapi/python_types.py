@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from collections.abc import Mapping
+
+from .python_forms import form_of
+from .python_forms import kinds
+from .python_forms import reader_of
+from .python_forms import variants
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from ..service.schemas import Schema
+
+    Named: t.TypeAlias = Sequence[tuple[Schema, str]]
+
+WORD = re.compile(r"\w+")
 
 ANY: t.Final = "t.Any"
 
@@ -23,17 +34,6 @@ PRIMITIVES: t.Final[Mapping[str, str]] = {
     "null": "None",
 }
 """The types of Python by those of JSON Schema."""
-
-READERS: t.Final[Mapping[str, str]] = {
-    "date-time": "date-time",
-    "date": "date",
-    "time": "time",
-    "time-local": "time",
-    "decimal": "decimal",
-    "uuid": "uuid",
-    "base64": "bytes",
-}
-"""The names of forms of text, as clients have them, by formats."""
 
 TYPES: t.Final[Mapping[str, str]] = {
     "date-time": "dt.datetime",
@@ -56,22 +56,39 @@ TYPED_DICT: t.Final = """\
 
 
 class Declarations:
-    """The types of a module, each after those in it.
+    """The types of a module, each after those in it but records.
 
     :param taken: The names that the module has for other things.
+    :param reserved: The names that no type inside of another one has.
+    :param named: The schemas of records, and the names of their types.
     """
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        taken: Collection[str] = (),
+        reserved: Collection[str] = (),
+        named: Named = (),
+    ) -> None:
         self._taken = taken
+        self._reserved = reserved
+        self._named = named
+        self._records = {name for _, name in named}
         self._texts: dict[str, str] = {}
 
     def __str__(self) -> str:
         return "\n\n".join(self._texts.values())
 
-    def object_type(self, name: str, schema: Schema, required: Collection[str]) -> str:
+    def object_type(
+        self,
+        name: str,
+        schema: Schema,
+        required: Collection[str],
+        others: Iterable[tuple[str, str]] = (),
+    ) -> str:
         """Declare a type, and return its name.
 
         :param required: The names of the members that are always there.
+        :param others: The names and types of more members.
         """
         if "properties" not in schema:
             return self.alias(name, self.type_of(schema, name))
@@ -80,6 +97,7 @@ class Declarations:
             (key, self.type_of(each, f"{name}{title(key)}"), _description(each))
             for key, each in schema["properties"].items()
         ]
+        members += [(key, type_, None) for key, type_ in others]
         return self.dictionary(name, members, required, _description(schema))
 
     def alias(self, name: str, type_: str) -> str:
@@ -102,6 +120,7 @@ class Declarations:
         lines = []
 
         for key, type_, text in members:
+            type_ = self._evaluable(type_)
             type_ = type_ if key in required else f"t.NotRequired[{type_}]"
             lines += _comment(text)
             lines.append(f"{quoted(key)}: {type_},")
@@ -123,23 +142,27 @@ class Declarations:
         if not isinstance(schema, Mapping):
             return ANY
 
+        for each, record in self._named:
+            if each == schema:
+                return record
+
         if "const" in schema:
             return _literal([schema["const"]])
 
         if "enum" in schema:
             return _literal(schema["enum"])
 
-        variants = _variants(schema)
+        either = variants(schema)
 
-        if variants:
-            ends = [title(each.get("title", "")) for each in variants]
+        if either:
+            ends = [title(each.get("title", "")) for each in either]
             types = [
                 self.type_of(each, f"{name}{end}")
-                for each, end in zip(variants, ends, strict=True)
+                for each, end in zip(either, ends, strict=True)
             ]
             return _union(types)
 
-        types = [self._type_of_kind(kind, schema, name) for kind in _kinds(schema)]
+        types = [self._type_of_kind(kind, schema, name) for kind in kinds(schema)]
         return _union(types) if types else ANY
 
     def _type_of_kind(self, kind: str, schema: Schema, name: str) -> str:
@@ -151,10 +174,25 @@ class Declarations:
         if kind == "array":
             return f"list[{self.type_of(schema.get('items', {}), name)}]"
 
-        if kind == "object" and "properties" in schema:
+        if kind == "object":
+            return self._type_of_object(schema, name)
+
+        return PRIMITIVES.get(kind, ANY)
+
+    def _type_of_object(self, schema: Schema, name: str) -> str:
+        if "properties" in schema:
+            name = f"{name}_" if name in self._reserved else name
             return self.object_type(name, schema, schema.get("required", ()))
 
-        return "dict[str, t.Any]" if kind == "object" else PRIMITIVES.get(kind, ANY)
+        values = schema.get("additionalProperties")
+        # Forms have no values of any name.
+        value = ANY if values is None or form_of(values) else self.type_of(values, name)
+        return f"dict[str, {value}]"
+
+    def _evaluable(self, type_: str) -> str:
+        """Return a type that can be evaluated before records are declared."""
+        names = WORD.findall(type_)
+        return type_ if self._records.isdisjoint(names) else quoted(type_)
 
     def _declare(self, name: str, text_of: Callable[[str], str]) -> str:
         """Declare a type, under another name if there is one of that name.
@@ -170,35 +208,6 @@ class Declarations:
         return name
 
 
-def form_of(schema: Schema) -> t.Any:
-    """Return the form of the values of a schema as clients read them, or ``None`` if
-    they have to convert nothing.
-    """
-    if not isinstance(schema, Mapping):
-        return None
-
-    forms = [form for form in map(form_of, _variants(schema)) if form]
-
-    if forms:
-        return forms[0]
-
-    if "items" in schema:
-        item = form_of(schema["items"])
-        return [item] if item else None
-
-    if "properties" in schema:
-        members = {key: form_of(each) for key, each in schema["properties"].items()}
-        return {key: form for key, form in members.items() if form} or None
-
-    return reader_of(schema) if "string" in _kinds(schema) else None
-
-
-def reader_of(schema: Schema) -> str | None:
-    """Return the name of the form of a text, or ``None`` for any other text."""
-    names = (schema.get("format", ""), schema.get("contentEncoding", ""))
-    return next((READERS[name] for name in names if name in READERS), None)
-
-
 def quoted(text: str) -> str:
     """Return a text as a literal of Python."""
     return json.dumps(text, ensure_ascii=False)
@@ -212,16 +221,6 @@ def title(name: str) -> str:
 
 def _description(schema: t.Any) -> str | None:
     return schema.get("description") if isinstance(schema, Mapping) else None
-
-
-def _variants(schema: Schema) -> list[Schema]:
-    """Return the schemas one of which values have."""
-    return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-
-
-def _kinds(schema: Schema) -> list[str]:
-    kinds = schema.get("type", [])
-    return [kinds] if isinstance(kinds, str) else kinds
 
 
 def _union(types: Iterable[str]) -> str:

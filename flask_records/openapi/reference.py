@@ -1,4 +1,4 @@
-"""The OpenAPI document of an application over HTTP, and the page that shows it."""
+"""The documents of an application over HTTP, and the page that shows one of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ..errors import BadRequest
 from ..globals import current_records
 from ..http.blueprint import current_request
 from ..http.developer_pages import PageSettings
+from ..http.developer_pages import PATH
 from ..http.developer_pages import protect
 from ..http.formatter import empty
 from ..http.formatter import json_response
@@ -27,7 +28,10 @@ from ..http.headers import CALLER
 from ..http.headers import forbid_sniffing
 from ..http.headers import vary
 from ..http.routes import current_routes
+from .document import REALTIME
 from .documents import Documents
+from .page_logins import page_logins
+from .page_logins import root_of
 
 if t.TYPE_CHECKING:
     from flask import Flask
@@ -36,6 +40,7 @@ if t.TYPE_CHECKING:
 
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
+    from ..typing import Record
 
 SETTING: t.Final = "RECORDS_OPENAPI"
 """The key of ``app.config`` that has the settings of an application."""
@@ -43,8 +48,17 @@ SETTING: t.Final = "RECORDS_OPENAPI"
 NAME: t.Final = "records_openapi"
 """The name of the blueprint."""
 
+ASYNCAPI: t.Final = "asyncapi"
+"""The name of the view of the AsyncAPI document."""
+
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
+
+CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
+"""The folder of the files for all pages."""
+
+SHARED: t.Final = "oauth.js"
+"""The file for all pages that this one loads, too."""
 
 VERBS: t.Final = ("GET", "HEAD", "OPTIONS")
 
@@ -54,33 +68,45 @@ class ReferenceSettings(PageSettings):
     """The settings of an application: ``RECORDS_OPENAPI``."""
 
     document: str = "/openapi.json"
-    """The path of the document, below the prefix of services."""
+    """The path of the OpenAPI document, below the prefix of services."""
+
+    asyncapi: str = "/asyncapi.json"
+    """The path of the AsyncAPI document, if the application has real time."""
 
     page: str = "/docs"
-    """The path of the page that shows it."""
+    """The path of the page that shows the OpenAPI document."""
+
+    CHECKS = {**PageSettings.CHECKS, "document": PATH, "asyncapi": PATH, "page": PATH}
 
 
 def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
-    """Add the document and the page to an application that may have them.
+    """Add the documents and the page to an application that may have them.
 
     :param errors: Answers errors of these.
     :raises RuntimeError: A setting is not valid.
     """
     settings = ReferenceSettings.of(app.config.get(SETTING), SETTING)
 
-    if settings.document == settings.page:
-        raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
+    paths = [settings.document, settings.asyncapi, settings.page]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+
+    if twice is not None:
+        raise RuntimeError(f"{SETTING} has the same path twice: {twice!r}.")
 
     if settings.enabled is not False:
-        routes.add_pages(app, Reference(settings).blueprint(errors), settings.is_on)
+        reference = Reference(settings)
+        routes.add_pages(app, reference.blueprint(errors), reference.is_on)
 
 
 class Reference:
-    """The document and the page of one application."""
+    """The documents and the page of one application."""
 
     def __init__(self, settings: ReferenceSettings) -> None:
         self._settings = settings
-        self._documents = Documents()
+        self._documents = {
+            "document": Documents.of_requests(),
+            ASYNCAPI: Documents.of_sockets(),
+        }
 
     def blueprint(self, errors: ErrorHandler) -> Blueprint:
         """Return the blueprint of the views and of the files of the page.
@@ -95,6 +121,7 @@ class Reference:
 
         for path, name, view in (
             (settings.document, "document", self._send_document),
+            (settings.asyncapi, ASYNCAPI, self._send_document),
             (settings.page, "page", self._send_page),
         ):
             blueprint.add_url_rule(
@@ -109,9 +136,15 @@ class Reference:
         blueprint.add_url_rule("/flask_records/openapi/<path:name>", "file", _send_file)
         return blueprint
 
+    def is_on(self, app: Flask, endpoint: str) -> bool:
+        """Return whether an application has a document, or the page."""
+        needs_realtime = _view_of(endpoint) == ASYNCAPI
+        is_missing = needs_realtime and REALTIME not in app.extensions
+        return self._settings.is_on(app) and not is_missing
+
     def _refuse_if_off(self) -> None:
         """Refuse a request that a rule of the application, or for a file, lets in."""
-        if not self._settings.is_on(current_app):
+        if not self.is_on(current_app, request.endpoint or ""):
             abort(404)
 
     def _send_document(self, **route: t.Any) -> ResponseReturnValue:
@@ -126,11 +159,8 @@ class Reference:
             params = params_of_visitor(request.headers)
             settings.check(params)
 
-        if is_own:
-            sent = self._documents.of_caller(root, params)
-        else:
-            sent = self._documents.of_all(root)
-
+        documents = self._documents[_view_of(request.endpoint or "")]
+        sent = documents.of_caller(root, params) if is_own else documents.of_all(root)
         response = json_response(sent.body, 200)
         response.headers.update(
             {"ETag": sent.etag, "Cache-Control": "private, no-cache"}
@@ -146,9 +176,15 @@ class Reference:
             "flask_records/reference.html",
             route=route,
             login=_login(route),
+            providers=_providers(route),
             has_logins=bool(current_records.authentications),
         )
         return protect(make_response(page))
+
+
+def _view_of(endpoint: str) -> str:
+    """Return the name of a view in its blueprint."""
+    return endpoint.rpartition(".")[2]
 
 
 def _is_for_caller() -> bool:
@@ -164,7 +200,7 @@ def _is_for_caller() -> bool:
 
 
 def _send_file(name: str, **route: t.Any) -> Response:
-    return send_from_directory(FILES, name)
+    return send_from_directory(CLIENTS if name == SHARED else FILES, name)
 
 
 def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
@@ -180,6 +216,17 @@ def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
             return {"url": url, **fields}
 
     return None
+
+
+def _providers(route: dict[str, t.Any]) -> list[Record]:
+    """Return the OAuth providers that users return from to the page.
+
+    :param route: The values of placeholders in the prefix of services.
+    """
+    providers = [
+        each for login in page_logins(root_of(route)) for each in login["oauth"]
+    ]
+    return [each for each in providers if each["redirect"] is not None]
 
 
 def _options() -> Response:

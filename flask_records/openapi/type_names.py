@@ -8,6 +8,9 @@ from collections import Counter
 from itertools import chain
 from itertools import count
 
+from ..http.placeholders import fill_placeholders
+from ..http.placeholders import rule_of
+
 if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
@@ -16,9 +19,12 @@ if t.TYPE_CHECKING:
     from ..service import Service
 
 
-PLACEHOLDER = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
-
 WORD = re.compile(r"[A-Za-z0-9]+")
+
+TYPE_NAME = re.compile(r"[A-Z]\w*")
+"""The names of models that are names of types. Those that are made of tables may have
+spaces, or be words of a language, such as ``class`` and ``number``.
+"""
 
 
 def type_names(
@@ -30,8 +36,8 @@ def type_names(
     by_model: bool = True,
 ) -> dict[str, str]:
     """Return names for the records of services by path: that of the model, or that of
-    the path if several services have the model. Types that have them in their names are
-    all different.
+    the path if several services have the model, or its name is none for a type. Types
+    that have them in their names are all different.
 
     :param ends: The ends of the names of the types of a service.
     :param reserved: The names of other types.
@@ -48,10 +54,13 @@ def type_names(
 
     for service in services:
         model = service.capabilities.model
-        own = [model.__name__] if by_model and model and models[model] == 1 else []
+        own = model.__name__ if by_model and model and models[model] == 1 else ""
         named = (
             name
-            for name in chain(own, _numbered(_name_of_path(service.path)))
+            for name in chain(
+                filter(TYPE_NAME.fullmatch, [own]),
+                _numbered(_name_of_path(service.path)),
+            )
             if taken.isdisjoint(names_with(name))
         )
         name = names[service.path] = next(named)
@@ -61,7 +70,7 @@ def type_names(
 
 
 def _name_of_path(path: str) -> str:
-    words = WORD.findall(PLACEHOLDER.sub("", path))
+    words = WORD.findall(fill_placeholders(rule_of(path), lambda name: ""))
     return "".join([f"{word[0].upper()}{word[1:]}" for word in words]) or "Root"
 
 

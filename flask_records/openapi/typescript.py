@@ -5,10 +5,12 @@ from __future__ import annotations
 import typing as t
 
 from ..globals import current_records
+from ..http.placeholders import fill_placeholders
+from ..http.placeholders import placeholders_of
+from ..http.placeholders import rule_of
 from ..query.syntax import POPULATE
 from ..service.schemas import CustomSchemas
 from .null_queries import with_nulls
-from .type_names import PLACEHOLDER
 from .type_names import type_names
 from .typescript_client import CLIENT_NAMES
 from .typescript_client import declarations
@@ -108,7 +110,7 @@ def methods_by_path() -> dict[str, list[str]]:
     have them: the name of a part of a path begins with a colon.
     """
     return {
-        PLACEHOLDER.sub(r":\1", path): _methods_of(service)
+        _client_path(path): _methods_of(service)
         for path, service in current_records.services.items()
     }
 
@@ -122,10 +124,16 @@ def _keys_of(path: str) -> Iterator[str]:
     """Yield the keys of a service: its path, as clients have it, and a pattern of the
     paths with values in it.
     """
-    yield quoted(PLACEHOLDER.sub(r":\1", path))
+    rule = rule_of(path).lstrip("/")
+    yield quoted(_client_path(path))
 
-    if PLACEHOLDER.search(path):
-        yield f"[path: `{PLACEHOLDER.sub('${string}', path)}`]"
+    if placeholders_of(rule):
+        yield f"[path: `{fill_placeholders(rule, lambda name: '${string}')}`]"
+
+
+def _client_path(path: str) -> str:
+    """Return the path of a service as clients have it."""
+    return fill_placeholders(rule_of(path).lstrip("/"), ":{}".format)
 
 
 class _Types:

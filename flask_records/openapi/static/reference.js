@@ -1,11 +1,14 @@
 // Shows the OpenAPI document of the services with Swagger UI, and logs in to it. A token is
 // kept in this script alone, and is gone with the page.
+import { finishLogin, startLogin } from './oauth.js'
+
 const reference = document.getElementById('reference')
 const state = document.getElementById('state')
 const problem = document.getElementById('problem')
 const mine = document.getElementById('mine')
 const logIn = document.getElementById('log-in')
 const useToken = document.getElementById('use-token')
+const providers = document.getElementById('providers')
 const logOut = document.getElementById('log-out')
 const scheme = matchMedia('(prefers-color-scheme: dark)')
 
@@ -94,14 +97,17 @@ async function load () {
 function showLogin () {
   state.textContent = token ? 'Logged in' : 'Not logged in'
   logOut.hidden = !token
-  for (const form of [logIn, useToken]) if (form) form.hidden = Boolean(token)
+  for (const way of [logIn, providers, useToken]) if (way) way.hidden = Boolean(token)
 }
 
 function fail (error) {
   if (error.status === 401) token = null
   problem.textContent = error.message
   showLogin()
-  reference.replaceChildren()
+  const title = document.createElement('h1')
+  title.textContent = document.title
+  reference.setAttribute('role', 'main')
+  reference.replaceChildren(title)
 }
 
 function show (spec) {
@@ -114,6 +120,8 @@ function show (spec) {
   const operations = Object.values(spec.paths).flatMap(Object.keys).length
   // A document that is shown already would stay.
   const place = document.createElement('div')
+  // Swagger UI has a <main> of its own.
+  reference.removeAttribute('role')
   reference.replaceChildren(place)
   const ui = window.SwaggerUIBundle({
     spec,
@@ -161,6 +169,22 @@ useToken?.addEventListener('submit', async event => {
   await begin(pasted)
 })
 
+providers?.addEventListener('click', ({ target }) => {
+  const { url, redirect } = target.closest('button')?.dataset ?? {}
+  if (url) startLogin(url, { redirect })
+})
+
+// Shows the document, for the login that this page load returns from, if there is one.
+async function enter () {
+  try {
+    const login = await finishLogin()
+    await (login ? begin(login.accessToken) : load())
+  } catch (error) {
+    await load()
+    problem.textContent = error.message
+  }
+}
+
 logOut.addEventListener('click', () => {
   token = null
   mine.checked = false
@@ -170,4 +194,4 @@ logOut.addEventListener('click', () => {
 mine.addEventListener('change', load)
 scheme.addEventListener('change', paint)
 paint()
-load()
+enter()
