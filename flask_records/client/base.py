@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
+from collections.abc import Mapping
+from functools import partial
 from urllib.parse import unquote
 
 from .calls import Calls
 from .calls import R
 from .listener import Listener
+from .receivers import Receivers
 from .retries import Retries
 from .session import Session
 from .socket_login import LOGGER
 from .socket_login import SocketLogin
 from .values import Form
+from .values import read
 
 
 class BaseClient:
@@ -34,7 +38,8 @@ class BaseClient:
             f"{root}{self.PREFIX}", self.LOGIN_PATH, token, retries or Retries()
         )
         login = SocketLogin(self.LOGIN_PATH, self._session, self._renew_in_thread)
-        self._listener = Listener(root, self.SOCKET_PATH, login, self._deliver)
+        self._receivers = Receivers(self._deliver)
+        self._listener = Listener(root, self.SOCKET_PATH, login, self._receivers)
         self._session.changed = self._listener.refresh
 
     @property
@@ -46,9 +51,17 @@ class BaseClient:
     def token(self, token: str | None) -> None:
         self._session.token = token
 
-    def on_connect(self, function: Callable[[], object]) -> None:
-        """Call a function after each connection: events before it may be missed."""
-        self._listener.on_connect(function)
+    def on_connect(self, function: Callable[[bool], object]) -> None:
+        """Call a function after each connection. It gets ``True`` if no event was
+        missed since the last time, or all will still come.
+        """
+        self._receivers.on_connect(function)
+
+    def on_end(self, function: Callable[[str], object]) -> None:
+        """Call a function with the reason once events have ended: the login is over and
+        can't be renewed, or the application has ended the connection.
+        """
+        self._receivers.on_end(function)
 
     def _renew_in_thread(self, token: str | None) -> None:
         """Log in again, unless the token is another one already."""
@@ -71,9 +84,20 @@ class BaseService(t.Generic[R]):
     """
 
     def __init__(self, client: BaseClient, path: str, form: Form) -> None:
-        self._listener = client._listener
+        self._receivers = client._receivers
         self._calls: Calls[R] = Calls(path, form)
+        self._form = form
 
-    def _on(self, event: str, function: Callable[..., object]) -> Callable[[], None]:
+    def _on(
+        self,
+        event: str,
+        function: Callable[..., object],
+        forms: Mapping[str, Form],
+    ) -> Callable[[], None]:
+        """Call a function at an event.
+
+        :param forms: The forms of the data of events that have no record, by name.
+        """
         name = f"{unquote(self._calls.path)} {event}"
-        return self._listener.on(name, function, self._calls.record)
+        form = forms.get(event, self._form)
+        return self._receivers.on(name, function, partial(read, form=form))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from functools import partial
 from urllib.parse import quote
 
 from .values import Form
@@ -71,9 +72,12 @@ class Calls(t.Generic[R]):
         """Return a call for all records that match."""
         return Call("GET", self.path, self._records, query)
 
-    def find_any(self, query: Query) -> Call[t.Any]:
-        """Return a call for a result of any form."""
-        return Call("GET", self.path, _as_it_is, query)
+    def find_any(self, query: Query, form: Form) -> Call[T]:
+        """Return a call for a result that is neither a list of records nor a page.
+
+        :param form: The form of the result.
+        """
+        return Call("GET", self.path, partial(read, form=form), query)
 
     def get(self, id: object, query: Query) -> Call[R]:
         """Return a call for a record."""
@@ -107,14 +111,21 @@ class Calls(t.Generic[R]):
         """Return a call that removes all records that match."""
         return Call("DELETE", self.path, self._records, query)
 
-    def many_any(self, verb: str, data: object, query: Query) -> Call[t.Any]:
-        """Return a call on many records for a result of any form."""
-        return Call(verb, self.path, _as_it_is, query, data)
+    def many_any(self, verb: str, data: object, query: Query, form: Form) -> Call[T]:
+        """Return a call on many records for a result that is no list of records.
 
-    def custom(self, method: str, data: object, query: Query) -> Call[t.Any]:
-        """Return a call of a custom method."""
+        :param form: The form of the result.
+        """
+        return Call(verb, self.path, partial(read, form=form), query, data)
+
+    def custom(self, method: str, data: object, query: Query, form: Form) -> Call[T]:
+        """Return a call of a custom method.
+
+        :param form: The form of the result.
+        """
         headers = {"X-Service-Method": method}
-        return Call("POST", self.path, _as_it_is, query, data, headers)
+        reader = partial(read, form=form)
+        return Call("POST", self.path, reader, query, data, headers)
 
     def record(self, value: t.Any) -> R:
         """Return a record of JSON."""
@@ -142,7 +153,3 @@ def following(query: Mapping[str, object], page: Page[t.Any]) -> Query:
     skip = page.skip + len(page.data)
     has_more = page.data and skip < page.total
     return {**query, "$skip": skip} if has_more else None
-
-
-def _as_it_is(value: t.Any) -> t.Any:
-    return value

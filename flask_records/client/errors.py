@@ -40,7 +40,7 @@ class RecordsError(Exception):
         """The name of the error on the wire."""
         self.data = data
         """Details of the error, or ``None``."""
-        self.errors = {} if errors is None else errors
+        self.errors: t.Any = {} if errors is None else errors
         """The problems by the names of fields."""
 
 

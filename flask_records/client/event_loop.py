@@ -81,7 +81,8 @@ class LoopClient(BaseClient):
         self._loop = asyncio.get_running_loop()
 
         try:
-            await asyncio.wrap_future(self._listener.connect())
+            # A program that gives up may wait again.
+            await asyncio.shield(asyncio.wrap_future(self._listener.connect()))
         except Exception:
             await asyncio.to_thread(self._listener.close)
             raise

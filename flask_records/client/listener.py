@@ -12,7 +12,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from .errors import RecordsError
 from .errors import Unreachable
+from .place import Place
+from .receivers import Receivers
 from .socket_login import LOGGER
 from .socket_login import SECONDS
 from .socket_login import SocketLogin
@@ -23,12 +26,22 @@ LONGEST_PAUSE: t.Final = 30
 ENDED: t.Final = "server disconnect"
 """The reason of connections that the application has ended."""
 
+DISCONNECTED: t.Final = "disconnected"
+"""The event that tells why the application ends a connection."""
+
+LOGGED_OUT: t.Final = "loggedOut"
+"""The event that tells that the login of a connection is over."""
+
+REFUSALS: t.Final = frozenset(range(400, 500)) - {408, 429}
+"""The statuses of logins that fail the next time, too."""
+
+BY_APPLICATION: t.Final = "The application has ended the connection."
+
+NO_CONNECTION: t.Final = "There is no connection: {}"
+
+CLOSED: t.Final = "The client is closed."
+
 MISSING: t.Final = "Events need two packages: pip install 'python-socketio' aiohttp"
-
-Function: t.TypeAlias = Callable[..., object]
-
-Receiver: t.TypeAlias = "tuple[Function, Callable[[t.Any], t.Any]]"
-"""A function, and another that makes its argument of JSON."""
 
 
 class Listener:
@@ -38,55 +51,30 @@ class Listener:
     :param url: The address of the application.
     :param path: The path of its Socket.IO server.
     :param login: The login of connections.
-    :param deliver: Calls functions of the program, one after the other.
+    :param receivers: The functions of the program.
     """
 
     def __init__(
-        self,
-        url: str,
-        path: str,
-        login: SocketLogin,
-        deliver: Callable[..., None],
+        self, url: str, path: str, login: SocketLogin, receivers: Receivers
     ) -> None:
         self._url = url
         self._path = f"{urlsplit(url).path}/{path}".strip("/")
         self._login = login
-        self._deliver = deliver
-        self._receivers: dict[str, list[Receiver]] = {}
-        self._on_connect: list[Function] = []
+        self._receivers = receivers
+        self._place = Place()
+        self._is_over = True
+        self._is_ended = False
+        self._reason = BY_APPLICATION
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: Future[None] = Future()
         self._socket: t.Any = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def on(
-        self, name: str, function: Function, read: Callable[[t.Any], t.Any]
-    ) -> Callable[[], None]:
-        """Call a function at an event.
-
-        :param name: The name of the event on the wire.
-        :param read: Makes the argument of the function of JSON.
-        :returns: Ends it.
-        """
-        receiver = (function, read)
-        receivers = self._receivers.setdefault(name, [])
-        receivers.append(receiver)
-
-        def end() -> None:
-            with suppress(ValueError):
-                receivers.remove(receiver)
-
-        return end
-
-    def on_connect(self, function: Function) -> None:
-        """Call a function after each connection, with its login."""
-        self._on_connect.append(function)
-
     def connect(self) -> Future[None]:
         """Connect, and return what is done once there is a login."""
-        if self._thread is None or not self._thread.is_alive():
-            self._ready = Future()
+        if self._is_over:
+            self._is_over, self._is_ended, self._ready = False, False, Future()
             self._thread = threading.Thread(
                 target=lambda: asyncio.run(self._run()), name="events", daemon=True
             )
@@ -113,10 +101,14 @@ class Listener:
                 self._loop.call_soon_threadsafe(function)
 
     async def _run(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._end = asyncio.Event()
         self._is_lost = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._attempts = 0
+
+        # The client may be closed before there is a loop to tell so.
+        if self._thread is None:
+            self._finish()
 
         while not self._end.is_set():
             try:
@@ -131,6 +123,13 @@ class Listener:
                 await asyncio.wait_for(self._end.wait(), pause)
 
         self._login.stop()
+        self._is_over = True
+
+        if not self._ready.done():
+            reason = self._reason if self._is_ended else CLOSED
+            self._ready.set_exception(Unreachable(NO_CONNECTION.format(reason)))
+        elif self._is_ended:
+            self._tell_end(self._reason)
 
     async def _stay_connected(self) -> None:
         """Connect, and return once the connection is lost."""
@@ -141,7 +140,11 @@ class Listener:
             raise RuntimeError(MISSING) from error
 
         self._is_lost.clear()
-        self._socket = socketio.AsyncClient(reconnection=False, handle_sigint=False)
+        self._socket = socketio.AsyncClient(
+            reconnection=False,
+            handle_sigint=False,
+            serializer=self._place.packets(socketio.packet.Packet),
+        )
         self._socket.on("connect", self._enter)
         self._socket.on("disconnect", self._leave)
         self._socket.on("*", self._receive)
@@ -150,25 +153,26 @@ class Listener:
             # With polling, all requests would have to reach the same worker.
             await self._socket.connect(
                 self._url,
+                auth=self._place.shown(),
                 transports=["websocket"],
                 socketio_path=self._path,
                 wait_timeout=SECONDS,
             )
             await self._is_lost.wait()
         except socketio.exceptions.ConnectionError as error:
-            raise Unreachable(f"There is no connection: {error}") from error
+            raise Unreachable(NO_CONNECTION.format(error)) from error
         finally:
             await self._socket.disconnect()
 
     def _enter(self) -> None:
-        self._attempts = 0
+        self._reason = BY_APPLICATION
         self._start_login(is_new=True)
 
     def _leave(self, reason: str = "") -> None:
         self._is_lost.set()
 
         if reason == ENDED and not self._end.is_set():
-            LOGGER.warning("The application has ended the connection.")
+            self._is_ended = True
             self._end.set()
 
     def _finish(self) -> None:
@@ -186,31 +190,65 @@ class Listener:
 
         :param is_new: It has just begun.
         """
+        is_done = False
+
         try:
             # The next connection has a login of its own.
-            while socket is self._socket and not self._is_lost.is_set():
-                if await self._login.send(socket):
-                    break
+            while not is_done and self._is_current(socket):
+                is_done = await self._login.send(socket)
         except Exception as error:
-            if not self._is_lost.is_set():
-                self._fail(error)
+            if self._is_current(socket):
+                self._fail_to_log_in(error)
 
+        if not is_done:
             return
+
+        self._attempts = 0
 
         if not self._ready.done():
             self._ready.set_result(None)
 
-        for function in self._on_connect if is_new else ():
-            self._deliver(function)
+        if is_new:
+            self._receivers.begin(is_complete=not self._place.take_gap())
+
+    def _is_current(self, socket: t.Any) -> bool:
+        """Return ``True`` for the last connection, from its begin to its loss."""
+        is_last = socket is self._socket and not self._is_lost.is_set()
+        return is_last and socket.get_sid() is not None
+
+    def _fail_to_log_in(self, error: Exception) -> None:
+        if not isinstance(error, RecordsError):
+            # The packages of events have errors of their own.
+            reason = f"The login got no answer ({type(error).__name__})."
+            cause, error = error, Unreachable(NO_CONNECTION.format(reason))
+            error.__cause__ = cause
+
+        if not self._ready.done():
+            self._fail(error)
+        elif error.code in REFUSALS:
+            self._tell_end(str(error))
+        else:
+            # The next connection tries it again.
+            LOGGER.error("There is no login: %s", error)
+            self._is_lost.set()
+
+    def _tell_end(self, reason: str) -> None:
+        LOGGER.warning("Events have ended: %s", reason)
+        self._receivers.end(reason)
 
     def _receive(self, name: str, *values: t.Any) -> None:
-        for function, read in tuple(self._receivers.get(name, ())):
-            # An offset may follow the record.
-            self._deliver(function, read(values[0]) if values else None)
+        self._place.take(values)
+
+        if name == LOGGED_OUT:
+            self._start_login()
+        elif name == DISCONNECTED:
+            self._reason = str(values[0].get("message"))
+
+        self._receivers.send(name, values)
 
     def _fail(self, error: Exception) -> None:
         if self._ready.done():
-            LOGGER.error("There is no login, or no connection: %s", error)
+            LOGGER.error("There is no connection: %s", error)
         else:
             self._ready.set_exception(error)
             self._finish()

@@ -51,7 +51,7 @@ class Retries:
             return None
 
         # Clients that were refused together do not come back together.
-        pause = random.uniform(0.1, 0.2) * 2**done
+        pause = random.uniform(0.1, 0.2) * 4**done
         later = None if isinstance(answer, Exception) else _retry_after(answer)
         pause = pause if later is None else later
         return pause if waited + pause <= self.seconds else None

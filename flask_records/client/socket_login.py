@@ -22,10 +22,6 @@ SECONDS: t.Final = 20
 EARLY: t.Final = 0.1
 """The part of its time that a token still has when there is a new login."""
 
-EXPIRED: t.Final = (
-    "The token has expired, and events may stop: give the client another."
-)
-
 
 class SocketLogin:
     """Gives connections the login of the client, and renews it before its token
@@ -69,8 +65,8 @@ class SocketLogin:
             if self._has_renewed or self._session.credentials is None:
                 raise
 
-            self._has_renewed = True
             await asyncio.to_thread(self._renew, token)
+            self._has_renewed = True
             return False
 
         self._has_renewed = False
@@ -92,19 +88,14 @@ class SocketLogin:
         return result
 
     def _renew_later(self, token: str, login: t.Any) -> None:
-        """Log in again before a token expires, or tell that it has."""
+        """Log in again before a token expires, if there are credentials."""
         claims = login.get("authentication", {}).get("payload", {})
 
-        if not {"exp", "iat"} <= claims.keys():
+        if self._session.credentials is None or not {"exp", "iat"} <= claims.keys():
             return
 
         loop = asyncio.get_running_loop()
         pause = claims["exp"] - time.time()
-
-        if self._session.credentials is None:
-            self._timer = loop.call_later(pause, LOGGER.warning, EXPIRED)
-            return
-
         margin = EARLY * (claims["exp"] - claims["iat"])
         self._timer = loop.call_later(
             max(1, pause - margin),

@@ -13,9 +13,9 @@ from decimal import Decimal
 from urllib.parse import quote
 from uuid import UUID
 
-Form: t.TypeAlias = "str | list[t.Any] | Mapping[str, t.Any]"
-"""The form of a value: a name of :data:`READERS`, a list with the form of the items, or
-the forms of the members of an object.
+Form: t.TypeAlias = "str | list[t.Any] | Mapping[str, t.Any] | tuple[t.Any, ...]"
+"""The form of a value: a name of :data:`READERS`, a list with the form of the items,
+the forms of the members of an object, or several of these.
 """
 
 READERS: t.Final[Mapping[str, Callable[[str], t.Any]]] = {
@@ -45,6 +45,13 @@ def read(value: t.Any, form: Form) -> t.Any:
     """Return a value of JSON in Python. One that has not the form stays as it is."""
     if isinstance(form, str):
         return _of_text(value, READERS[form]) if isinstance(value, str) else value
+
+    if isinstance(form, tuple):
+        for each in form:
+            if isinstance(each, str) or isinstance(value, type(each)):
+                value = read(value, each)
+
+        return value
 
     if isinstance(value, list):
         item = form[0] if isinstance(form, list) else form
