@@ -32,6 +32,10 @@ from flask.cli import with_appcontext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
+from pydantic import AfterValidator
+from pydantic import BaseModel
+from pydantic import BeforeValidator
+from pydantic import Field
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -39,7 +43,6 @@ from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import relationship
 
 from flask_records import AuthenticationService
-from flask_records import BadRequest
 from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import Forbidden
@@ -102,6 +105,9 @@ def now() -> dt.datetime:
     return dt.datetime.now(dt.UTC).replace(tzinfo=None)
 
 
+LONGEST_EMAIL: t.Final = 254
+
+
 class User(Base):
     """A person who writes messages."""
 
@@ -109,7 +115,7 @@ class User(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     # Users of an OAuth provider may have no email.
-    email: Mapped[str | None] = mapped_column(sa.String(254), unique=True)
+    email: Mapped[str | None] = mapped_column(sa.String(LONGEST_EMAIL), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(255))
     name: Mapped[str | None] = mapped_column(sa.String(100))
     avatar: Mapped[str | None] = mapped_column(sa.String(500))
@@ -221,12 +227,95 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
+EMAIL = re.compile(r"[^@]{1,64}@[^@]+")
+
+AVATAR = re.compile(r"https?://[^\s\x00-\x1f\x7f\"'<>]+")
+
+
 def normalized_email(text: str) -> str:
     """Return an email in its stored form, which does not depend on case or Unicode
     form.
     """
     folded = unicodedata.normalize("NFKC", text.strip()).casefold()
     return unicodedata.normalize("NFKC", folded)
+
+
+def email_address(text: str) -> str:
+    """Return an email in its stored form.
+
+    :raises ValueError: It is not an email address.
+    """
+    email = normalized_email(text)
+    is_visible = not any(unicodedata.category(c)[0] in "CZ" for c in email)
+
+    if len(email) > LONGEST_EMAIL or not (is_visible and EMAIL.fullmatch(email)):
+        raise ValueError("is not an email address")
+
+    return email
+
+
+def image_address(text: str) -> str:
+    """Return the address of an image.
+
+    :raises ValueError: It is of another form.
+    """
+    if text != local_avatar() and not AVATAR.fullmatch(text):
+        raise ValueError("is not an address that begins with http:// or https://")
+
+    return text
+
+
+# As text, since pydantic takes a boolean for a number.
+Id = t.Annotated[int, Field(ge=1, lt=2**31), BeforeValidator(str)]
+Email = t.Annotated[str, Field(max_length=LONGEST_EMAIL), AfterValidator(email_address)]
+Password = t.Annotated[str, Field(min_length=1)]
+Avatar = t.Annotated[str, AfterValidator(image_address)]
+
+LEFT_OUT: t.Any = None
+"""The default of a field that may be absent, but not null."""
+
+
+class UserBody(BaseModel):
+    """A user, as clients change it."""
+
+    email: Email = LEFT_OUT
+    password: Password = LEFT_OUT
+    name: str | None = None
+    avatar: Avatar | None = None
+
+
+class NewUser(UserBody):
+    """A user who registers."""
+
+    email: Email
+    password: Password
+
+
+class Login(BaseModel):
+    """A login of a user at an OAuth provider."""
+
+    provider: t.Literal["github", "google"]
+
+
+class Place(BaseModel):
+    """The room in which a user is typing."""
+
+    roomId: Id
+
+
+class NewMember(Place):
+    """A user whom the owner adds to a room."""
+
+    userId: Id
+
+
+class MessageBody(BaseModel, extra="allow"):
+    """A message. Its other fields are those of the model."""
+
+    # Forms have an empty text for a message without a room.
+    roomId: t.Annotated[
+        Id | None, BeforeValidator(lambda id: None if id == "" else id)
+    ] = None
 
 
 MAX_ROOMS: t.Final = 1_000
@@ -267,16 +356,12 @@ def readable_members(user: Record | None) -> Record:
 
 PAGES: t.Final = {"default": 10, "max": 50}
 
-METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
+WRITES: t.Final = ("create", "update", "patch")
 
-LONGEST_EMAIL: t.Final = 254
-
-EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]+")
+METHODS: t.Final = ("find", "get", *WRITES, "remove")
 
 LOGIN_FIELDS: t.Final = {"github": "githubId", "google": "googleId"}
 """The fields with the identifiers of users at OAuth providers."""
-
-AVATAR = re.compile(r"https?://[^\s\x00-\x1f\x7f\"'<>]+")
 
 authentication = records.add(
     "authentication",
@@ -291,14 +376,7 @@ class Users(SQLAlchemyService):
 
     def unlink(self, data: Record, params: Params) -> t.Any:
         """Unlink a login of the caller, unless no other one is left."""
-        field = LOGIN_FIELDS.get(str(data.get("provider")))
-
-        if field is None:
-            raise BadRequest(
-                "'provider' must be one of: " + ", ".join(LOGIN_FIELDS) + ".",
-                errors={"provider": "is not a provider"},
-            )
-
+        field = LOGIN_FIELDS[data["provider"]]
         configured = records.authentication().settings.oauth.providers
         rest = [LOGIN_FIELDS[name] for name in configured if name in LOGIN_FIELDS]
         logins = [{other: {"$ne": None}} for other in rest if other != field]
@@ -323,6 +401,7 @@ users = records.add(
         readonly=["githubId", "googleId", "createdAt"],
     ),
     methods=[*METHODS, "unlink"],
+    schemas={**dict.fromkeys(WRITES, UserBody), "create": NewUser, "unlink": Login},
     public=["create"],
 )
 rooms = records.add(
@@ -335,6 +414,7 @@ members = records.add(
     SQLAlchemyService(Member, paginate=PAGES, whitelist=["$populate"]),
     methods=["find", "get", "create", "remove"],
     readable=readable_members,
+    schemas={"create": NewMember},
 )
 
 
@@ -345,11 +425,7 @@ class Messages(SQLAlchemyService):
         """Tell the users who see a room that the caller is typing there. Nothing is
         stored: the event is over when it has arrived.
         """
-        (room,) = rooms_named(params, [data])
-
-        if room is None:
-            raise no_such_room()
-
+        room = rooms_named(params, [data])[data["roomId"]]
         # What the rule of messages is about, so that it applies to this event too.
         event = {
             "roomId": room["id"],
@@ -373,6 +449,7 @@ messages = records.add(
     methods=[*METHODS, "typing"],
     events=["typing"],
     readable=lambda user: readable_by(user, "roomId"),
+    schemas={**dict.fromkeys(WRITES, MessageBody), "typing": Place},
 )
 
 # Users see who is online when they look. An event for each who comes would go to all.
@@ -380,68 +457,40 @@ presence = realtime.presence(channels=["authenticated"], grace=2, paginate=PAGES
 presence.publish()(lambda event, record, context: [])
 
 
-@users.before("unlink")
-@messages.before("typing")
-def require_object(method: str, context: HookContext) -> None:
-    """Refuse a list, which custom methods can get as well."""
-    if not isinstance(context.data, dict):
-        raise BadRequest(f"The data of '{method}' must be an object.")
-
-
 # Users who are logged in see all users, public rooms, and the rooms that they are in,
 # with their messages. They can change their own records.
 users.before("update", "patch", "remove")(limit_to_user("id"))
 
 for service in (rooms, messages):
-    service.before("create", "update", "patch")(set_user_field("userId"))
+    service.before(*WRITES)(set_user_field("userId"))
     service.before("update", "patch", "remove")(limit_to_user("userId"))
 
 
-@messages.before("create", "update", "patch")
+@messages.before(*WRITES)
 def set_private(method: str, context: HookContext) -> None:
     """Make messages as private as their rooms, which the caller must see."""
     bodies = [body for body in context.bodies if method != "patch" or "roomId" in body]
     named_rooms = rooms_named(context.params, bodies)
 
-    for body, room in zip(bodies, named_rooms, strict=True):
+    for body in bodies:
+        room = named_rooms.get(body.get("roomId"))
         body["private"] = room is not None and room["private"]
 
 
-def rooms_named(params: Params, bodies: list[Record]) -> list[Record | None]:
-    """Return the room of each body, or ``None`` for a body without one. One query reads
-    all rooms.
+def rooms_named(params: Params, bodies: list[Record]) -> dict[int | None, Record]:
+    """Return the rooms of bodies by their identifiers. One query reads all of them.
 
     :raises Conflict: A room does not exist, or the caller can't see it.
     """
-    ids = [room_id_of(body) for body in bodies]
-    unique_ids = {id for id in ids if id is not None}
+    ids = {body["roomId"] for body in bodies if body.get("roomId") is not None}
     visible = {} if params.provider is None else readable_by(params.user, "id")
-    query = {**visible, "id": {"$in": list(unique_ids)}}
-    found = rooms._find(Params(query=query, paginate=False)) if unique_ids else []
-    room_by_id = {room["id"]: room for room in t.cast("list[Record]", found)}
+    query = {**visible, "id": {"$in": list(ids)}}
+    found = rooms._find(Params(query=query, paginate=False)) if ids else []
 
-    if len(room_by_id) < len(unique_ids):
-        raise no_such_room()
+    if len(t.cast("list[Record]", found)) < len(ids):
+        raise Conflict("There is no such room.", errors={"roomId": "is not there"})
 
-    return [room_by_id.get(id) for id in ids]
-
-
-def room_id_of(body: Record) -> int | None:
-    """Return the identifier of the room of a body, cast to a number.
-
-    :raises Conflict: The value is not an identifier.
-    """
-    field = messages.target.fields_for(Params())["roomId"]
-
-    try:
-        return t.cast("int | None", field.stored(body.get("roomId")))
-    except ValueError as error:
-        raise no_such_room() from error
-
-
-def no_such_room() -> Conflict:
-    """Return the error for a room that does not exist or that the caller can't see."""
-    return Conflict("There is no such room.", errors={"roomId": "is not there"})
+    return {room["id"]: room for room in t.cast("list[Record]", found)}
 
 
 @rooms.after("create")
@@ -459,10 +508,7 @@ def check_owner(method: str, context: HookContext) -> None:
     if context.params.provider is None:
         return
 
-    for room in rooms_named(context.params, context.bodies):
-        if room is None:
-            raise no_such_room()
-
+    for room in rooms_named(context.params, context.bodies).values():
         if room["userId"] != context.params.user_id:
             raise Forbidden("Only the owner of a room can add members.")
 
@@ -500,69 +546,15 @@ def limit_to_owner(method: str, context: HookContext) -> None:
     )
 
 
-@users.before("create", "update", "patch")
-def check_user(method: str, context: HookContext) -> None:
-    """Normalize the email, and set a default avatar."""
+@users.before(*WRITES)
+def set_avatar(method: str, context: HookContext) -> None:
+    """Give users without an avatar the default one."""
     for user in context.bodies:
-        if "email" in user or (context.params.provider and method == "create"):
-            user["email"] = checked_email(user.get("email"))
-
-        if context.params.provider and (method == "create" or "password" in user):
-            require_text("password", user.get("password"))
-
-        if user.get("avatar") is not None:
-            check_avatar(user["avatar"])
-        elif method != "patch" or "avatar" in user:
+        if user.get("avatar") is None and (method != "patch" or "avatar" in user):
             user["avatar"] = default_avatar(user.get("email"))
 
 
-users.before("create", "update", "patch")(hash_password("password"))
-
-
-def checked_email(email: t.Any) -> str:
-    """Return an email in its stored form.
-
-    :raises BadRequest: It is not an email address.
-    """
-    require_text("email", email)
-    normalized = normalized_email(email[: LONGEST_EMAIL + 1])
-    is_visible = not any(unicodedata.category(c)[0] in "CZ" for c in normalized)
-
-    if (
-        len(email) > LONGEST_EMAIL
-        or len(normalized) > LONGEST_EMAIL
-        or not (is_visible and EMAIL.fullmatch(normalized))
-    ):
-        raise BadRequest(
-            "'email' is not an email address.", errors={"email": "is not an address"}
-        )
-
-    return normalized
-
-
-def check_avatar(avatar: t.Any) -> None:
-    """Refuse an avatar that is not the address of an image."""
-    require_text("avatar", avatar)
-
-    if avatar != local_avatar() and not AVATAR.fullmatch(avatar):
-        raise BadRequest(
-            "'avatar' is not an address that begins with http:// or https://.",
-            errors={"avatar": "is not an address"},
-        )
-
-
-def require_text(name: str, value: t.Any) -> None:
-    """Refuse a value that is not text, or empty."""
-    if value is None or value == "":
-        raise BadRequest(f"'{name}' is required.", errors={name: "is required"})
-
-    if not isinstance(value, str) or not is_unicode(value):
-        raise BadRequest(f"'{name}' is not text.", errors={name: "is not text"})
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether a text has no surrogates, which JSON can contain."""
-    return not any(unicodedata.category(c) == "Cs" for c in text)
+users.before(*WRITES)(hash_password("password"))
 
 
 def default_avatar(email: str | None) -> str:
