@@ -1,16 +1,48 @@
 // What the tests of the page share: a browser, its windows, and people who use them.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { afterEach } from 'node:test'
 import { chromium } from 'playwright-core'
 
-const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium'
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+// The shell has no windows of its own to draw, and takes half the time.
+const EXECUTABLES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'
 ]
 
+export const SCREENS = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+]
+
 export const PASSWORD = 'a long password'
 
-export const launch = () => chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS })
+const tabs = new Map()
+
+// A test that fails tells what its tabs show, and what they wait for. Scripts have no hooks.
+if (process.env.NODE_TEST_CONTEXT) {
+  afterEach(async ({ name, passed }) => {
+    if (passed === false) await Promise.all([...tabs].map(tab => describe(name, ...tab)))
+  })
+}
+
+async function describe (name, page, requests) {
+  const text = await page.locator('body').innerText({ timeout: 5000 }).catch(error => error.message)
+  const waiting = [...requests].map(request => `waiting for ${request.method()} ${request.url()}`)
+  process.stderr.write([`${name}: ${page.url()}`, ...page.problems, ...waiting, text, ''].join('\n'))
+}
+
+export const launch = (...options) => chromium.launch({
+  executablePath: process.env.CHROMIUM || EXECUTABLES.find(existsSync),
+  args: [...ARGUMENTS, ...options]
+})
 
 // Opens a window of its own for somebody, and notes what goes wrong in it.
 export async function openWindow (browser, options = {}) {
@@ -29,6 +61,12 @@ export async function openTab (context) {
   const page = await context.newPage()
   const problems = []
   page.setDefaultTimeout(15_000)
+  const requests = new Set()
+  tabs.set(page, requests)
+  page.on('close', () => tabs.delete(page))
+  page.on('request', request => requests.add(request))
+  page.on('requestfinished', request => requests.delete(request))
+  page.on('requestfailed', request => requests.delete(request))
   page.on('pageerror', error => problems.push(error.message))
   page.on('response', response => {
     if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`)
@@ -39,6 +77,35 @@ export async function openTab (context) {
     if (message.type() === 'error' && !isElsewhere) problems.push(message.text())
   })
   return Object.assign(page, { problems })
+}
+
+// Returns what axe finds in a view, as the rule and the elements, and whether anything is wider than
+// the screen. Axe can look at a part of the page, with options.
+export async function audit (page, view, part = {}, options = {}) {
+  if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(AXE)
+  // Colours that fade in are checked at their end.
+  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
+  const { violations } = await page.evaluate(([part, options]) => window.axe.run(Object.keys(part).length ? part : document, options), [part, options])
+  const found = violations.map(({ id, nodes }) => [view, id, nodes.map(({ html, any }) => [html, any[0]?.message])])
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  return overflow > 0 ? [...found, [view, 'is too wide', overflow]] : found
+}
+
+// Stands between a page and its WebSocket. `toPage` returns whether a message goes on, and `toServer`
+// may wait, or return `false` for a message that does not. `upgraded` is a promise: what comes before
+// that is posted.
+export async function standBetween (page, { toPage = () => true, toServer = () => true }) {
+  let tell
+  const upgraded = new Promise(resolve => { tell = resolve })
+  await page.routeWebSocket(/socket\.io/, socket => {
+    const server = socket.connectToServer()
+    server.onMessage(message => { if (toPage(String(message))) socket.send(message) })
+    socket.onMessage(async message => {
+      if (String(message) === '5') tell()
+      if (await toServer(String(message), socket) !== false) server.send(message)
+    })
+  })
+  return { upgraded }
 }
 
 export async function register (page, base, name) {

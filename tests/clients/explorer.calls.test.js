@@ -1,12 +1,9 @@
 // The calls in the explorer, in a browser, of an application with mistakes.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { launch, openWindow } from './browser.js'
+import { audit, launch, openWindow } from './browser.js'
 import { start } from './server.js'
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const SECRET = 'S3cretValue77'
 const PHONE = { width: 390, height: 800 }
 
@@ -51,12 +48,6 @@ async function openLast (name) {
   await open('calls')
   await rows().first().getByRole('link', { name }).click()
   await heading(name).waitFor()
-}
-
-async function axe (tab) {
-  await tab.evaluate(AXE)
-  const { violations } = await tab.evaluate(() => window.axe.run())
-  return violations.map(({ id, nodes }) => [id, ...nodes.map(node => node.html)])
 }
 
 test('calls show as they are made, newest first, unless the list is paused', async () => {
@@ -175,14 +166,12 @@ for (const colorScheme of ['light', 'dark']) {
       await send('messages?rank=7')
       await open('calls')
       await rows().first().waitFor()
-      const list = await axe(page)
+      const list = await audit(page, 'list')
 
       await openLast('messages.find')
       await page.getByText('Plan', { exact: true }).first().click()
 
-      assert.deepEqual([...list, ...await axe(page)], [])
-      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)
-      assert.equal(isWider, false)
+      assert.deepEqual([...list, ...await audit(page, 'call')], [])
     })
   }
 }

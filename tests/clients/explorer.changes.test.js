@@ -1,7 +1,7 @@
 // The explorer in a browser: records are created, changed and removed, and events seen.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { Api, launch, openWindow } from './browser.js'
+import { Api, launch, openWindow, standBetween } from './browser.js'
 import { start } from './server.js'
 
 let server
@@ -33,6 +33,10 @@ async function openExplorer ({ token }) {
   page.setDefaultTimeout(30_000)
   page.calls = []
   page.on('websocket', socket => socket.on('framesent', ({ payload }) => note(page.calls, payload)))
+  // Calls before the upgrade to a WebSocket are posted.
+  page.on('request', sent => {
+    if (/transport=polling/.test(sent.url())) sent.postData()?.split('\x1e').forEach(packet => note(page.calls, packet))
+  })
   return page
 }
 
@@ -41,16 +45,6 @@ function note (calls, payload) {
   const [, list] = /^42\d*(\[.*)$/s.exec(String(payload)) ?? []
   if (list) calls.push(JSON.parse(list))
 }
-
-// Lets through to the page what a function accepts, and waits before what goes to the server.
-const behind = (page, { toPage, toServer = () => null }) => page.routeWebSocket(/socket\.io/, socket => {
-  const server = socket.connectToServer()
-  server.onMessage(message => { if (toPage(String(message))) socket.send(message) })
-  socket.onMessage(async message => {
-    await toServer(String(message))
-    server.send(message)
-  })
-})
 
 const go = async (page, hash) => {
   await page.goto(`${server.base}/_records/#/${hash}`)
@@ -207,8 +201,9 @@ test('what someone else changes is loaded, and what is typed stays', async () =>
 
 test('a change that no event told is met before it is overwritten', async () => {
   const message = await messageOf('Before')
-  await behind(page, { toPage: text => !/messages patched/.test(text) })
+  const { upgraded } = await standBetween(page, { toPage: text => !/messages patched/.test(text) })
   await go(page, `record/messages/${message.id}`)
+  await upgraded
   await press('Edit')
   await control('text').fill('Mine')
 
@@ -222,11 +217,12 @@ test('a change that no event told is met before it is overwritten', async () => 
 test('a change while a patch is on its way is not overwritten', async () => {
   const message = await messageOf('Before')
   const change = () => api.call('PATCH', `messages/${message.id}`, { text: 'Theirs' })
-  await behind(page, {
+  const { upgraded } = await standBetween(page, {
     toPage: text => !/messages patched/.test(text),
     toServer: text => /^42\d*\["patch"/.test(text) ? change() : null
   })
   await go(page, `record/messages/${message.id}`)
+  await upgraded
   await press('Edit')
   await control('text').fill('Mine')
 
@@ -348,7 +344,7 @@ test('the log is paused, filtered and cleared', async () => {
 test('a custom method is called, and its event seen', async () => {
   await go(page, 'custom/messages')
 
-  await control('Data').fill(JSON.stringify({ roomId: room.id }))
+  await control('roomId').fill(String(room.id))
   await press('Call typing')
   await page.getByText('Result of typing').waitFor()
 
@@ -361,8 +357,8 @@ test('a custom method is called, and its event seen', async () => {
 test('a custom method shows why it was refused', async () => {
   await go(page, 'custom/messages')
 
-  await control('Data').fill('[]')
+  await control('roomId').fill('999999')
   await press('Call typing')
 
-  await page.getByRole('alert').filter({ hasText: 'must be an object' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'There is no such room' }).waitFor()
 })

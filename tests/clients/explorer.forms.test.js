@@ -1,7 +1,7 @@
 // The forms of the explorer in a browser, with fields of all types.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { launch, openWindow } from './browser.js'
+import { launch, openWindow, standBetween } from './browser.js'
 import { start } from './server.js'
 
 const flask = port => ['flask', '--app', 'tests.explorer_app', 'run', '--port', port]
@@ -156,15 +156,15 @@ test('an error inside a field is beside that field', async () => {
   await go('create/things')
   const errors = { 'notes.zip': { code: 'required', message: 'is required' }, other: 'Not today.' }
   const answer = JSON.stringify([{ name: 'BadRequest', code: 400, message: 'No.', errors }])
-  await page.routeWebSocket(/socket\.io/, socket => {
-    const server = socket.connectToServer()
-    socket.onMessage(message => {
-      const [, number] = /^42(\d+)\["create"/.exec(String(message)) ?? []
+  const { upgraded } = await standBetween(page, {
+    toServer (message, socket) {
+      const [, number] = /^42(\d+)\["create"/.exec(message) ?? []
       if (number) socket.send(`43${number}${answer}`)
-      else server.send(message)
-    })
+      return !number
+    }
   })
   await page.reload()
+  await upgraded
 
   await control('notes').fill('{"zip": null}')
   await press('Create')

@@ -15,12 +15,7 @@ let addresses
 
 before(async () => {
   provider = await startProvider({ sub: 'cy', name: 'Cy', email: 'cy@example.com' })
-  const settings = {
-    FLASK_RECORDS_EXPLORER__enabled: 'true',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__key: 'example',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: 'example-secret',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url: provider.url
-  };
+  const settings = { FLASK_RECORDS_EXPLORER__enabled: 'true', ...provider.settings };
   [server, closed] = await Promise.all([start(settings), start({ ...settings, FLASK_RECORDS_EXPLORER__login: 'true' })])
   for (const { base } of [server, closed]) {
     const ann = await Api.register(base, 'ann')

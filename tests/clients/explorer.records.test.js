@@ -1,23 +1,14 @@
 // The explorer's table of records: values, order, filters, pages, code and changes.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { promisify } from 'node:util'
 import feathers from '@feathersjs/feathers'
 import rest from '@feathersjs/rest-client'
-import { Api, launch, openTab, openWindow } from './browser.js'
+import { Api, audit, launch, openTab, openWindow, SCREENS } from './browser.js'
 import { start } from './server.js'
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const WINDOW = { locale: 'en-GB', timezoneId: 'Europe/Berlin' }
-const SCREENS = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
-]
 const flask = port => ['flask', '--app', 'tests.explorer_app', 'run', '--port', port]
 const run = promisify(execFile)
 
@@ -509,12 +500,7 @@ for (const screen of SCREENS) {
     const found = []
     const check = async name => {
       await idle(narrow)
-      await narrow.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
-      if (!await narrow.evaluate(() => Boolean(window.axe))) await narrow.evaluate(AXE)
-      const { violations } = await narrow.evaluate(() => window.axe.run())
-      found.push(...violations.map(({ id, nodes }) => [name, id, nodes.map(({ html }) => html)]))
-      const width = await narrow.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-      if (width > 0) found.push([name, 'is too wide', width])
+      found.push(...await audit(narrow, name))
     }
     await open('#/', narrow)
     await narrow.getByText('43 records').waitFor()

@@ -1,19 +1,9 @@
 // The explorer as a whole, in a browser: for everybody, below a path, and with markup in all texts.
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
-import { readFile } from 'node:fs/promises'
 import { after, afterEach, before, test } from 'node:test'
-import { Api, launch, openWindow, PASSWORD } from './browser.js'
+import { Api, audit, launch, openWindow, PASSWORD, SCREENS } from './browser.js'
 import { forLegacyClients, start } from './server.js'
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const SCREENS = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
-]
 
 const VIEWS = {
   '': 'Services',
@@ -78,16 +68,6 @@ async function logIn (page, base = server.base) {
   await page.locator('#caller').getByText('ann').waitFor()
 }
 
-// Returns what axe finds, as the rule and the elements, and whether anything is wider than the screen.
-async function check (page, view) {
-  if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(AXE)
-  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
-  const { violations } = await page.evaluate(() => window.axe.run())
-  const found = violations.map(({ id, nodes }) => [view, id, nodes.map(({ html, any }) => [html, any[0]?.message])])
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-  return overflow > 0 ? [...found, [view, 'is too wide', overflow]] : found
-}
-
 for (const screen of SCREENS) {
   const { colorScheme, viewport } = screen
 
@@ -96,13 +76,13 @@ for (const screen of SCREENS) {
     await open(page, 'login')
     await shown(page, 'Log in')
     await page.getByText('Paste a token').click()
-    const found = await check(page, 'before the login')
+    const found = await audit(page, 'before the login')
     await logIn(page)
 
     for (const [view, name] of [...Object.entries(VIEWS), [`record/rooms/${room.id}`, /Engine room|rooms/]]) {
       await open(page, view)
       await shown(page, name)
-      found.push(...await check(page, view))
+      found.push(...await audit(page, view))
     }
 
     assert.deepEqual(found, [])

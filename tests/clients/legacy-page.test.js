@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { launch } from './browser.js'
 import { forLegacyClients, start } from './server.js'
 
 const require = createRequire(import.meta.url)
@@ -12,18 +12,11 @@ const CLIENT = require.resolve('socket.io-client-2/dist/socket.io.js')
 const LEGACY = { FLASK_RECORDS_REALTIME__legacy_clients: 'true' }
 const SERVED = { url: '/socket.io/socket.io.js' }
 const WORDS = 'This server is for socket.io-client 3 and 4.'
-const ARGUMENTS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync'
-]
 
 let browser
 const servers = []
 
-before(async () => {
-  const executablePath = process.env.CHROMIUM || '/usr/bin/chromium'
-  browser = await chromium.launch({ executablePath, args: ARGUMENTS })
-})
+before(async () => { browser = await launch() })
 
 after(async () => {
   await browser?.close()

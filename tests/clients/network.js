@@ -1,8 +1,9 @@
-// A network between a browser and a server, which can be cut, or refuse WebSockets.
+// A network between a client and a server, which can be cut, or refuse WebSockets, or be slower
+// with what they bring, by some milliseconds.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
-export async function startNetwork (base, { refusesWebSockets = false } = {}) {
+export async function startNetwork (base, { refusesWebSockets = false, delay = 0 } = {}) {
   const target = new URL(base)
   const sockets = new Set()
   let isCut = false
@@ -13,7 +14,8 @@ export async function startNetwork (base, { refusesWebSockets = false } = {}) {
     sockets.add(client)
     client.on('close', () => sockets.delete(client)).on('error', () => {})
     client.once('data', start => {
-      if (refusesWebSockets && /^upgrade: *websocket/im.test(start)) {
+      const isWebSocket = /^upgrade: *websocket/im.test(start)
+      if (refusesWebSockets && isWebSocket) {
         return client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
       }
       const server = connect(Number(target.port), target.hostname)
@@ -21,7 +23,8 @@ export async function startNetwork (base, { refusesWebSockets = false } = {}) {
       server.write(start)
       client.on('data', data => { if (!isPaused) server.write(data) })
       client.on('end', () => server.end())
-      server.pipe(client)
+      if (isWebSocket && delay) server.on('data', data => setTimeout(() => client.write(data), delay))
+      else server.pipe(client)
       client.on('close', () => server.destroy())
     })
   }).listen(0, '127.0.0.1')

@@ -1,17 +1,12 @@
 // Logins at a provider that end on front ends of other origins, in a browser.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { launch } from './browser.js'
 import { startFrontEnd } from './frontend.js'
 import { freePort, start, startProvider } from './server.js'
 
-const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium'
-const ARGUMENTS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
-  // A host that is reached without HTTPS.
-  '--host-resolver-rules=MAP records.test 127.0.0.1'
-]
+// A host that is reached without HTTPS.
+const HOST = '--host-resolver-rules=MAP records.test 127.0.0.1'
 const USERS = ['cy', 'di', 'fay'].map(name => ({
   sub: name, name: name.toUpperCase(), email: `${name}@example.com`, email_verified: true
 }))
@@ -36,12 +31,10 @@ before(async () => {
   const origins = ['127.0.0.1', 'localhost', 'records.test'].map(host => `http://${host}:${port}`)
   settings = {
     FLASK_RECORDS_CORS__origins: JSON.stringify(origins),
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__key: 'example',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: 'example-secret',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url: provider.url
+    ...provider.settings
   }
   server = await start(settings)
-  browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS })
+  browser = await launch(HOST)
 })
 
 after(async () => {

@@ -1,19 +1,9 @@
 // The page of the example application for everybody: keyboards, screen readers, small screens.
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
-import { readFile } from 'node:fs/promises'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { Api, createRoom, launch, line, logIn, openRoom, openWindow, PASSWORD, shows } from './browser.js'
+import { Api, audit, createRoom, launch, line, logIn, openRoom, openWindow, PASSWORD, SCREENS, shows } from './browser.js'
 import { start } from './server.js'
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const SCREENS = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
-]
 
 let server
 let browser
@@ -60,17 +50,6 @@ async function enter (page) {
   await line(page, 'Hello').waitFor()
 }
 
-// What axe finds, as the rule and the elements, and whether anything is wider than the screen.
-async function check (page, view) {
-  if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(AXE)
-  // Colours that fade in are checked at their end.
-  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
-  const { violations } = await page.evaluate(() => window.axe.run())
-  const found = violations.map(({ id, nodes }) => [view, id, nodes.map(({ html, any }) => [html, any[0]?.message])])
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-  return overflow > 0 ? [...found, [view, 'is too wide', overflow]] : found
-}
-
 for (const screen of SCREENS) {
   const { colorScheme, viewport } = screen
 
@@ -78,7 +57,7 @@ for (const screen of SCREENS) {
     const page = await open(screen)
     const isNarrow = viewport.width < 500
     const found = []
-    const see = async view => found.push(...await check(page, view))
+    const see = async view => found.push(...await audit(page, view))
     const press = name => page.getByRole('button', { name, exact: true }).click()
 
     await page.goto(server.base)
@@ -255,8 +234,7 @@ test('pages of errors have a way to the page', async () => {
 
   for (const path of ['nothing/here', 'messages']) {
     await page.goto(`${server.base}/${path}`)
-    if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(AXE)
-    assert.deepEqual(await check(page, path), [])
+    assert.deepEqual(await audit(page, path), [])
     await page.getByRole('link', { name: 'Go to the front page' }).click()
     await page.getByRole('main', { name: 'Log in' }).waitFor()
   }

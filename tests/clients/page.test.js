@@ -17,11 +17,7 @@ let page
 before(async () => {
   provider = await startProvider(CY, ELI)
   polling = await start({}, granian)
-  server = await start({
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__key: 'example',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: 'example-secret',
-    FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url: provider.url
-  })
+  server = await start(provider.settings)
   browser = await launch()
 })
 

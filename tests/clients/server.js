@@ -93,6 +93,12 @@ export async function startProvider (...users) {
 
   return {
     url,
+    // The settings of the example that make it the provider of "Log in with Google".
+    settings: {
+      FLASK_RECORDS_AUTHENTICATION__oauth__google__key: 'example',
+      FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: 'example-secret',
+      FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url: url
+    },
     async stop () {
       provider.kill()
       await once(provider, 'exit')

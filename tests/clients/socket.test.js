@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { closeSockets, logIn, next, socketClient } from './clients.js'
+import { startNetwork } from './network.js'
 import { start } from './server.js'
 
 let server
@@ -76,3 +77,18 @@ for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']])
     })
   })
 }
+
+test('calls go on while a WebSocket that is slower than polling replaces it', async t => {
+  const network = await startNetwork(server.base, { delay: 100 })
+  t.after(() => network.stop())
+  const client = socketClient(network.base, { transports: ['polling', 'websocket'], ackTimeout: 5000 })
+  const { engine } = client.io.io
+  const upgraded = new Promise(resolve => engine.once('upgrade', resolve))
+
+  await new Promise(resolve => engine.once('upgrading', resolve))
+  await client.io.emitWithAck('find', 'rooms', {})
+  await upgraded
+  await client.io.emitWithAck('find', 'rooms', {})
+
+  assert.equal(engine.transport.name, 'websocket')
+})
