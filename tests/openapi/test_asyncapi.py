@@ -41,6 +41,7 @@ def site(tmp_path):
     records = make_live_records()
     records.add("bell", Bell(), methods=["ring"], public=True)
     records.add("cars/<car>/parts", Parts(), public=True)
+    records.add("cars/:car/doors", Parts(), public=True)
     realtime = Realtime(records)
     realtime.presence(channels=["authenticated"], grace=0)
 
@@ -93,8 +94,13 @@ def test_a_channel_stands_for_each_service(site, made):
         *site.records.services,
     ]
     assert made["channels"]["Bell"]["description"] == "A bell at the door."
-    assert made["channels"]["CarsParts"]["address"] == "cars/{car}/parts"
-    assert made["channels"]["CarsParts"]["parameters"] == {"car": {}}
+
+    for name, address in (
+        ("CarsParts", "cars/{car}/parts"),
+        ("CarsDoors", "cars/{car}/doors"),
+    ):
+        assert made["channels"][name]["address"] == address
+        assert made["channels"][name]["parameters"] == {"car": {}}
 
 
 def test_operations_are_calls_and_events(made):
@@ -124,8 +130,18 @@ def test_operations_that_need_a_login_say_so(made):
     scheme = {"$ref": "#/components/securitySchemes/token"}
 
     assert operations["findMessages"]["security"] == [scheme]
+    key = {"$ref": "#/components/securitySchemes/api-key"}
+    assert operations["findVault"]["security"] == [scheme, key]
     assert "security" not in operations["ringBell"]
     assert "security" not in operations["createAuthentication"]
+
+
+def test_a_key_of_the_first_request_is_a_login(site, made):
+    scheme = made["components"]["securitySchemes"]["api-key"]
+    client = site.connect(**{"X-Api-Key": "robot's key"})
+
+    assert scheme["type"] == "httpApiKey"
+    assert client.result("find", "vault", {})["authenticated"]
 
 
 CALLS = [
@@ -144,6 +160,7 @@ CALLS = [
     ("findPresence", ["find", "presence", {"channel": "authenticated"}]),
     ("ringBell", ["ring", "bell", {"times": 3}]),
     ("findCarsParts", ["find", "cars/7/parts"]),
+    ("findCarsDoors", ["find", "cars/7/doors"]),
     ("removeAuthenticationMany", ["remove", "authentication", None]),
 ]
 
@@ -227,6 +244,11 @@ def test_events_of_the_connection_are_as_described(site, made):
         events += [json.loads(text[2:])] if text.startswith("42[") else []
 
     assert problems(made, "disconnected", events[-1]) == []
+    other, token = site.connect(), site.token()
+    sent = {"strategy": "jwt", "accessToken": token}
+    other.result("create", "authentication", sent)
+    site.http.delete("/authentication", headers={"Authorization": f"Bearer {token}"})
+    assert problems(made, "loggedOut", other.events()[-1]) == []
     refused = site.connect(Authorization="Bearer nonsense").welcome
     assert problems(made, "refused", json.loads(refused.removeprefix("44"))) == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from flask import Flask
 from flask_limiter import Limiter
@@ -160,6 +162,70 @@ def test_an_application_without_providers_has_no_views():
 
     assert not [path for path in made["paths"] if "oauth" in path]
     assert "oauth" not in [tag["name"] for tag in made["tags"]]
+
+
+def test_scheme_of_tokens_says_where_they_come_from(made):
+    scheme = made["components"]["securitySchemes"]["token"]
+
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+    assert scheme["description"] == (
+        "The accessToken of the answer to POST /api/authentication. Browsers get one at"
+        " GET /api/oauth/{provider}, too, which ends with POST"
+        " /api/oauth/{provider}/token. It is no flow of OAuth 2.0 for clients."
+    )
+
+    for path in ("/api/oauth/{provider}", "/api/oauth/{provider}/token"):
+        assert path in made["paths"]
+
+
+def test_scheme_of_tokens_names_no_providers_where_there_are_none():
+    with make_app().app_context():
+        scheme = document()["components"]["securitySchemes"]["token"]
+
+    assert "oauth" not in scheme["description"]
+
+
+def test_page_has_a_button_for_each_provider_that_users_return_from(app):
+    app.debug = True
+    client = app.test_client()
+
+    page = client.get("/api/docs", base_url="http://localhost/shop").text
+    script = client.get("/api/flask_records/openapi/oauth.js")
+
+    assert re.findall(r'data-url="([^"]+)" data-redirect="([^"]+)">(.+?)<', page) == [
+        ("/shop/api/oauth/github", "/shop/api/docs", "Log in with GitHub")
+    ]
+    query = {"redirect": "/api/docs"}
+    assert client.get("/api/oauth/github", query_string=query).status_code == 302
+    assert "export async function startLogin" in script.text
+
+
+@pytest.mark.parametrize(
+    ("root", "redirect", "returns"),
+    [
+        ("/shop", "/", ["/shop/api/docs"]),
+        ("/shop", "/shop", ["/api/docs"]),
+        ("", "https://app.example", ["http://localhost/api/docs"]),
+        ("", "/home", []),
+    ],
+)
+def test_page_is_returned_to_as_the_settings_let_it(root, redirect, returns):
+    github = {"key": "a", "secret": "b"}
+    origins = ["http://localhost"] if redirect.startswith("https") else []
+    app = make_app(redirect=redirect, origins=origins, github=github)
+    app.debug = True
+
+    page = app.test_client().get("/api/docs", base_url=f"http://localhost{root}").text
+
+    assert re.findall(r'data-redirect="([^"]+)"', page) == returns
+
+
+def test_page_has_no_buttons_if_tokens_would_be_in_addresses():
+    settings = {"response": "fragment", "github": {"key": "a", "secret": "b"}}
+    app = make_app(**settings)
+    app.debug = True
+
+    assert "data-redirect" not in app.test_client().get("/api/docs").text
 
 
 def test_logins_are_named(made):

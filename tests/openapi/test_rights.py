@@ -1,9 +1,14 @@
-"""The document of what one caller may use."""
+"""The documents of what one caller may use."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
@@ -45,6 +50,7 @@ def client():
     records.add("robots", Bell(), strategies=["api-key"])
 
     with serving(records, RECORDS_OPENAPI=ON) as client:
+        Realtime(records).init_app(client.application)
         yield client
 
 
@@ -90,17 +96,95 @@ def test_login_of_another_strategy_opens_other_services(client):
     assert "/secrets" not in paths
 
 
-def test_events_tell_of_calls_of_others():
-    records = make_records()
-    realtime = Realtime(records)
-    records.add("bell", Bell(), public=["find"], methods=["find", "create"])
+def test_callers_who_see_the_same_have_their_own_methods():
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+    users = SQLAlchemyService(User, hidden=["password"])
+    users = records.add("users", users, public=True)
+    users.before("create", "update", "patch")(hash_password())
+    records.add("bell", Bell(), public=["find"])
 
     with serving(records, RECORDS_OPENAPI=ON) as client:
-        realtime.init_app(client.application)
-        made = client.get("/openapi.json?for=me").json
+        tokens = {}, bearer(log_in(client))
+        anonymous, own = (
+            methods_of(client.get("/openapi.json?for=me", headers=headers).json)
+            for headers in tokens
+        )
 
-    assert "post" not in made["paths"]["/bell"]
+    assert (anonymous["/bell"], own["/bell"]) == (["get"], ["get", "post"])
+
+
+@pytest.mark.parametrize("caller", ["nobody", "Ann", "a robot"])
+def test_documents_of_requests_and_of_sockets_have_the_same_calls(client, caller):
+    headers = {
+        "nobody": {},
+        "Ann": bearer(log_in(client)),
+        "a robot": {"X-Api-Key": "robot's key"},
+    }[caller]
+    requests, sockets = (
+        client.get(f"/{name}.json?for=me", headers=headers).json
+        for name in ("openapi", "asyncapi")
+    )
+
+    # A custom method shares the operation of another.
+    assert (
+        {*operation_ids(requests)}
+        <= {*operations_of(sockets, "receive")}
+        <= {*operation_ids(requests), "ringBell", "muteBell"}
+    )
+    titles = [each.get("title") for each in sockets["channels"].values()]
+    assert titles == ["The connection itself", *[t["name"] for t in requests["tags"]]]
+    assert operations_of(sockets, "send", "connection") == [
+        each["post"]["operationId"] for each in requests["webhooks"].values()
+    ]
+
+
+def operation_ids(made):
+    return [
+        each["operationId"]
+        for item in made["paths"].values()
+        for each in item.values()
+        if "operationId" in each
+    ]
+
+
+def operations_of(made, action, without=""):
+    """The operations of a document of sockets, but for those of one channel."""
+    return [
+        name
+        for name, each in made["operations"].items()
+        if each["action"] == action
+        and each["channel"]["$ref"] != f"#/channels/{without}"
+    ]
+
+
+def test_custom_methods_of_sockets_are_those_that_the_caller_may_use(client):
+    nobody = client.get("/asyncapi.json?for=me").json
+    ann = client.get("/asyncapi.json?for=me", headers=bearer(log_in(client))).json
+
+    assert [name for name in nobody["operations"] if "Bell" in name] == [
+        *("findBell", "ringBell", "BellCreated")
+    ]
+    assert [name for name in ann["operations"] if "Bell" in name] == [
+        *("findBell", "createBell", "ringBell", "muteBell", "BellCreated")
+    ]
+
+
+def test_events_tell_of_calls_of_others(client):
+    made = client.get("/openapi.json?for=me").json
+
+    assert made["paths"]["/bell"]["post"]["operationId"] == "ringBell"
     assert "bell created" in made["webhooks"]
+
+
+def test_events_are_those_of_services_that_the_caller_may_read(client):
+    """Clients that may only create records get no events of others."""
+    nobody = client.get("/openapi.json?for=me").json
+    ann = client.get("/openapi.json?for=me", headers=bearer(log_in(client))).json
+
+    assert [*nobody["webhooks"]] == ["echo created", "bell created"]
+    assert nobody["paths"]["/users"]["post"]["operationId"] == "createUsers"
+    assert "users created" in ann["webhooks"]
 
 
 def test_invalid_login_is_refused(client):
@@ -118,23 +202,27 @@ def test_services_themselves_stay_as_they_are(client):
     assert bell.custom_methods == ("ring", "mute")
 
 
-def test_each_caller_gets_its_own_document():
+@pytest.mark.parametrize("name", ["openapi", "asyncapi"])
+def test_each_caller_gets_its_own_document(name):
     is_ann = {"age": lambda user: user is not None and user["id"] == 1}
     users = SQLAlchemyService(User, hidden=["password"], visible=is_ann)
+    records = make_records(users=users)
     ben = {**ANN, "email": "ben@example.com"}
 
-    with serving(make_records(users=users), RECORDS_OPENAPI=ON) as client:
+    with serving(records, RECORDS_OPENAPI=ON) as client:
+        Realtime(records).init_app(client.application)
         client.post("/users", json=ben)
         login = client.post("/authentication", json={**LOGIN, **ben})
         ben_token = login.json["accessToken"]
         documents = [
-            client.get("/openapi.json?for=me", headers=headers).json
+            client.get(f"/{name}.json?for=me", headers=headers).json
             for headers in (bearer(log_in(client)), bearer(ben_token), {})
         ]
 
     users = [each["components"]["schemas"]["Users"] for each in documents]
     assert ["age" in each["properties"] for each in users] == [True, False, False]
-    assert ["/secrets" in each["paths"] for each in documents] == [True, True, False]
+    texts = [json.dumps(each) for each in documents]
+    assert ["secrets" in each for each in texts] == [True, True, False]
 
 
 def test_one_document_of_all_services_has_no_field_of_a_rule():

@@ -77,10 +77,18 @@ def test_application_without_it_answers_as_for_any_url():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (True, r'^RECORDS_OPENAPI must be {"enabled": True}, not True\.'),
-        (False, r'must be {"enabled": True}, not False\.'),
+        (
+            True,
+            "^RECORDS_OPENAPI must be a mapping such as {'enabled': True}, not True",
+        ),
+        (False, r"must be a mapping such as {'enabled': True}, not False\."),
         ({"document": "/docs"}, r"has the same path twice: '/docs'"),
-        ({"on": True}, r"has no key 'on': only enabled, login, allow, document, page"),
+        ({"asyncapi": "/openapi.json"}, r"the same path twice: '/openapi\.json'"),
+        (
+            {"on": True},
+            "has no key 'on'. The keys are 'enabled', 'login', 'allow', 'document',"
+            " 'asyncapi', 'page'",
+        ),
         ({"enabled": "yes"}, r"\['enabled'\] must be True or False, not 'yes'"),
         ({"login": None}, r"\['login'\] must be True or False, not None"),
         ({"allow": "admin"}, r"\['allow'\] must be a function of the user"),

@@ -222,10 +222,18 @@ def test_names_of_types_are_different():
     ]
 
 
-def test_paths_with_values_have_a_pattern():
+@pytest.mark.parametrize(
+    "path",
+    [
+        "rooms/<int:room>/bells",
+        "rooms/:room/bells",
+        "rooms/<any(a, b):room>/bells",
+    ],
+)
+def test_paths_with_values_have_a_pattern(path):
     app = Flask("tests")
     records = FlaskRecords()
-    records.add("rooms/<int:room>/bells", Bell(), methods=["find"], public=True)
+    records.add(path, Bell(), methods=["find"], public=True)
     records.init_app(app)
 
     with app.app_context():

@@ -17,6 +17,7 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._sockets = []
+        self._is_up = True
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
@@ -25,6 +26,14 @@ class Relay:
         for each in self._sockets:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def down(self):
+        """Break all connections, and accept no new ones for a while."""
+        self._is_up = False
+        self.cut()
+        yield
+        self._is_up = True
 
     def close(self):
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -42,6 +51,11 @@ class Relay:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+
+                if not self._is_up:
+                    near.close()
+                    continue
+
                 far = socket.create_connection(self._server)
                 self._sockets += [near, far]
 

@@ -152,6 +152,16 @@ def test_pauses_are_bounded_in_total():
     assert pauses == [8, 8, None]
 
 
+def test_pauses_last_as_long_as_a_server_takes_to_start():
+    outage = httpx.Response(503)
+    call = LoopService(LoopClient("http://x"), "notes", {})._calls.get(1, None)
+
+    pauses = [Retries().pause(call, outage, done, 0) for done in range(4)]
+
+    assert pauses[0] < 0.25
+    assert sum(pauses) > 8
+
+
 def test_tasks_retry_as_threads_do(server):
     server.failures = [(503, FAST), (502, {})]
 

@@ -168,6 +168,19 @@ def test_values_in_lists_and_objects_are_read():
     assert read([{"at": ["2026-01-01"]}], {"at": ["date"]}) == [{"at": [day]}]
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["2026-01-01"], [dt.date(2026, 1, 1)]),
+        ({"data": ["2026-01-01"]}, {"data": [dt.date(2026, 1, 1)]}),
+        ("2026-01-01", dt.date(2026, 1, 1)),
+        ([{"data": ["2026-01-01"]}], [{"data": ["2026-01-01"]}]),
+    ],
+)
+def test_value_has_one_of_several_forms(value, expected):
+    assert read(value, (["date"], {"data": ["date"]}, "date")) == expected
+
+
 def test_query_strings_have_brackets():
     query = {"a[b]": "x & y", "$or": [{"b": {"$ne": None}}, {"c": True}], "d": 1.5}
 

@@ -25,14 +25,18 @@ def use() -> str:
             "$sort": {"createdAt": -1},
             "$select": ["id", "text"],
             "$limit": 2,
+            "$populate": ["user"],
         }
         page: Page[Message] = client.messages.find(query)
         first = page.data[0]
         year: int = first["createdAt"].year
+        author = first.get("user")
+        since = None if author is None else author["createdAt"].year
         data: MessageData = {"text": "Hi"}
         made: Message = client.messages.create(data)
         many: list[Message] = client.messages.create_many([data])
         client.messages.patch(made["id"], {"read": True, "roomId": None})
+        client.messages.find({"roomId": None, "userId": {"$in": [1, None]}})
         gone: list[Message] = client.messages.remove_many({"archived": True})
         client.messages.typing({"roomId": 1})
         texts = [message["text"] for message in client.messages.all(query)]
@@ -47,7 +51,7 @@ def use() -> str:
             return f"{error.errors} {error.code}"
 
         client.log_out()
-        return f"{name} {year} {len(many)} {len(gone)} {texts} {page.total}"
+        return f"{name} {year} {len(many)} {len(gone)} {texts} {page.total} {since}"
 
 
 async def use_in_a_loop() -> list[str]:

@@ -26,6 +26,12 @@ def misuse(client: Client, message: Message) -> None:
     client.users.find({"name": {"$search": "Hi"}})  # type: ignore
     # A time is one of Python.
     client.messages.find({"createdAt": "2026-01-01"})  # type: ignore
+    # A message has an identifier.
+    client.messages.find({"id": None})  # type: ignore
+    # There is no such relationship.
+    client.messages.find({"$populate": "author"})  # type: ignore
+    # A record that it refers to is there only if a query asks for it.
+    client.messages.get(1)["room"]["name"]  # type: ignore
     # The direction is 1 or -1.
     client.messages.find({"$sort": {"text": "asc"}})  # type: ignore
     # Only some services change many.
