@@ -78,3 +78,12 @@ class PersonBody(BaseModel):
             raise ValueError(Problem("is before 'born'", "order", field="seen"))
 
         return self
+
+
+ANN = {"fullName": " Ann "}
+
+
+def problems_of(answer):
+    status, body = answer
+    assert status == 400, body
+    return {name: each["code"] for name, each in body["errors"].items()}

@@ -2,84 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import NotRequired
-
 import pytest
-from flask import Flask
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from flask_records import BadRequest
-from flask_records import Checked
-from flask_records import FlaskRecords
 from flask_records import hook
+from flask_records import Page
 from flask_records import Params
-from flask_records import Problem
 
-
-class Size(BaseModel):
-    width: int = Field(ge=1)
-    height: int = 1
-
-
-class Paper(BaseModel):
-    name: str
-    area: int
-
-
-class Shop:
-    """It returns what it gets."""
-
-    def find(self, params):
-        return [{"name": "A4", "area": "623", "secret": 1, "query": params.query}]
-
-    def get(self, id, params):
-        return {"name": id}
-
-    def create(self, data, params):
-        return data
-
-    def patch(self, id, data, params):
-        return data
-
-    def cut(self, data, params):
-        return {"area": data["width"] * data["height"], "cost": 5}
-
-
-@pytest.fixture
-def records():
-    return FlaskRecords()
-
-
-@pytest.fixture
-def add(records):
-    """Add a service over HTTP, and return it with a function that calls it."""
-
-    def add(schemas, **options):
-        app = Flask("tests")
-        methods = ["find", "get", "create", "patch", "cut"]
-        shop = records.add(
-            "shop", Shop(), schemas=schemas, methods=methods, public=True, **options
-        )
-        records.init_app(app)
-        client = app.test_client()
-
-        def call(verb, path="/shop", data=None, method=None):
-            headers = {"X-Service-Method": method} if method else {}
-            answer = client.open(path, method=verb, json=data, headers=headers)
-            return answer.status_code, answer.get_json()
-
-        return shop, call
-
-    return add
-
-
-def errors_of(answer):
-    assert answer[0] == 400, answer
-    return answer[1]["errors"]
+from .shop import add as add
+from .shop import errors_of
+from .shop import Paper
+from .shop import Shop
+from .shop import Size
 
 
 def test_hooks_see_converted_values(add):
@@ -172,6 +109,30 @@ def test_query_and_result(add):
     }
 
 
+@pytest.mark.parametrize(
+    ("extra", "expected"), [("allow", {"a": 1, "x": "1"}), ("ignore", {"a": 1})]
+)
+def test_explicit_fate_of_other_names_of_a_query(add, extra, expected):
+    class Query(BaseModel):
+        model_config = ConfigDict(extra=extra)
+        a: int
+
+    _, call = add({"find": {"query": Query}})
+
+    assert call("GET", "/shop?a=1&x=1")[1][0]["query"] == expected
+
+
+def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
+    _, call = add({"find": {"result": Paper}})
+    page = Page(1, 10, 0, [{"name": "A4", "area": "623", "secret": 1}])
+    monkeypatch.setattr(Shop, "find", lambda self, params: page)
+
+    assert call("GET", "/shop") == (
+        200,
+        {"total": 1, "limit": 10, "skip": 0, "data": [{"name": "A4", "area": 623}]},
+    )
+
+
 def test_methods_get_a_converted_query(add):
     class Query(BaseModel):
         limit: int = Field(default=5, alias="$limit")
@@ -211,69 +172,3 @@ def test_custom_method_is_checked_in_python(add):
 
     with pytest.raises(BadRequest, match="'width' is required"):
         shop.custom("cut", {})
-
-
-@dataclasses.dataclass
-class Box:
-    width: int
-    label: str = "none"
-
-
-class Parcel(TypedDict):
-    width: int
-    label: NotRequired[str]
-
-
-@pytest.mark.parametrize(
-    ("class_", "created"),
-    [(Box, {"width": 2, "label": "none"}), (Parcel, {"width": 2})],
-)
-def test_other_classes(add, class_, created):
-    _, call = add({"create": class_, "patch": class_})
-
-    assert call("POST", data={"width": "2"})[1] == created
-    assert call("PATCH", "/shop/1", {"label": "x"})[1] == {"label": "x"}
-    assert errors_of(call("POST", data={"label": 1, "x": 1})) == {
-        "width": "is required",
-        "label": "is not text",
-        "x": "is not a field",
-    }
-
-
-class Even:
-    """A schema of the application itself."""
-
-    names = {"number": "number"}
-    others = "refuse"
-
-    def check(self, data, *, is_partial=False):
-        odd = {"number": Problem("is odd", "odd")} if data["number"] % 2 else {}
-        return Checked(dict(data), odd)
-
-    def shown(self, value):
-        return value
-
-    def json_schema(self, mode):
-        return {"type": "object"}
-
-
-def test_schema_of_the_application(add):
-    _, call = add({"create": Even()})
-
-    assert call("POST", data={"number": 2}) == (201, {"number": 2})
-    assert errors_of(call("POST", data={"number": 3})) == {"number": "is odd"}
-
-
-@pytest.mark.parametrize(
-    ("schemas", "error", "message"),
-    [
-        ([Size], TypeError, "maps methods to classes"),
-        ({"create": int}, TypeError, "can't be a schema"),
-        ({"crate": Size}, ValueError, "'crate', which is not a method"),
-        ({"find": Size}, ValueError, "'data' for 'find', which takes query, result"),
-        ({"create": {"body": Size}}, ValueError, "takes data, query, result"),
-    ],
-)
-def test_option_of_another_form_is_refused(add, schemas, error, message):
-    with pytest.raises(error, match=message):
-        add(schemas)

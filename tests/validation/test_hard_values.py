@@ -31,6 +31,7 @@ class Node(BaseModel):
     names: list[str] = []
     counts: dict[str, int] = {}
     nodes: list[Node] = []
+    place: tuple[float, float] = (0, 0)
     anything: t.Any = None
 
     @field_validator("text")
@@ -91,6 +92,8 @@ def errors_of(client, text):
         ("names", "{}", "type"),
         ("counts", "[]", "type"),
         ("nodes", "[1]", "type"),
+        ("place", "[1]", "required"),
+        ("place", "[1, 2, 3]", "too_long"),
         ("anything", f"{'[' * 900}{']' * 900}", "too_deep"),
     ],
 )

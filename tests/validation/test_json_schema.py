@@ -20,6 +20,8 @@ from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 from flask_records.openapi.typescript import typescript
 from flask_records.validation.json_schema import inlined
+from flask_records.validation.pydantic_schemas import PydanticSchema
+from flask_records.validation.pydantic_types import make
 
 from ..conftest import served
 
@@ -36,6 +38,7 @@ class Book(Base):
     pages: Mapped[int] = mapped_column(sa.SmallInteger)
     state: Mapped[str] = mapped_column(sa.String(9), default="new")
     parts = mapped_column(sa.JSON)
+    note: Mapped[str | None] = mapped_column(sa.String(9))
 
 
 class Part(BaseModel):
@@ -125,6 +128,82 @@ def test_bodies_are_those_of_the_class_with_the_limits_of_the_model(app):
     }
     assert "required" not in schemas["BooksPatch"]
     assert "default" not in schemas["BooksPatch"]["properties"]["parts"]
+
+
+class Titled(BaseModel, extra="allow"):
+    full_title: str = Field(alias="fullTitle")
+    pages: int = t.cast(t.Any, None)
+
+
+def test_bodies_of_a_class_that_allows_others_have_those_of_the_model():
+    records = FlaskRecords()
+    service = SQLAlchemyService(Book, readonly=["state"], schemas={"create": Titled})
+    records.add("books", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        with app.app_context():
+            body = document()["components"]["schemas"]["BooksCreate"]
+
+    assert body["properties"].keys() == {"fullTitle", "pages", "parts", "note"}
+    assert body["required"] == ["fullTitle", "pages"]
+    # Its null is left to the model, which takes none.
+    assert "default" not in body["properties"]["pages"]
+
+
+class Signed(BaseModel):
+    note: str | None
+
+
+def test_limits_of_the_model_are_not_those_of_null():
+    records = FlaskRecords()
+    service = SQLAlchemyService(Book, schemas={"create": Signed})
+    records.add("books", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
+        with app.app_context():
+            body = document()["components"]["schemas"]["BooksCreate"]
+
+    assert body["properties"]["note"]["anyOf"] == [
+        {"type": "string", "maxLength": 9},
+        {"type": "null"},
+    ]
+
+
+class Token:
+    """A class that pydantic does not know."""
+
+
+class File(BaseModel, arbitrary_types_allowed=True):
+    image: bytes | None = Field(default=None, max_length=9)
+    parts: list[bytes] = []
+    token: Token | None = None
+
+
+BASE64 = {"type": "string", "contentEncoding": "base64"}
+NULL = {"type": "null"}
+
+
+@pytest.mark.parametrize("mode", ["whole", "partial", "shown"])
+def test_bytes_of_fields_are_base64_without_limits(mode):
+    fields = PydanticSchema(File).json_schema(mode)["properties"]
+
+    assert fields["image"]["anyOf"] == [BASE64, NULL]
+
+
+def test_bytes_of_results_are_base64_at_all_levels():
+    schema = PydanticSchema(File)
+
+    assert schema.json_schema("shown")["properties"]["parts"]["items"] == BASE64
+    assert schema.json_schema("whole")["properties"]["parts"]["items"] != BASE64
+
+
+@pytest.mark.parametrize("schema", [PydanticSchema(File), make(File | None)])
+@pytest.mark.parametrize("mode", ["whole", "shown"])
+def test_type_without_json_schema_may_be_any(schema, mode):
+    made = schema.json_schema(mode)
+    fields = made["anyOf"][0]["properties"] if "anyOf" in made else made["properties"]
+
+    assert fields["token"]["anyOf"] == [{}, NULL]
 
 
 def test_custom_methods_and_objects_have_their_classes(app):

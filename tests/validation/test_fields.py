@@ -1,0 +1,110 @@
+"""Fields of the classes of schemas, by the ways in which a type may be written."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import enum
+from functools import cached_property
+from typing import Annotated
+from typing import NotRequired
+
+import pydantic
+import pytest
+from pydantic import AliasChoices
+from pydantic import BaseModel
+from pydantic import Field
+from pydantic import model_validator
+from typing_extensions import TypeAliasType
+from typing_extensions import TypedDict
+
+from flask_records.validation.pydantic_schemas import PydanticSchema
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+Image = TypeAliasType("Image", bytes)
+Paint = TypeAliasType("Paint", Color)
+
+
+class Model(BaseModel):
+    limited: bytes | None = Field(default=None, max_length=3)
+    named: Image | None = None
+    color: Color | list[int] | None = None
+    paint: Paint | None = None
+
+
+class Dict(TypedDict, total=False):
+    limited: NotRequired[Annotated[bytes, Field(max_length=3)]]
+    named: NotRequired[Image]
+    color: NotRequired[Color]
+    paint: NotRequired[Paint]
+
+
+@pytest.fixture(params=[Model, Dict])
+def schema(request):
+    return PydanticSchema(request.param)
+
+
+@pytest.mark.parametrize("is_partial", [True, False])
+@pytest.mark.parametrize("name", ["limited", "named"])
+def test_bytes_of_each_form_are_base64(schema, name, is_partial):
+    data = {name: base64.b64encode(b"abc").decode()}
+
+    assert schema.check(data, is_partial=is_partial) == {name: b"abc"}
+
+
+@pytest.mark.parametrize("is_partial", [True, False])
+@pytest.mark.parametrize("name", ["color", "paint"])
+def test_members_of_enums_of_each_form_stay(schema, name, is_partial):
+    assert schema.check({name: "red"}, is_partial=is_partial) == {name: Color.RED}
+
+
+@pytest.mark.skipif(
+    pydantic.VERSION < "2.11",
+    reason="pydantic 2.10 takes no qualifier inside of Annotated",
+)
+def test_members_of_enums_stay_if_a_field_is_qualified_inside():
+    class Wall(TypedDict):
+        paint: Annotated[NotRequired[Paint], "dry"]
+
+    assert PydanticSchema(Wall).check({"paint": "red"}) == {"paint": Color.RED}
+
+
+def test_cached_properties_are_no_fields():
+    class Box(BaseModel):
+        width: int
+
+        @model_validator(mode="after")
+        def check_area(self):
+            assert self.area > 0
+            return self
+
+        @cached_property
+        def area(self):
+            return self.width**2
+
+    assert PydanticSchema(Box).check({"width": 2}) == {"width": 2}
+
+
+def test_null_is_left_to_the_model_if_a_field_is_sent_by_two_names():
+    class Box(BaseModel):
+        width: int = Field(validation_alias=AliasChoices("width", "w"))
+        height: int | None = None
+
+    assert PydanticSchema(Box).check({"width": 2, "w": 3}) == {"width": 2}
+
+
+def test_values_that_a_class_computes_are_kept():
+    @dataclasses.dataclass
+    class Box:
+        width: int
+        area: int | None = None
+        label: str | None = None
+
+        def __post_init__(self):
+            self.area = self.width**2
+
+    assert PydanticSchema(Box).check({"width": 2}) == {"width": 2, "area": 4}
