@@ -18,6 +18,7 @@ from flask_records import NotAuthenticated
 from flask_records import SQLAlchemyService
 from flask_records import Strategy
 
+from .conftest import leave
 from .models import Base
 from .models import User
 
@@ -110,9 +111,7 @@ def serving(records, settings=None, *, url="sqlite://", base=Base, **config):
         yield client
     finally:
         with app.app_context():
-            db.session.remove()
-            db.drop_all()
-            db.engine.dispose()
+            leave(db)
 
 
 def log_in(client, path="/authentication"):

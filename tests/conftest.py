@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import threading
 import uuid
 from contextlib import contextmanager
+from functools import cache
 from html import escape
 from urllib.parse import parse_qsl
 from urllib.parse import quote_plus
@@ -16,6 +18,7 @@ from flask import Flask
 from flask import request
 from flask import request_finished
 from flask_sqlalchemy import SQLAlchemy
+from werkzeug.routing import Rule
 from werkzeug.serving import make_server
 from werkzeug.serving import WSGIRequestHandler
 
@@ -33,6 +36,33 @@ SERVERS = {
     "mariadb": "TEST_MARIADB_URL",
 }
 """The databases that run as servers, and what tells their URL."""
+
+MISSING = {server: name for server, name in SERVERS.items() if not os.environ.get(name)}
+"""Those that the environment does not name."""
+
+DATABASES = ["sqlite", *(server for server in SERVERS if server not in MISSING)]
+"""The kinds of databases that tests of all databases run on. A summary names the
+others, since thousands of skipped tests take long.
+"""
+
+
+def compiled_late(compile_builder):
+    """The function that compiles how URLs are built from a rule, which does so when
+    the first is built. Most tests build none, and this takes a third of the time in
+    which an application is set up.
+    """
+
+    def compile_late(rule, append_unknown=True):
+        @cache
+        def builder():
+            return compile_builder(rule, append_unknown)
+
+        return lambda self, /, **values: builder()(self, **values)
+
+    return compile_late
+
+
+Rule._compile_builder = compiled_late(Rule._compile_builder)
 
 
 @pytest.fixture(scope="session")
@@ -78,18 +108,30 @@ def url_of(database, server_urls, path=""):
     return server_urls.get(database, f"sqlite:///{path}" if path else "sqlite://")
 
 
+def url_in(variable):
+    """The URL in a variable of the environment. A test is skipped without it."""
+    if not os.environ.get(variable):
+        pytest.skip(f"{variable} is not set")
+
+    return os.environ[variable]
+
+
+def redis_url():
+    return url_in("TEST_REDIS_URL")
+
+
 def text_url(*args):
     """The same URL as text, with its password."""
     return sa.make_url(url_of(*args)).render_as_string(hide_password=False)
 
 
-@pytest.fixture(params=["sqlite", *SERVERS])
+@pytest.fixture(params=DATABASES)
 def database_url(request, server_urls, tmp_path):
     """The URL of an empty database of each kind."""
     return text_url(request.param, server_urls, tmp_path / "test.db")
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+@pytest.fixture(scope="module", params=DATABASES)
 def module_url(request, server_urls):
     """The URL of an empty database of each kind, for what a module makes once."""
     return url_of(request.param, server_urls)
@@ -174,7 +216,7 @@ def app(db, records, users, rooms, messages):
         yield app
 
 
-@pytest.fixture(scope="module", params=["sqlite", *SERVERS])
+@pytest.fixture(scope="module", params=DATABASES)
 def example(request, server_urls, tmp_path_factory):
     """The example application, on an empty database of each kind."""
     # What it needs is defined here, too.
@@ -233,9 +275,18 @@ def served(db, records, url, **config):
         yield app
     finally:
         with app.app_context():
-            db.session.remove()
-            db.drop_all()
-            db.engine.dispose()
+            leave(db)
+
+
+def leave(db):
+    """Disconnect from a database, and leave it empty."""
+    db.session.remove()
+
+    # A database in memory ends with its only connection.
+    if not isinstance(db.engine.pool, sa.StaticPool):
+        db.drop_all()
+
+    db.engine.dispose()
 
 
 @sa.event.listens_for(sa.Engine, "connect")
@@ -436,6 +487,32 @@ def pytest_sessionfinish(session):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers():
+    """Run one worker more than there are processors, unless the environment says how
+    many: tests wait a third of the time.
+    """
+    count = yield
+    return count if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else count + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect no garbage meanwhile, and leave the tests out of all later collections,
+    which take a second each otherwise.
+    """
+    gc.disable()
+
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_terminal_summary(terminalreporter):
+    for server, name in MISSING.items():
+        terminalreporter.write_line(f"No test ran on {server}: {name} is not set.")
+
     for leak in LEAKS.found:
         terminalreporter.write_line(f"LEAK: {leak}", red=True)

@@ -35,6 +35,7 @@ from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import make_records
 from .authentication import SECRET
+from .conftest import leave
 from .conftest import running
 
 KEY = "key-of-the-application"
@@ -365,12 +366,12 @@ def serving_logins(providers, oauth=None, *, wrap=None, **options):
         served = wrap(app) if wrap else app
 
         with running(served) as url, requests.Session() as browser:
+            # It looks for proxies in all of the environment before each request.
+            browser.trust_env = False
             yield Site(app, url, browser)
     finally:
         with app.app_context():
-            db.session.remove()
-            db.drop_all()
-            db.engine.dispose()
+            leave(db)
 
 
 def make_app(

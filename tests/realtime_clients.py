@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from contextlib import suppress
+from socket import SHUT_RDWR
 
-import pytest
 import websocket
 
 from .realtime_app import PASSWORD
@@ -19,13 +19,6 @@ from .servers import environment
 from .servers import ROOT
 from .servers import started
 from .servers import wait_for_workers
-
-
-def redis_url():
-    if not os.environ.get("TEST_REDIS_URL"):
-        pytest.skip("TEST_REDIS_URL is not set")
-
-    return os.environ["TEST_REDIS_URL"]
 
 
 def run_command(settings, *arguments):
@@ -80,19 +73,21 @@ class Socket:
         headers = [] if token is None else [f"Authorization: Bearer {token}"]
         url = f"ws://{host}/socket.io/?EIO=4&transport=websocket"
         self._socket = websocket.create_connection(url, header=headers, timeout=60)
+        self._connection = self._socket.sock
         self._numbers = itertools.count()
         self._answers = {}
         self._arrived = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
 
         try:
             self._join(authentication)
         except BaseException:
-            self._socket.close()
+            self.close()
             raise
 
         self.since = time.monotonic()
         """The time after which the server knows the connection."""
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader.start()
 
     def _join(self, authentication):
         self._socket.recv()
@@ -157,8 +152,18 @@ class Socket:
         return self.wait_for(lambda _: text in self.texts(), timeout)
 
     def close(self):
-        self._socket.close()
-        # The socket must be closed even if the server has closed the connection.
+        """Hang up, once all that came before the server's goodbye is read."""
+        # Its own "close" would read, too, and skip events that the reader misses.
+        with suppress(OSError, websocket.WebSocketException):
+            self._socket.send_close()
+
+        if self._reader.is_alive():
+            self._reader.join(3)
+
+        # It would go on waiting for a server that has hung.
+        with suppress(OSError):
+            self._connection.shutdown(SHUT_RDWR)
+
         self._socket.shutdown()
 
     def _read(self):
@@ -167,6 +172,9 @@ class Socket:
                 self._take(text)
         except (OSError, websocket.WebSocketException):
             pass
+
+        # A server that is killed leaves that to the client.
+        self._socket.shutdown()
 
         with self._arrived:
             self.is_open = False

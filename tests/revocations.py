@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from flask_records import TableRevocations
 from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import SECRET
+from .conftest import redis_url
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
@@ -80,10 +80,7 @@ class RevokedToken(RevokedTokenMixin, Base):
 
 @pytest.fixture
 def redis_client():
-    if not os.environ.get("TEST_REDIS_URL"):
-        pytest.skip("TEST_REDIS_URL is not set")
-
-    with redis.Redis.from_url(os.environ["TEST_REDIS_URL"]) as client:
+    with redis.Redis.from_url(redis_url()) as client:
         yield client
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import LOGIN
 from .authentication import SECRET
+from .conftest import redis_url
 from .conftest import running
 from .models import Base
 from .models import User
@@ -331,14 +331,9 @@ def test_login_in_a_view_counts_for_the_client(site):
 
 
 def test_keys_of_the_storage_name_nobody(tmp_path):
-    url = os.environ.get("TEST_REDIS_URL")
-
-    if not url:
-        pytest.skip("TEST_REDIS_URL is not set")
-
     prefix = f"test:{uuid.uuid4().hex}"
     config = {
-        "RATELIMIT_STORAGE_URI": url,
+        "RATELIMIT_STORAGE_URI": redis_url(),
         "RATELIMIT_STORAGE_OPTIONS": {"key_prefix": prefix},
     }
 
@@ -346,7 +341,7 @@ def test_keys_of_the_storage_name_nobody(tmp_path):
         site.log_in()
         found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
 
-    with redis.Redis.from_url(url) as connection:
+    with redis.Redis.from_url(redis_url()) as connection:
         keys = b" ".join(connection.scan_iter(f"{prefix}*"))
 
         for key in keys.split():

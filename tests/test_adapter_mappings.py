@@ -12,6 +12,7 @@ from sqlalchemy.orm import deferred
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import MappedAsDataclass
+from sqlalchemy.orm import relationship
 
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
@@ -115,11 +116,69 @@ class Tag(Special):
         self.slug = (name or "").lower()
 
 
+class Loose(Special):
+    """A model whose constructor takes any arguments."""
+
+    __tablename__ = "special_loose"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    note: Mapped[str | None] = mapped_column(sa.String(20))
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+class Titled(Special):
+    """A model whose constructor has defaults, and a parameter that is no field."""
+
+    __tablename__ = "special_titled"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    rank: Mapped[int]
+
+    def __init__(self, title, *notes, rank=7):
+        self.name = title
+        self.rank = rank
+
+
+class Sketch(MappedAsDataclass, Special):
+    """A dataclass with JSON, of which it fills in one column."""
+
+    __tablename__ = "special_sketch"
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    shapes: Mapped[list[int] | None] = mapped_column(sa.JSON)
+    style: Mapped[dict[str, str] | None] = mapped_column(sa.JSON, default=None)
+
+    def __post_init__(self):
+        self.style = self.style or {"color": "red"}
+
+
+class Tree(MappedAsDataclass, Special):
+    """A dataclass with relationships."""
+
+    __tablename__ = "special_tree"
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    parentId: Mapped[int | None] = mapped_column(
+        sa.ForeignKey("special_tree.id"), default=None
+    )
+    children: Mapped[list[Tree]] = relationship(default_factory=list)
+    branches: Mapped[set[Tree]] = relationship(default_factory=set, viewonly=True)
+
+
 MODELS = {
     "people": Person,
     "bosses": Boss,
     "points": Point,
     "tags": Tag,
+    "loose": Loose,
+    "titled": Titled,
+    "sketches": Sketch,
+    "trees": Tree,
     "animals": Animal,
     "dogs": Dog,
 }
@@ -136,7 +195,9 @@ def served_special(module_url):
         records.add(path, service, public=True)
 
     with served(db, records, module_url) as app:
-        yield app.test_client()
+        client = app.test_client()
+        client.db = db
+        yield client
 
 
 @pytest.fixture
@@ -212,6 +273,17 @@ def test_a_service_over_a_subclass_in_the_same_table_knows_its_records_only(spec
     assert special.get("/people").json["data"] == [READ_ANN]
 
 
+def test_null_of_json_that_a_constructor_takes_is_null(special):
+    created = special.post("/sketches", json={"shapes": None, "style": None}).json
+
+    with special.application.app_context(), special.db.session() as session:
+        is_null = sa.type_coerce(Sketch.shapes, sa.String).is_(None)
+        found = session.scalar(sa.select(is_null))
+
+    assert found
+    assert created["style"] == {"color": "red"}
+
+
 def test_a_dataclass_is_a_model(special):
     point = {"id": 1, "x": 1, "y": 2}
 
@@ -240,6 +312,30 @@ def test_a_model_with_a_constructor_of_its_own(special):
     assert written.json == {"id": 2, "name": "Red", "slug": "rouge", "note": None}
     assert missing.status_code == 400
     assert missing.json["errors"] == {"name": "is required"}
+
+
+def test_a_constructor_that_takes_any_arguments(special):
+    created = special.post("/loose", json={"id": 1, "name": "Red"})
+    missing = special.post("/loose", json={"note": "x"})
+
+    assert created.json == {"id": 1, "name": "Red", "note": None}
+    assert missing.json["errors"] == {"name": "is required"}
+
+
+def test_the_defaults_of_a_constructor_stand_for_what_is_left_out(special):
+    created = special.post("/titled", json={"id": 1, "name": "Red"})
+    ranked = special.post("/titled", json={"id": 2, "name": "Blue", "rank": 3})
+
+    assert created.json == {"id": 1, "name": "Red", "rank": 7}
+    assert ranked.json == {"id": 2, "name": "Blue", "rank": 3}
+
+
+def test_a_dataclass_with_relationships_is_a_model(special):
+    oak = special.post("/trees", json={"name": "Oak"}).json
+    twig = special.post("/trees", json={"name": "Twig", "parentId": oak["id"]}).json
+
+    assert oak == {"id": oak["id"], "name": "Oak", "parentId": None}
+    assert twig == {"id": twig["id"], "name": "Twig", "parentId": oak["id"]}
 
 
 def test_models_of_joined_tables(special):

@@ -287,3 +287,9 @@ def test_empty_list_that_qs_drops_removes_nothing(text, db):
 
     assert (one.status_code, patched.status_code) == (400, 405)
     assert [record["text"] for record in in_python] == ["a"]
+
+
+@pytest.mark.parametrize("multi", [False, [], ["create"], {"create": 5}, ["update"]])
+def test_condition_is_needed_by_methods_that_write_many(multi):
+    with pytest.raises(ValueError, match=r"no effect .* multi=\['patch', 'remove'\]"):
+        SQLAlchemyService(Message, multi=multi, multi_needs_query=True)

@@ -8,17 +8,20 @@ from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import Session
+from sqlalchemy.types import NullType
 
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
 from .conftest import served
-from .conftest import SERVERS
+from .conftest import url_of
 
 
 class OnPostgreSQL(DeclarativeBase):
@@ -37,14 +40,12 @@ class Host(OnPostgreSQL):
 
 @pytest.fixture
 def hosts(server_urls):
-    if "postgresql" not in server_urls:
-        pytest.skip(f"{SERVERS['postgresql']} is not set")
-
+    url = url_of("postgresql", server_urls)
     records = FlaskRecords()
     records.add("hosts", SQLAlchemyService(Host, multi=True), public=True)
     db = SQLAlchemy(model_class=OnPostgreSQL)
 
-    with served(db, records, server_urls["postgresql"]) as app:
+    with served(db, records, url) as app:
         yield app.test_client()
 
 
@@ -107,3 +108,140 @@ def test_wrong_arrays_of_several_dimensions_are_refused(hosts, value, error):
     response = hosts.post("/hosts", json={"ports": value})
 
     assert (response.status_code, response.json["errors"]) == (400, {"ports": error})
+
+
+class Reflected(DeclarativeBase):
+    pass
+
+
+class Point(sa.types.UserDefinedType):
+    """A type that PostgreSQL does not compare."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **options):
+        return "point"
+
+
+class Shelf(Reflected):
+    """A table of which SQLAlchemy knows some types only, as after a reflection."""
+
+    __tablename__ = "postgresql_shelf"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    spans = mapped_column(postgresql.INT4MULTIRANGE)
+    labels = mapped_column(postgresql.HSTORE)
+    page = sa.Column(NullType)
+    place = sa.Column(NullType)
+    places = sa.Column(sa.ARRAY(Point))
+
+
+HAS_HSTORE = "SELECT count(*) FROM pg_available_extensions WHERE name = 'hstore'"
+
+CREATE_SHELF = """
+CREATE TABLE postgresql_shelf (
+    id SERIAL PRIMARY KEY, spans int4multirange, labels hstore,
+    page xml, place point, places point[]
+)
+"""
+
+
+@pytest.fixture
+def shelves(server_urls):
+    url = url_of("postgresql", server_urls)
+    records = FlaskRecords()
+    records.add("shelves", SQLAlchemyService(Shelf), public=True)
+    app = Flask("shelves")
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    db = SQLAlchemy(app, model_class=Reflected)
+
+    with app.app_context():
+        if not db.session.scalar(sa.text(HAS_HSTORE)):
+            pytest.skip("PostgreSQL has no hstore")
+
+        db.session.execute(sa.text("CREATE EXTENSION IF NOT EXISTS hstore"))
+        db.session.execute(sa.text(CREATE_SHELF))
+        db.session.commit()
+
+    # Drivers ask for the types of a database when they connect.
+    with app.app_context():
+        db.engine.dispose()
+        records.init_app(app)
+
+    yield app.test_client()
+
+    with app.app_context():
+        db.session.execute(sa.text("DROP TABLE postgresql_shelf"))
+        db.session.commit()
+        db.engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "other"),
+    [
+        ("spans", ["[1,3)", "[5,7)"], []),
+        ("labels", {"a": "b", 'c"\\': '"', "d, e": None}, {}),
+    ],
+)
+def test_an_answered_value_is_taken_back_and_found(shelves, field, value, other):
+    created = shelves.post("/shelves", json={field: value})
+    shelf = created.json
+    text = quote(json.dumps(value))
+
+    assert (created.status_code, shelf[field]) == (201, value)
+    assert shelves.put("/shelves/1", json=shelf).json == shelf
+    assert shelves.get(f"/shelves?{field}={text}").json == [shelf]
+    assert shelves.get(f"/shelves?{field}[$ne]={text}").json == []
+    assert shelves.patch("/shelves/1", json={field: other}).json[field] == other
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("spans", ["[3,1)"], "does not fit its column"),
+        ("spans", [["[1,3)"]], "is not text"),
+        ("labels", {"a": ["b"]}, "is not text"),
+        ("labels", ["a"], "is not text"),
+        ("labels", "a=>", "does not fit its column"),
+    ],
+)
+def test_a_value_of_several_texts_that_does_not_fit(shelves, field, value, error):
+    response = shelves.post("/shelves", json={field: value})
+
+    assert (response.status_code, response.json["errors"]) == (400, {field: error})
+
+
+@pytest.mark.parametrize(
+    ("field", "query"),
+    [
+        ("page", "page=<a/>"),
+        ("page", "$sort[page]=1"),
+        ("place", "place[$ne]=(1,2)"),
+        ("place", "place[$in][]=(1,2)"),
+        ("places", '$or[0][places]=["(1,2)"]'),
+    ],
+)
+def test_a_field_without_a_known_type_that_is_not_compared(shelves, field, query):
+    shelves.post("/shelves", json={"places": ["(1,2)"]})
+
+    response = shelves.get(f"/shelves?{query}")
+
+    problem = {field: "can't be sorted or compared"}
+    assert (response.status_code, response.json["errors"]) == (400, problem)
+
+
+def test_an_array_of_a_type_that_sqlalchemy_lacks_is_refused_at_the_start():
+    class OfArrays(DeclarativeBase):
+        pass
+
+    class Path(OfArrays):
+        __tablename__ = "postgresql_path"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        places = sa.Column(sa.ARRAY(NullType))
+
+    records = FlaskRecords()
+    records.add("paths", SQLAlchemyService(Path, session=Session), public=True)
+
+    with pytest.raises(ValueError, match=r"exclude=\['places'\]"):
+        records.init_app(Flask("arrays"))

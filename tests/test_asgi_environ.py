@@ -65,6 +65,11 @@ def test_all_that_wsgi_requires():
         ("/api", "/a", b"/a", ("/api", "/a")),
         ("/api", "/apis", b"/apis", ("/api", "/apis")),
         ("/ä", "/ä/ö", b"/%C3%A4/%C3%B6", ("/\xc3\xa4", "/\xc3\xb6")),
+        # Servers leave the origin of a whole URL in.
+        ("", "http://app.test/a/b", b"http://app.test/a%2Fb", ("", "/a/b")),
+        ("", "http://app.test", b"http://app.test", ("", "")),
+        ("/api", "HTTP://app.test:8/api/a", b"HTTP://app.test:8/api/a", ("/api", "/a")),
+        ("", "/http://app.test/a", b"/http://app.test/a", ("", "/http://app.test/a")),
     ],
 )
 def test_paths(root, path, raw, expected):

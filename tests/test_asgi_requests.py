@@ -529,6 +529,20 @@ def test_encoded_slash_belongs_to_an_id():
     assert body == b'{"id":"a/b"}'
 
 
+def test_whole_url_is_taken_for_its_path(tmp_path, monkeypatch):
+    """Clients of proxies send one, and some proxies do."""
+    monkeypatch.setitem(SERVED_BY, "name", "asgi")
+    records = make_live_records(public=True)
+    paths = ["/messages?$limit=1", "/messages/a%2Fb", "/socket.io/?EIO=4"]
+
+    with live(records, tmp_path) as site, connection_to(site.url) as connection:
+        texts = [fetch(connection, path=f"{site.url}{path}")[1] for path in paths]
+
+    assert texts[0] == b"[]"
+    assert b"No record found for id 'a/b'" in texts[1]
+    assert texts[2].startswith(b'0{"sid":')
+
+
 def test_variables_of_the_context_of_middleware_are_seen():
     name = contextvars.ContextVar("name")
     app, records = Flask("tests"), FlaskRecords()

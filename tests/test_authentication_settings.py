@@ -63,16 +63,31 @@ def test_services_are_added_to_an_app_that_has_a_secret_key(path):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("secret", " is not a mapping, such as {'secret': ...}."),
-        (["secret"], " is not a mapping, such as {'secret': ...}."),
-        ({"lifetme": "1d"}, "['lifetme'] is not a setting."),
-        ({"private_key": "x"}, "['private_key'] is not a setting."),
-        ({"strategies": "local"}, "['strategies'] is not a list of texts."),
-        ({"parse_strategies": {}}, "['parse_strategies'] is not a list of texts."),
-        ({"strategies": [["jwt"]]}, "['strategies']"),
-        ({"passwords": 5}, "['passwords'] is a int, not a Mapping."),
-        ({"oauth": []}, "['oauth'] is a list, not a Mapping."),
-        ({"allow_short_secret": 1}, "['allow_short_secret'] is a int, not a bool."),
+        ("secret", " must be a mapping such as {'lifetime': '12h'}."),
+        (["secret"], " must be a mapping such as {'lifetime': '12h'}."),
+        ({"lifetme": "1d"}, " has no key 'lifetme'. The keys are 'secret', 'secrets',"),
+        (
+            {"private_key": "x"},
+            "['private_key'] has no effect with the algorithm HS256. Remove it, or set"
+            " RECORDS_AUTHENTICATION['algorithm'].",
+        ),
+        (
+            {"algorithm": "ES256"},
+            "['secret'] has no effect with the algorithm ES256. Remove it, or set",
+        ),
+        ({"secret": SECRET.encode()}, "['secret'] must be text."),
+        (
+            {"strategies": "local"},
+            "['strategies'] must be a list of texts, not 'local'.",
+        ),
+        ({"parse_strategies": {}}, "['parse_strategies'] must be a list of texts, not"),
+        ({"strategies": [["jwt"]]}, "['strategies'] must be a list of texts, not"),
+        ({"passwords": 5}, "['passwords'] must be a mapping, not 5."),
+        ({"oauth": []}, "['oauth'] must be a mapping."),
+        (
+            {"allow_short_secret": 1},
+            "['allow_short_secret'] must be True or False",
+        ),
         *(
             (
                 {option: ["jwt", "locale"]},
@@ -94,7 +109,7 @@ def test_wrong_settings_are_refused_at_start_up(setting, message):
 
 
 def test_error_names_the_setting_of_the_service():
-    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN\['x'\] is not a setting"):
+    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN has no key 'x'"):
         start(
             make_records(settings="ADMIN_LOGIN"), ADMIN_LOGIN={"secret": SECRET, "x": 1}
         )

@@ -400,7 +400,7 @@ def answers(host, data, *, shuts=False):
     """The status lines and the last body that a server sends until it closes."""
     name, _, port = host.partition(":")
 
-    with socket.create_connection((name, int(port)), timeout=10) as connection:
+    with socket.create_connection((name, int(port)), timeout=30) as connection:
         connection.sendall(data.encode())
 
         if shuts:

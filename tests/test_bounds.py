@@ -94,12 +94,15 @@ def test_bounds_are_a_setting():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"condition": 1}, "RECORDS_BOUNDS has an unknown key 'condition'"),
+        (
+            {"condition": 1},
+            "RECORDS_BOUNDS has no key 'condition'. The keys are 'con",
+        ),
         ({"multi": 0}, r"RECORDS_BOUNDS\['multi'\] must be a positive integer, not 0"),
         ({"multi": True}, "must be a positive integer, not True"),
         ({"list_items": "5"}, "must be a positive integer, not '5'"),
         ({"name_length": None}, "must be a positive integer, not None"),
-        ([1], r"RECORDS_BOUNDS must be a mapping, not \[1\]"),
+        ([1], r"RECORDS_BOUNDS must be a mapping such as .*, not \[1\]"),
     ],
 )
 def test_wrong_setting_is_an_error_at_start(setting, message):

@@ -16,6 +16,7 @@ from flask_records.realtime.bus.postgresql import GRANTS
 from flask_records.realtime.bus.postgresql import PostgreSQLBroker
 from flask_records.realtime.bus.postgresql import TABLE
 
+from .conftest import url_of
 from .faults.postgresql import postgresql
 
 KEY_DATA = b"K\0\0\0\x0c"
@@ -25,10 +26,7 @@ KEY_DATA = b"K\0\0\0\x0c"
 @pytest.fixture
 def database(server_urls):
     """The URL of an empty database."""
-    if "postgresql" not in server_urls:
-        pytest.skip("TEST_POSTGRESQL_URL is not set")
-
-    return server_urls["postgresql"]
+    return url_of("postgresql", server_urls)
 
 
 @pytest.fixture

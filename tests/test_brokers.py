@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from flask_records.realtime.bus.postgresql import PostgreSQLBroker
 from flask_records.realtime.bus.redis import RedisBroker
 
 from .broker_servers import nats_server
+from .conftest import url_in
 from .faults.postgresql import postgresql
 from .redis_server import own_redis
 from .servers import ROOT
@@ -122,12 +122,7 @@ def kind(request):
 
 @pytest.fixture
 def log(kind):
-    variable = KINDS[kind].variable
-
-    if not os.environ.get(variable):
-        pytest.skip(f"{variable} is not set")
-
-    log = Log(KINDS[kind], os.environ[variable])
+    log = Log(KINDS[kind], url_in(KINDS[kind].variable))
     yield log
     log.close()
     log.erase()

@@ -405,6 +405,14 @@ class Pair(Base):
     right: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
 
 
+def test_identifier_is_never_null_in_schemas(app):
+    with app.app_context():
+        service = app.extensions["records"].services["enrolments"]
+        record = service.capabilities.schemas_for(None).record
+
+    assert record["properties"]["id"]["type"] == "string"
+
+
 def test_record_with_a_null_in_its_key_has_no_identifier():
     assert text_of([1, None]) is None
 

@@ -321,8 +321,8 @@ def test_origins_are_as_browsers_send_them(value, origins):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (True, "must be {'origins': "),
-        ([APP], "must be {'origins': "),
+        (True, "must be a mapping such as {'origins': "),
+        ([APP], "must be a mapping such as {'origins': "),
         ({"origin": [APP]}, "has no key 'origin'"),
         ({"origins": {APP: True}}, r"\['origins'\] must be a list"),
         (
@@ -338,6 +338,8 @@ def test_origins_are_as_browsers_send_them(value, origins):
         ({"origins": "*", "credentials": True}, "Name the origins"),
         ({"origins": [APP, "null"], "credentials": True}, "Name the origins"),
         ({"origins": [APP], "credentials": "yes"}, "True or False"),
+        ({"credentials": True}, r"no effect without RECORDS_CORS\['origins'\]"),
+        ({"origins": [], "credentials": True}, "no effect without"),
     ],
     ids=str,
 )

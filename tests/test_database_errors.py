@@ -20,7 +20,7 @@ from flask_records import SQLAlchemyService
 from flask_records import Unavailable
 
 from .conftest import served
-from .conftest import SERVERS
+from .conftest import url_of
 
 
 class Base(DeclarativeBase):
@@ -374,12 +374,10 @@ def test_a_call_that_waits_too_long_for_sqlite_is_told_to_try_again(tmp_path):
 
 
 def test_a_call_that_can_not_be_put_in_order_is_told_to_try_again(server_urls):
-    if "postgresql" not in server_urls:
-        pytest.skip(f"{SERVERS['postgresql']} is not set")
-
+    url = url_of("postgresql", server_urls)
     options = {"engine_options": {"isolation_level": "SERIALIZABLE"}}
 
-    with things_served(server_urls["postgresql"], **options) as app:
+    with things_served(url, **options) as app:
         owners = app.extensions["records"]["owners"]
         others = []
 

@@ -67,7 +67,7 @@ TYPES = {
     "variant": (INTEGER, ("mariadb",), [(2**32 - 1, 2**32 - 1)]),
     "tiny": (mysql.TINYINT(), ("mariadb",), [(-128, -128), (127, 127)]),
     "bit": (mysql.BIT(8), ("mariadb",), [(0, 0), (255, 255)]),
-    "year": (mysql.YEAR(), ("mariadb",), [(1901, 1901), (2155, 2155)]),
+    "year": (mysql.YEAR(), ("mariadb",), [(0, 0), (1901, 1901), (2155, 2155)]),
     "set": (mysql.SET("a", "b", "c"), ("mariadb",), [("a,c", "a,c"), ("", "")]),
     "stamp": (
         mysql.TIMESTAMP(fsp=6),

@@ -11,6 +11,7 @@ import re
 import secrets
 import subprocess
 import sys
+import tomllib
 import types
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from flask.cli import routes_command
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -236,6 +238,18 @@ def test_examples_of_a_page_run_and_answer_what_it_shows(page, module):
     contextvars.copy_context().run(run_page, page, module)
 
 
+def test_routes_are_those_that_the_page_lists(module):
+    page = DOCS / "urls.md"
+    contextvars.copy_context().run(run_page, page, module)
+    (shown,) = [block.text for block in blocks_of(page) if block.language == "text"]
+
+    listed = module.app.test_cli_runner().invoke(routes_command).stdout
+
+    assert [line.split() for line in listed.splitlines() if line.strip()] == [
+        line.split() for line in shown.splitlines()
+    ]
+
+
 def test_python_of_the_readme_runs(readers_module):
     for block in blocks_of(README):
         if block.language == "python" and block.mark != "no-run":
@@ -297,6 +311,20 @@ def test_index_lists_every_page():
     listed = set(LINK.findall((DOCS / "index.md").read_text()))
 
     assert {page.name for page in PAGES} - {"index.md"} <= listed
+
+
+def test_index_names_what_is_required_and_every_extra():
+    text = (DOCS / "index.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = dict(each.split(">=") for each in project["dependencies"])
+    extras = project["optional-dependencies"].keys() - {"dev", "example", "test"}
+
+    assert (
+        f"Python {project['requires-python'].removeprefix('>=')} or later,"
+        f" Flask {needed['flask']} or later,"
+        f" SQLAlchemy {needed['sqlalchemy']} or later."
+    ) in text
+    assert [name for name in extras if f"\n| `{name}` |" not in text] == []
 
 
 def parameters_of(function):

@@ -274,6 +274,20 @@ def test_message_in_a_page_is_escaped(failing):
     assert "No &lt;script&gt;alert(1)&lt;/script&gt;." in response.text
 
 
+def test_page_is_escaped_whatever_the_host_escapes(failing, monkeypatch):
+    app = Flask("tests")
+    app.add_url_rule("/", "front", lambda: "")
+    monkeypatch.setattr(app, "select_jinja_autoescape", lambda name: False)
+    error = BadRequest("No <script>alert(1)</script>.")
+
+    response = failing(error, app).get(
+        "/things", headers=HTML, environ_overrides={"SCRIPT_NAME": "/a&b"}
+    )
+
+    assert "No &lt;script&gt;alert(1)&lt;/script&gt;." in response.text
+    assert link_of(response) == "/a&amp;b/"
+
+
 def test_errors_of_the_host_keep_their_message_and_headers(failing):
     app = Flask("tests")
     app.add_url_rule("/user", "user", lambda: abort(404, "No such user."))

@@ -131,6 +131,41 @@ def test_abort_in_a_hook_keeps_its_code(client, messages, status, name, class_na
     }
 
 
+class Lazy:
+    """A text that is made when it is shown."""
+
+    def __str__(self):
+        return "Not like this."
+
+
+class Permission:
+    def __repr__(self):
+        return "<Permission: admin>"
+
+
+@pytest.mark.parametrize("status", [403, 418])
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [(Permission(), "<Permission: admin>"), (Lazy(), "Not like this.")],
+)
+def test_description_that_is_an_object_is_sent_as_text(
+    client, messages, status, description, message
+):
+    """Flask-Principal aborts with a permission."""
+
+    @messages.before("find")
+    def refuse(method, context):
+        abort(status, description)
+
+    response = client.get("/messages")
+
+    assert (response.status_code, response.json["message"]) == (status, message)
+
+
+def test_text_of_an_error_with_a_lazy_message():
+    assert str(BadRequest(Lazy())) == "Not like this."
+
+
 def test_headers_of_werkzeugs_exceptions_are_kept(client, messages):
     @messages.before("find")
     def refuse(method, context):

@@ -137,16 +137,39 @@ def test_nobody_adds_members_to_a_room_of_others_that_all_see(api, ann, bob):
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("id", [None, "", "x", 0, 2**40, [], [1], {"$ne": 0}, True])
-def test_room_of_a_member_has_to_be_there(api, ann, id):
-    data = {"roomId": id, "userId": ann.id}
+@pytest.mark.parametrize("path", ["/members", "/messages"])
+@pytest.mark.parametrize(
+    ("id", "status", "problem"),
+    [
+        ("x", 400, "is not a whole number"),
+        ([], 400, "is not a whole number"),
+        ([1], 400, "is not a whole number"),
+        ({"$ne": 0}, 400, "is not a whole number"),
+        (True, 400, "is not a whole number"),
+        (0, 400, "should be greater than or equal to 1"),
+        (2**40, 400, "should be less than 2147483648"),
+        (2**31 - 1, 409, "is not there"),
+    ],
+)
+def test_room_has_to_be_there(api, ann, path, id, status, problem):
+    data = {"/members": {"userId": ann.id}, "/messages": {"text": "x"}}[path]
 
-    answer = api("POST", "/members", data, ann.token)
+    answer = api("POST", path, {**data, "roomId": id}, ann.token)
 
-    assert (kind(answer), answer[1]["errors"]) == (
-        (409, "Conflict"),
-        {"roomId": "is not there"},
-    )
+    assert (answer[0], answer[1]["errors"]) == (status, {"roomId": problem})
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("id", [None, ""])
+def test_only_messages_need_no_room(api, ann, id):
+    member = {"roomId": id, "userId": ann.id}
+
+    refused = api("POST", "/members", member, ann.token)
+    status, message = api("POST", "/messages", {"text": "x", "roomId": id}, ann.token)
+
+    problem = {"roomId": "is not a whole number"}
+    assert (refused[0], refused[1]["errors"]) == (400, problem)
+    assert (status, message["roomId"]) == (201, None)
 
 
 @pytest.mark.parametrize("id", [None, "", "x", 2**31 - 1, [], {"$ne": 0}, True])

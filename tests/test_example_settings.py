@@ -14,6 +14,7 @@ import pytest
 import redis
 import sqlalchemy as sa
 
+from .conftest import redis_url
 from .example import Api
 from .example import loaded
 from .example import new_email
@@ -316,10 +317,7 @@ def test_database_in_memory_makes_no_file(copy, url):
 @pytest.fixture
 def storage():
     """The URL of a database of Redis in which nobody has been counted."""
-    if not os.environ.get("TEST_REDIS_URL"):
-        pytest.skip("TEST_REDIS_URL is not set")
-
-    url = os.environ["TEST_REDIS_URL"]
+    url = redis_url()
 
     with redis.Redis.from_url(url) as client:
         forget(client)

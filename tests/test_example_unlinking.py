@@ -122,7 +122,7 @@ def test_provider_must_be_known(api, ann, provider):
 
     assert (kind(answer), answer[1]["errors"]) == (
         (400, "BadRequest"),
-        {"provider": "is not a provider"},
+        {"provider": "should be 'github' or 'google'"},
     )
 
 

@@ -98,18 +98,46 @@ def test_what_is_no_email_is_refused(api, verb, email):
 @ON_SQLITE
 def test_long_email_is_refused_before_it_is_normalized(api):
     """The time that takes grows with the square of the accents."""
-    before = time.perf_counter()
+    before = time.process_time()
 
     status, body = api.register("a" + "\u0301" * 30_000 + "\u0327" * 30_000 + "@a.com")
 
     assert (status, sorted(body["errors"])) == (400, ["email"])
-    assert time.perf_counter() - before < 1
+    assert time.process_time() - before < 2
 
 
 def test_email_is_required_to_register(api):
     status, body = api("POST", "/users", {"password": PASSWORD})
 
     assert (status, body["errors"]) == (400, {"email": "is required"})
+
+
+@ON_SQLITE
+def test_problems_of_a_user_are_told_at_once(api):
+    data = {"email": "ann", "avatar": "a.png", "name": 5, "githubId": "1", "age": 9}
+
+    status, body = api("POST", "/users", data)
+
+    assert (status, body["errors"]) == (
+        400,
+        {
+            "email": "is not an email address",
+            "password": "is required",
+            "avatar": "is not an address that begins with http:// or https://",
+            "name": "is not text",
+            "githubId": "is read-only",
+            "age": "is not a field",
+        },
+    )
+
+
+@ON_SQLITE
+def test_update_leaves_out_what_is_not_required(api):
+    person = api.person()
+
+    status, user = api("PUT", person.path, {"name": "Ann"}, person.token)
+
+    assert (status, user["name"], user["email"]) == (200, "Ann", None)
 
 
 def test_avatar_tells_nothing_of_the_email(api):

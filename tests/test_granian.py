@@ -37,9 +37,6 @@ from .servers import PASSWORD
 from .servers import ROOT
 from .waiting import wait_until
 
-SECONDS = 10
-"""How long clients call while a worker is killed."""
-
 README = ROOT.joinpath("README.md").read_text()
 COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
 """The line of the README."""
@@ -445,7 +442,7 @@ def run(tmp_path_factory):
     options = ["--blocking-threads", "4", "--respawn-failed-workers"]
 
     with granian(folder, *options, "--respawn-interval", "1", workers=2) as server:
-        run = storm(server, SECONDS, kill_a_worker)
+        run = storm(server, kill_a_worker)
         server.log.wait_for("Started worker-", 3)
 
     run.stored = stored_messages(f"sqlite:///{folder}/example.db")

@@ -72,3 +72,48 @@ def test_start_imports_no_package_of_a_feature(tmp_path, source, features):
 
     assert "flask_records" in packages
     assert packages & features == set()
+
+
+DATACLASS = """
+import dataclasses
+from flask_records import FlaskRecords
+
+@dataclasses.dataclass
+class Box:
+    width: int
+
+class Boxes:
+    def create(self, data, params):
+        return data
+
+FlaskRecords().add("boxes", Boxes(), public=True, schemas={"create": Box})
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "words"),
+    [
+        (
+            "engineio",
+            "import flask_records.realtime",
+            "flask_records.realtime needs 'flask-record-services[realtime]'.",
+        ),
+        (
+            "pydantic",
+            DATACLASS,
+            "schemas['create']['data'] of 'boxes' is <class '__main__.Box'>,"
+            " which needs 'flask-record-services[pydantic]'.",
+        ),
+    ],
+)
+def test_extra_of_a_missing_package_is_named(package, source, words):
+    missing = f"import sys; sys.modules[{package!r}] = None"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{missing}\n{source}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode
+    assert done.stderr.splitlines()[-1].endswith(words)

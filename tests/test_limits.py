@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import time
 import uuid
@@ -20,6 +19,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 
+from .conftest import redis_url
 from .waiting import wait_until
 
 AUTHENTICATION = {"secret": "s" * 32, "passwords": {"memory": 64, "passes": 1}}
@@ -78,11 +78,7 @@ def client():
 @pytest.fixture
 def shared():
     """Settings of applications that count in one Redis."""
-    url = os.environ.get("TEST_REDIS_URL")
-
-    if not url:
-        pytest.skip("TEST_REDIS_URL is not set")
-
+    url = redis_url()
     prefix = f"test:{uuid.uuid4().hex}"
     yield {
         "RATELIMIT_STORAGE_URI": url,

@@ -80,6 +80,7 @@ def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(site, provider, key)
     assert error_of(site.log_in()) is None
 
 
+@pytest.mark.slow
 def test_a_provider_that_moves_its_endpoints_is_found_again(provider):
     oauth = {"redirect": HOME, "discovery_max_age": 3}
 
@@ -155,6 +156,7 @@ def test_a_code_that_is_refused_is_no_reason_to_ask(site, provider):
     assert asked == []
 
 
+@pytest.mark.slow
 def test_a_provider_that_hangs_keeps_no_login(provider):
     oauth, may_end = {"redirect": HOME, "discovery_max_age": 3}, threading.Event()
 

@@ -341,11 +341,11 @@ def test_cost_beyond_what_argon2_knows_is_refused_at_start_up(cost):
 @pytest.mark.parametrize(
     ("passwords", "message"),
     [
-        ("cheap", r"\['passwords'\] is a str, not a Mapping"),
-        ([64, 1, 1], r"\['passwords'\] is a list, not a Mapping"),
+        ("cheap", r"\['passwords'\] must be a mapping, not 'cheap'"),
+        ([64, 1, 1], r"\['passwords'\] must be a mapping, not \[64, 1, 1\]"),
         (
             {"rounds": 12},
-            r"\['passwords'\]\['rounds'\] is not a setting: memory, passes, threads",
+            r"\['passwords'\] has no key 'rounds'. The keys are 'memory', 'passes'",
         ),
         ({"memory": 7}, r"\['passwords'\] needs 8 KiB of memory per thread"),
         ({"memory": 31, "threads": 4}, "needs 8 KiB of memory per thread"),

@@ -156,6 +156,12 @@ def test_a_problem_can_be_pickled():
     assert (problem.code, problem.data) == ("too_long", {"max": 3, "unit": "bytes"})
 
 
+def test_the_least_length_of_one_has_words_of_its_own():
+    messages = [problems.too_short(least, "items") for least in (1, 2)]
+
+    assert messages == ["is empty", "has fewer than 2 items"]
+
+
 def test_all_codes_are_listed():
     made = [
         *(each for each in vars(problems).values() if isinstance(each, Problem)),
@@ -181,10 +187,17 @@ def test_all_codes_are_documented():
     assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(problems.CODES)
 
 
-@pytest.mark.parametrize("settings", [True, {"code": True}, {"codes": 1}])
-def test_other_settings_are_refused(settings):
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (True, " must be a mapping such as {'codes': True}, not True."),
+        ({"code": True}, " has no key 'code'. The keys are 'codes'."),
+        ({"codes": 1}, "['codes'] must be True or False, not 1."),
+    ],
+)
+def test_other_settings_are_refused(settings, message):
     app = Flask("app")
     app.config["RECORDS_ERRORS"] = settings
 
-    with pytest.raises(RuntimeError, match="RECORDS_ERRORS (takes|must)"):
+    with pytest.raises(RuntimeError, match=re.escape(f"RECORDS_ERRORS{message}")):
         FlaskRecords(app)

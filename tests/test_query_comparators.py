@@ -19,6 +19,8 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
+from .conftest import url_of
+
 
 class ArrayBase(DeclarativeBase):
     pass
@@ -42,10 +44,7 @@ ARRAYS = [
 
 @pytest.fixture
 def array_engine(server_urls):
-    if "postgresql" not in server_urls:
-        pytest.skip("TEST_POSTGRESQL_URL is not set")
-
-    engine = sa.create_engine(server_urls["postgresql"])
+    engine = sa.create_engine(url_of("postgresql", server_urls))
     ArrayBase.metadata.create_all(engine)
 
     with engine.begin() as connection:

@@ -10,6 +10,7 @@ import struct
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import websocket
@@ -26,9 +27,12 @@ from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi import sockets
 from flask_records.realtime.asgi import transport
 from flask_records.realtime.asgi.outlet import ServerOutlet
+from flask_records.realtime.asgi.session import MAX_WAITING
 
 from . import test_realtime_sessions as sessions
 from . import test_realtime_websocket as websockets
+from .polling import calls
+from .polling import Polling
 from .polling import received
 from .realtime import live
 from .realtime import make_live_records
@@ -42,6 +46,11 @@ from .waiting import wait_until
 # Both kinds of servers keep these promises.
 test_session_that_polls = sessions.test_session_that_polls_calls_and_gets_events
 test_upgrade = sessions.test_session_that_polls_goes_on_with_a_websocket
+test_requests_meanwhile = sessions.test_requests_during_an_upgrade_are_answered_soon
+test_hanging_upgrade = (
+    sessions.test_client_polls_as_before_until_it_hears_from_its_websocket
+)
+test_broken_upgrade = sessions.test_upgrade_that_breaks_off_leaves_polling
 test_type = sessions.test_browsers_do_not_guess_the_type_of_an_answer
 test_large_body = sessions.test_body_that_is_too_large_does_not_hold_a_thread
 test_unread_answers = websockets.test_client_that_does_not_read_its_answers_is_not_read
@@ -66,6 +75,22 @@ def way(request, monkeypatch):
 @pytest.fixture
 def records():
     return make_live_records(public=True)
+
+
+@pytest.fixture
+def slow(records):
+    """The begin of a call, and what lets it go on."""
+    is_begun, may_go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def find(self, params):
+            is_begun.set()
+            assert may_go_on.wait(30)
+            return []
+
+    records.add("slow", Slow(), public=True)
+    yield is_begun, may_go_on
+    may_go_on.set()
 
 
 def loop_of(site):
@@ -338,22 +363,16 @@ def test_compression_of_a_server_that_serves_others_is_warned_of_once(
     assert "--ws-per-message-deflate false" in caplog.text
 
 
-def test_call_of_a_large_message_begins_before_the_next_is_read(records, tmp_path):
-    is_waiting, may_go_on = threading.Event(), threading.Event()
-
-    class Slow:
-        def find(self, params):
-            is_waiting.set()
-            assert may_go_on.wait(30)
-            return []
-
-    records.add("slow", Slow(), public=True)
+def test_call_of_a_large_message_begins_before_the_next_is_read(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
 
     with live(records, tmp_path) as site:
         client = site.connect()
         [session] = loop_of(site).sessions.values()
         client.send('4290000["find","slow"]')
-        assert is_waiting.wait(30)
+        assert is_begun.wait(30)
 
         for number in range(90001, 90011):
             client.send(f'42{number}["find","slow",{json.dumps({"x": "y" * 70_000})}]')
@@ -368,17 +387,10 @@ def test_call_of_a_large_message_begins_before_the_next_is_read(records, tmp_pat
 
 
 def test_client_whose_pong_is_behind_its_calls_is_not_closed(
-    records, tmp_path, monkeypatch
+    records, tmp_path, monkeypatch, slow
 ):
     monkeypatch.setattr(transport, "CHECK_INTERVAL", 0.05)
-    may_go_on = threading.Event()
-
-    class Slow:
-        def find(self, params):
-            assert may_go_on.wait(30)
-            return []
-
-    records.add("slow", Slow(), public=True)
+    _, may_go_on = slow
 
     with live(records, tmp_path) as site:
         loop = loop_of(site)
@@ -437,6 +449,7 @@ def test_frozen_client_leaves_no_socket(records, tmp_path):
         frozen.socket.shutdown()
 
 
+@pytest.mark.slow
 def test_client_that_never_connects_to_socketio_is_closed(records, tmp_path):
     with live(records, tmp_path) as site:
         url = site.url.replace("http", "ws", 1)
@@ -467,6 +480,63 @@ def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
     assert response.status == 200
     assert response.headers["Access-Control-Allow-Origin"] == origin
     assert response.headers["Access-Control-Allow-Headers"] == "X-A"
+
+
+def test_second_body_at_the_same_time_ends_the_session(records, tmp_path, slow):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
+        polling = Polling(site.url)
+        polling.connect()
+        first = pool.submit(
+            polling.post, *calls(range(MAX_WAITING + 2), "find", "slow")
+        )
+        assert is_begun.wait(30)
+        second = polling.post(*calls([100]))
+
+        assert second == (400, '"Another request of the session is under way."')
+        assert first.result(10) == (200, "ok")
+        may_go_on.set()
+
+
+def test_body_is_answered_whose_calls_an_upgrade_does_not_wait_for(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
+        polling = Polling(site.url)
+        polling.connect()
+        body = polling.protocol.join(calls(range(MAX_WAITING + 2), "find", "slow"))
+        posted = pool.submit(polling.request, "POST", body.encode(), timeout=30)
+        assert is_begun.wait(30)
+        [session] = loop_of(site).sessions.values()
+        wait_until(lambda: session.is_busy, 30)
+        socket = polling.upgrade()
+        socket.send(*calls([100], "find", "slow"))
+        wait_until(lambda: len(session._jobs) > MAX_WAITING + 1, 30)
+        may_go_on.set()
+
+        assert posted.result() == (200, "ok")
+        polling.close()
+
+
+def test_one_websocket_at_a_time_replaces_polling(records, tmp_path):
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        first, second = polling.open_websocket(), polling.open_websocket()
+        first.send("2probe")
+        assert first.recv() == "3probe"
+        second.send("2probe")
+
+        with pytest.raises(websocket.WebSocketConnectionClosedException):
+            second.recv()
+
+        first.send("5")
+        first.send(*calls([1]))
+        assert received(first, 1) == {1: [None, []]}
+        polling.close()
 
 
 def test_events_that_wait_for_a_poll_are_bounded(records, tmp_path):
@@ -691,3 +761,106 @@ def test_first_packet_is_that_of_socketio(records, tmp_path):
         "pingTimeout": 20000,
         "maxPayload": 1234,
     }
+
+
+class Notes:
+    """Remembers the data of its calls, which take a moment."""
+
+    def __init__(self):
+        self.made = []
+
+    def create(self, data, params):
+        time.sleep(0.001)
+        self.made.append(data["number"])
+        return data
+
+
+def leave_by_packet(client):
+    client.send("41")
+    client.send("1")
+
+
+def leave_by_frame(client):
+    client.socket.send_close()
+
+
+@pytest.mark.parametrize("leave", [leave_by_packet, leave_by_frame])
+def test_client_that_sends_and_leaves_has_made_its_calls(records, tmp_path, leave):
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+
+        for number in range(50):
+            client.send(*calls([number], "create", "notes", {"number": number}))
+
+        leave(client)
+        wait_until(lambda: not site.connections, 30)
+
+    assert notes.made == list(range(50))
+
+
+def test_client_that_posts_and_leaves_has_made_its_calls(records, tmp_path):
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        packets = calls([1, 2, 3], "create", "notes", {"number": 1})
+        posted = polling.post(*packets, "41", "1")
+        wait_until(lambda: not site.connections, 30)
+
+        assert posted == (200, "ok")
+        assert notes.made == [1, 1, 1]
+        wait_until(lambda: ask(site, "GET", sessions.POLL)[0] == 200, 30)
+
+
+def test_connection_ends_after_the_call_that_its_client_does_not_wait_for(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        client.send(*calls([1], "find", "slow"))
+        assert is_begun.wait(30)
+        leave_by_packet(client)
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        may_go_on.set()
+
+        wait_until(lambda: not site.connections, 30)
+
+
+def test_session_that_the_server_ends_makes_no_call_that_waits(records, tmp_path, slow):
+    is_begun, may_go_on = slow
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        client.send(*calls([1], "find", "slow"))
+        client.send(*calls([2], "create", "notes", {"number": 2}))
+        assert is_begun.wait(30)
+        client.send("9")
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        may_go_on.set()
+        wait_until(lambda: not site.connections, 30)
+
+    assert notes.made == []
+
+
+def test_client_that_connects_anew_before_it_is_connected_leaves_nothing(
+    records, tmp_path
+):
+    with live(records, tmp_path) as site:
+        for _ in range(20):
+            polling = Polling(site.url)
+            polling.post("40", "41", "40", "41", "40")
+            polling.post("41", "1")
+
+        wait_until(lambda: not site.connections, 30)
+        channels = site.app.extensions["records_realtime"].connections.channels
+
+    assert channels == []

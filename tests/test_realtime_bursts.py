@@ -269,32 +269,6 @@ def test_event_after_a_disconnect_ends_the_websocket(site):
     assert code_of_end(client) == 1008
 
 
-def test_request_while_the_client_upgrades_is_answered_at_once(polling):
-    """The client waits for it before it goes on, and its messages wait as well."""
-    polling.connect()
-    socket = polling.open_websocket()
-    socket.send("2probe")
-    assert socket.recv() == "3probe"
-
-    packets = [polling.get() for _ in range(3)]
-    polling.post(*calls([1]))
-    socket.send("5")
-
-    assert packets == [["6"]] * 3
-    assert received(socket, 1) == {1: [None, []]}
-
-
-def test_upgrade_that_breaks_off_leaves_the_session_to_polling(polling):
-    polling.connect()
-    socket = polling.open_websocket()
-    socket.send("2probe")
-    socket.recv()
-    socket.shutdown()
-    polling.post(*calls(range(20)))
-
-    assert len(polling.answers(20)) == 20
-
-
 def test_request_after_the_upgrade_is_refused_and_the_websocket_stays(polling):
     polling.connect()
     socket = polling.upgrade()

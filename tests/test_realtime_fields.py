@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 
 import pytest
@@ -15,6 +14,7 @@ from .authentication import bearer
 from .authentication import log_in
 from .authentication import make_records
 from .authentication import serving
+from .conftest import redis_url
 from .models import Message
 from .models import User
 from .realtime import BOB
@@ -37,11 +37,7 @@ def settings(request):
     if request.param is None:
         return {}
 
-    if not os.environ.get("TEST_REDIS_URL"):
-        pytest.skip("TEST_REDIS_URL is not set")
-
-    queue = os.environ["TEST_REDIS_URL"]
-    return {"message_queue": queue, "channel": f"records-{uuid.uuid4()}"}
+    return {"message_queue": redis_url(), "channel": f"records-{uuid.uuid4()}"}
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ def test_expired_token_ends_events_within_a_second(records, tmp_path):
         write(site)
 
         assert took < 1
-        assert client.names() == []
+        assert client.events() == [["loggedOut", {"message": "jwt expired"}]]
         assert client.error("find", "secrets") == (401, "jwt expired")
 
 
@@ -271,7 +271,7 @@ def test_login_that_is_ended_elsewhere_gets_no_event_from_then_on(site, end):
     assert client.names() == ["messages created"]
 
     end(site, token)
-    client.events()
+    assert client.names()[-1] == "loggedOut"
     write(site)
 
     assert client.names() == []
@@ -289,7 +289,38 @@ def test_login_that_is_ended_silently_gets_no_event_after_a_second(site, end):
     write(site)
 
     assert took < 1.1
+    assert client.names() == ["loggedOut"]
+
+
+def test_client_that_logs_in_again_is_told_of_each_end(site):
+    tokens = [site.token(), site.token()]
+    client = site.connect()
+
+    for token in tokens:
+        sent = {"strategy": "jwt", "accessToken": token}
+        client.result("create", "authentication", sent)
+        log_out_over_http(site, token)
+
+        assert client.events() == [["loggedOut", {"message": "jwt revoked"}]]
+
+
+def test_login_that_ends_while_it_can_not_be_checked_is_told_later(records, site):
+    token, is_away = site.token(), [False]
+
+    @records["users"].before("get")
+    def fail(method, context):
+        if is_away[0]:
+            raise Unavailable("The database is away.")
+
+    client = site.connect(**bearer(token))
+    is_away[0] = True
+    wait_until(lambda: not site.connections[0].is_logged_in, 10)
     assert client.names() == []
+    change_password_without_events(site, token)
+    is_away[0] = False
+
+    wait_until(lambda: not site.connections[0].expects_login, 10)
+    assert client.events() == [["loggedOut", {"message": "jwt revoked"}]]
 
 
 def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
@@ -314,7 +345,9 @@ def test_user_whom_a_hook_refuses_gets_no_event(records, site, ann, error, caplo
     wait_until(lambda: site.connections[0].channels == {"anonymous"})
     write(site)
 
-    assert ann.names() == []
+    # An error of the server may be over soon.
+    told = [] if error is RuntimeError else [["loggedOut", {"message": "Blocked"}]]
+    assert ann.events() == told
     assert ann.call("find", "secrets")[0]["code"] >= 400
 
 
@@ -333,7 +366,7 @@ def test_refused_user_does_not_fail_the_call_that_caused_it(
     write(site)
 
     assert patched["age"] == 13
-    assert ann.names() == []
+    assert ann.names() == ([] if error is RuntimeError else ["loggedOut"])
 
 
 def test_user_whom_a_hook_refuses_can_connect_without_a_login(records, site, caplog):
@@ -383,7 +416,7 @@ def test_login_that_can_not_be_checked_does_not_keep_that_of_others(
     wait_until(lambda: not connection.is_logged_in)
     write(site)
 
-    assert other.names() == []
+    assert other.names() == ["loggedOut"]
 
 
 @pytest.mark.parametrize("end", ["logout", "login"])

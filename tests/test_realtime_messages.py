@@ -17,12 +17,12 @@ from flask_records.realtime.bus.shared import MAX_ENTRY
 
 from .authentication import ANN
 from .authentication import bearer
+from .conftest import redis_url
 from .models import Message
 from .models import User
 from .realtime import BOB
 from .realtime import live
 from .realtime import make_live_records
-from .realtime_clients import redis_url
 from .waiting import wait_until
 
 

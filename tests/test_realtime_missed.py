@@ -18,9 +18,9 @@ from contextlib import contextmanager
 import pytest
 import websocket
 
+from .conftest import redis_url
 from .conftest import text_url
 from .realtime_clients import login_of
-from .realtime_clients import redis_url
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
@@ -83,6 +83,9 @@ class Mirror:
                 assert error is None, error
                 break
             except (OSError, websocket.WebSocketException, AssertionError):
+                if self.socket is not None:
+                    self.socket.close()
+
                 time.sleep(0.1)
 
         self.loads += 1
@@ -180,7 +183,7 @@ class Load:
     def run_until_written(self, number):
         """Wait for more writes."""
         target = self.writes + number
-        wait_until(lambda: self.writes >= target, 60)
+        wait_until(lambda: self.writes >= target, 120)
 
     def finish(self):
         """Stop writing, and wait until all clients have the last versions."""
@@ -198,7 +201,7 @@ class Load:
             return all(mirror.versions == self.versions for mirror in self.mirrors)
 
         try:
-            wait_until(are_equal, 30)
+            wait_until(are_equal, 120)
         finally:
             for mirror in self.mirrors:
                 mirror.leave()
@@ -304,7 +307,7 @@ def test_clients_load_anew_after_a_restart_of_redis(kind, tmp_path):
         load.run_until_written(20)
         redis.start()
         load.run_until_written(40)
-        wait_until(lambda: load.loads >= MIRRORS, 60)
+        wait_until(lambda: load.loads >= MIRRORS, 120)
         load.run_until_written(20)
         load.finish()
 
@@ -320,7 +323,7 @@ def test_clients_load_anew_after_redis_has_hung(kind, tmp_path):
             load.run_until_written(20)
 
         load.run_until_written(40)
-        wait_until(lambda: load.loads >= MIRRORS, 60)
+        wait_until(lambda: load.loads >= MIRRORS, 120)
         load.finish()
 
     assert load.problems == []

@@ -13,13 +13,13 @@ from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records.query import rule_of
 
+from .conftest import redis_url
 from .models import Message
 from .models import Room
 from .realtime import ANN
 from .realtime import BOB
 from .realtime import live
 from .realtime import make_live_records
-from .realtime_clients import redis_url
 from .sql import statements_of
 from .waiting import wait_until
 

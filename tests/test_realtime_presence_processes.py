@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from .realtime_clients import redis_url
+from .conftest import redis_url
 from .realtime_clients import run_command
 from .realtime_clients import serving
 from .realtime_clients import settings_of

@@ -17,8 +17,8 @@ from flask_records.realtime.bus import make_broker
 from flask_records.realtime.bus import SharedBus
 
 from . import redis_server
+from .conftest import redis_url
 from .realtime_clients import login_of
-from .realtime_clients import redis_url
 from .realtime_clients import run_command
 from .realtime_clients import serving
 from .realtime_clients import settings_of
@@ -272,6 +272,7 @@ def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
     assert lines_with(own_server, "Traceback") == []
 
 
+@pytest.mark.slow
 def test_workers_go_on_while_redis_hangs(own_redis, own_server):
     with places_of(own_server) as places:
         token = places[0].log_in()
@@ -291,6 +292,7 @@ def test_workers_go_on_while_redis_hangs(own_redis, own_server):
     assert lines_with(own_server, "Traceback") == []
 
 
+@pytest.mark.slow
 def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
     """It carries out later what the worker has given up."""
     with places_of(own_server) as (one, other):

@@ -377,6 +377,7 @@ def test_client_that_gets_few_events_learns_its_place(site, records, ann):
     assert ann.offset == server.recovery.log.end
 
 
+@pytest.mark.slow
 def test_many_clients_come_back_while_events_flow(site):
     followers = [Follower(site, ANN) for _ in range(20)]
     write(site, "start")

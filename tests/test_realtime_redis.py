@@ -21,8 +21,8 @@ from functools import partial
 
 import pytest
 
+from .conftest import redis_url
 from .realtime_app import TEAMS
-from .realtime_clients import redis_url
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket

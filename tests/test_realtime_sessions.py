@@ -13,8 +13,12 @@ from urllib.request import urlopen
 import pytest
 import websocket
 
+from flask_records.realtime import Realtime
 from flask_records.realtime.silence import OPTION
 
+from .polling import calls
+from .polling import Polling
+from .polling import received
 from .realtime import connected
 from .realtime import live
 from .realtime import make_live_records
@@ -114,6 +118,54 @@ def test_thread_of_a_request_whose_client_does_not_read_ends(records, tmp_path):
 def test_browsers_do_not_guess_the_type_of_an_answer(records, tmp_path, path):
     with live(records, tmp_path) as site, opened(site.url + path) as answer:
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_requests_during_an_upgrade_are_answered_soon(records, tmp_path):
+    """The client waits for them before it goes on, and its messages wait as well."""
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        socket = polling.open_websocket()
+        socket.send("2probe")
+        assert socket.recv() == "3probe"
+
+        packets = [polling.request("GET", timeout=5) for _ in range(3)]
+        polling.post(*calls([1]))
+        socket.send("5")
+
+        assert packets == [(200, "6")] * 3
+        assert received(socket, 1) == {1: [None, []]}
+        polling.close()
+
+
+def test_client_polls_as_before_until_it_hears_from_its_websocket(records, tmp_path):
+    """A proxy may hold back what a WebSocket sends."""
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        polling.open_websocket().send("2probe")
+        began = time.monotonic()
+        packets = [polling.get() for _ in range(6)]
+        took = time.monotonic() - began
+        polling.post(*calls([1]))
+
+        assert packets == [["6"]] * 6
+        assert took > 0.4
+        assert polling.answers(1) == {1: [None, []]}
+        polling.close()
+
+
+def test_upgrade_that_breaks_off_leaves_polling(records, tmp_path):
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        socket = polling.open_websocket()
+        socket.send("2probe")
+        socket.recv()
+        socket.shutdown()
+        polling.post(*calls(range(20)))
+
+        assert len(polling.answers(20)) == 20
 
 
 def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):
@@ -226,6 +278,30 @@ def test_second_request_that_polls_ends_the_session(records, tmp_path):
 
     assert sorted(both) == [200, 400]
     assert later == 400
+
+
+def test_session_that_ends_while_its_client_connects_leaves_nothing(records, tmp_path):
+    is_begun, may_go_on = threading.Event(), threading.Event()
+    realtime = Realtime(records)
+
+    @realtime.connections("connect")
+    def wait(event, connection):
+        is_begun.set()
+        assert may_go_on.wait(30)
+
+    with (
+        live(records, tmp_path, realtime=realtime) as site,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        polling = Polling(site.url)
+        connecting = pool.submit(polling.post, "40")
+        assert is_begun.wait(30)
+        ending = pool.submit(polling.post, "1")
+        wait_until(lambda: not engine_of(site).sockets)
+        may_go_on.set()
+
+        assert {connecting.result()[0], ending.result()[0]} == {200, 400}
+        wait_until(lambda: site.connections == [])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partialmethod
 
@@ -354,6 +356,27 @@ def test_body_with_an_invalid_packet_ends_the_session(tmp_path, body):
 
         assert polling.request("POST", body)[0] == 400
         assert polling.request("GET")[0] == 400
+
+
+def test_session_that_ends_while_its_client_connects_leaves_nothing(tmp_path):
+    is_begun, may_go_on = threading.Event(), threading.Event()
+
+    def wait(event, connection):
+        is_begun.set()
+        assert may_go_on.wait(30)
+
+    with host(tmp_path, no_handlers) as site, ThreadPoolExecutor(1) as pool:
+        server = site.app.extensions["records_realtime"]
+        server.logins._signal("connect")(wait)
+        polling = Polling(site.url)
+        connecting = pool.submit(polling.post, "40")
+        assert is_begun.wait(30)
+        polling.post("1")
+        may_go_on.set()
+        connecting.result()
+
+        assert list(server.connections) == []
+        assert "/" not in site.socketio.server.manager.rooms
 
 
 def test_other_servers_of_the_process_stay_as_they_are(tmp_path):

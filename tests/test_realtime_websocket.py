@@ -244,6 +244,7 @@ def test_client_that_leaves_too_much_unread_is_told_and_can_come_back(
     assert reason == LATE_READER
 
 
+@pytest.mark.slow
 def test_client_that_does_not_read_at_all_is_closed(records, tmp_path):
     with live(records, tmp_path, {"max_unsent": 100_000}) as site:
         client = site.connect()

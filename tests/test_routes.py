@@ -126,6 +126,16 @@ def test_prefix_of_the_extension_begins_all_urls(prefix):
     assert statuses == [200, 200, 200, 404]
 
 
+@pytest.mark.parametrize("prefix", [None, "", "/"])
+def test_extension_without_a_prefix(prefix):
+    records = FlaskRecords(url_prefix=prefix)
+    records.add("messages", Things(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    assert app.test_client().get("/messages").status_code == 200
+
+
 def test_prefix_of_an_application_replaces_that_of_the_extension():
     records = FlaskRecords(url_prefix="/api")
     records.add("messages", Things(), public=True)
@@ -294,6 +304,33 @@ def test_subdomain_of_the_blueprint_is_that_of_its_services():
     assert client.get("/messages", base_url="http://a.test").text == "a page"
     assert client.get("/messages", base_url="http://api.a.test").json == {}
     assert client.post("/messages", base_url="http://a.test").status_code == 405
+
+
+def test_service_without_a_host_is_refused_by_an_app_that_matches_hosts():
+    records = FlaskRecords()
+    records.add("messages", Things(), public=True)
+    app = Flask("tests", host_matching=True, static_host="a.test")
+
+    with pytest.raises(RuntimeError, match="'messages' has no host.*of its own"):
+        records.init_app(app)
+
+
+class HostedFlask(Flask):
+    """An application that gives a host to each rule."""
+
+    def add_url_rule(self, rule, *args, **options):
+        super().add_url_rule(rule, *args, **{"host": "a.test"} | options)
+
+
+def test_service_with_a_host_answers_there():
+    records = FlaskRecords()
+    records.add("messages", Things(), public=True)
+    app = HostedFlask("tests", host_matching=True, static_host="a.test")
+    records.init_app(app)
+    client = app.test_client()
+
+    assert client.get("/messages", base_url="http://a.test").json == {}
+    assert client.get("/messages", base_url="http://b.test").status_code == 404
 
 
 class Digits(BaseConverter):

@@ -169,12 +169,17 @@ def test_letters_of_an_older_secret_are_no_secrets(options, config, is_short_all
     [
         ("algorithm", "none", "is 'none'. It can be: HS256, HS384, HS512, RS256"),
         ("algorithm", "hs256", "is 'hs256'. It can be: HS256, HS384, HS512, RS256"),
-        ("algorithm", 5, "is a int, not a str."),
-        ("audience", ["a"], "is a list, not a str."),
+        ("algorithm", 5, "must be text, not 5."),
+        ("audience", ["a"], "must be text, not ['a']."),
         ("audience", "", "is empty."),
-        ("issuer", 5, "is a int, not a str."),
+        ("issuer", 5, "must be text, not 5."),
         *(
-            ("lifetime", value, f"is {value!r}. It is a number of seconds, or like")
+            (
+                "lifetime",
+                value,
+                "must be a number of seconds, or like '15m', '12h', '1d', not"
+                f" {value!r}.",
+            )
             for value in (0, "0", -5, "1.5h", "1y", "d", "", " 1d", True, 1.5, [])
         ),
     ],

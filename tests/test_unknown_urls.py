@@ -167,6 +167,21 @@ def test_subdomain_of_the_services():
     assert not own.is_json
 
 
+def test_subdomain_without_services_is_that_of_the_application():
+    app = Flask("tests", subdomain_matching=True)
+    app.config["SERVER_NAME"] = "example.com"
+    app.register_error_handler(404, lambda error: ("own 404", 404))
+    records = FlaskRecords(app)
+    records.add("books", Things(), public=True)
+    client = app.test_client()
+
+    theirs = client.get("/books/1/2", base_url="http://example.com")
+    own = client.get("/books/1/2", base_url="http://blog.example.com")
+
+    assert theirs.json == error_at("/books/1/2")
+    assert own.text == "own 404"
+
+
 def test_handler_of_all_errors_of_the_application_is_not_asked():
     app = app_with(url_prefix="/api")
     app.register_error_handler(HTTPException, lambda error: ("own", error.code))

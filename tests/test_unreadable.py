@@ -30,12 +30,13 @@ class Thing(Base):
     clock = mapped_column(sa.Time)
     key = mapped_column(sa.Uuid)
     span = mapped_column(sa.Interval)
+    kind = mapped_column(sa.Enum("a", "b", native_enum=False))
 
 
 @pytest.fixture
 def things(database_url):
     records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
-    service = SQLAlchemyService(Thing, paginate={"default": 10})
+    service = SQLAlchemyService(Thing, paginate={"default": 10}, multi=True)
     records.add("things", service, public=True)
 
     with served(db, records, database_url) as app:
@@ -94,6 +95,36 @@ def test_it_is_answered_as_null(
     assert record.json[field] is None
     assert other.json == before
     assert caplog.messages[0].startswith(WARNING)
+
+
+@pytest.mark.parametrize(
+    ("databases", "field", "value"),
+    [
+        (["postgresql"], "day", "infinity"),
+        (["sqlite"], "day", "soon"),
+        (["sqlite", "postgresql", "mariadb"], "kind", "c"),
+    ],
+)
+def test_its_record_is_not_written(things, database_url, databases, field, value):
+    if sa.make_url(database_url).get_backend_name() not in databases:
+        return
+
+    db, body = things.application.db, {"clock": "10:00:00"}
+
+    with things.application.app_context():
+        statement = f"UPDATE unreadable_thing SET {field} = '{value}' WHERE id = 1"
+        db.session.execute(sa.text(statement))
+        db.session.commit()
+
+    refused = [things.patch("/things?id=1", json=body), things.delete("/things?id=1")]
+
+    if field == "day":
+        refused += [things.patch("/things/1", json=body), things.delete("/things/1")]
+
+    message = "The record has a stored value that can't be read."
+    answers = {(each.status_code, each.json["message"]) for each in refused}
+    assert answers == {(409, message)}
+    assert things.get("/things/1").json["clock"] is None
 
 
 def test_values_are_read_as_ever_on_the_same_connection(things, database_url):

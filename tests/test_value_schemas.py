@@ -58,7 +58,7 @@ def schema_of(type_, **options):
                 "items": {"type": "array", "items": {"type": ["boolean", "null"]}},
             },
         ),
-        (sa.ARRAY(sa.Boolean()), {"type": "array"}),
+        (sa.ARRAY(sa.Boolean()), {"type": "array", "items": {}}),
         (postgresql.INET(), {}),
     ],
     ids=str,

@@ -19,6 +19,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..waiting import START
 from ..waiting import wait_until
 
 RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
@@ -142,7 +143,7 @@ def wait_for(url, process):
 
         return True
 
-    wait_until(answers, 30)
+    wait_until(answers, START)
 
 
 if __name__ == "__main__":

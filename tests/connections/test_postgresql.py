@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from flask_records import Transaction
 from flask_records.explorer.journal.statements import listen
 
+from ..conftest import url_of
 from .services import IDLE
 from .services import Note
 from .services import READS
@@ -21,10 +22,7 @@ from .services import TenantBase
 @pytest.fixture
 def tenants(make_engine, server_urls):
     """Services over a session of PostgreSQL, with one setting."""
-    if "postgresql" not in server_urls:
-        pytest.skip("TEST_POSTGRESQL_URL is not set")
-
-    engine = make_engine(server_urls["postgresql"])
+    engine = make_engine(url_of("postgresql", server_urls))
     TenantBase.metadata.create_all(engine)
 
     with engine.begin() as connection:
@@ -128,10 +126,8 @@ def test_reads_of_a_session_in_a_transaction_are_in_it(tenants):
 
 
 def test_a_connection_begins_transactions_again_after_a_read(make_engine, server_urls):
-    if "postgresql" not in server_urls:
-        pytest.skip("TEST_POSTGRESQL_URL is not set")
-
-    engine = make_engine(server_urls["postgresql"], pool_size=1, max_overflow=0)
+    url = url_of("postgresql", server_urls)
+    engine = make_engine(url, pool_size=1, max_overflow=0)
 
     with Session(engine) as session:
         served = served_by(engine, session)

@@ -192,6 +192,12 @@ TYPES = {
     "postgresql.INT4RANGE()": foreign(
         postgresql.INT4RANGE(), [], ["[1,3)", "empty", "x", "[3,1)"]
     ),
+    "postgresql.INT4MULTIRANGE()": foreign(
+        postgresql.INT4MULTIRANGE(),
+        [["[1,3)", "[5,7)"], []],
+        [["[3,1)"], ["x"], "x", ["[1,4)", "[2,6)"]],
+        is_key=False,
+    ),
     "postgresql.OID()": foreign(postgresql.OID(), [], [1, "1", -1, 2**32]),
     "mysql.TINYINT()": numbers(mysql.TINYINT(), 8, databases=["mariadb"]),
     "mysql.MEDIUMINT()": numbers(mysql.MEDIUMINT(), 24, databases=["mariadb"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import operator
 import os
 import random
 import signal
@@ -23,6 +24,9 @@ from ..servers import Gunicorn
 from ..servers import logged_in
 
 CLIENTS = 16
+ANSWERS = 25
+"""How many answers each client gets before the fault, and after it."""
+
 ACTIONS = ["create", "create", "create", "patch", "patch", "get", "find", "remove"]
 PAUSE = 0.05
 """The seconds that a client waits after it got no answer."""
@@ -62,8 +66,11 @@ class Client:
     and the answer.
     """
 
+    answers: int = 0
+    """How many requests were answered as they should."""
+
     answered_at: float = 0
-    """When the last request was answered as it should."""
+    """When the last of them was."""
 
     slowest: float = 0
     """The seconds of the longest request."""
@@ -101,6 +108,7 @@ class Client:
         try:
             write()
             self.answered_at = time.monotonic()
+            self.answers += 1
         except TryLater:
             self.put_off.append((time.monotonic(), text))
             time.sleep(PAUSE)
@@ -196,10 +204,11 @@ class Run:
         return {k: v for client in self.clients for k, v in client.doubtful.items()}
 
 
-def storm(server, seconds, fault):
+def storm(server, fault):
     """Let clients call before, while and after a fault befalls a server.
 
-    :param seconds: How long they call, besides the time that the fault takes.
+    They stop when each has got answers after the fault, when a client fails, or a
+    while after the fault if answers are missing.
     """
     stop = threading.Event()
     clients = [Client(server.host, number) for number in range(CLIENTS)]
@@ -209,11 +218,12 @@ def storm(server, seconds, fault):
         running = [pool.submit(client.run, stop) for client in clients]
 
         try:
-            futures.wait(running, seconds / 2, futures.FIRST_EXCEPTION)
+            wait_for_answers(clients, running, 60)
             began = time.monotonic()
             fault(server)
             ended = time.monotonic()
-            futures.wait(running, seconds / 2, futures.FIRST_EXCEPTION)
+            has_ended = server.process.poll() is not None
+            wait_for_answers(clients, running, 1 if has_ended else 60)
         finally:
             stop.set()
 
@@ -221,6 +231,18 @@ def storm(server, seconds, fault):
             each.result()
 
     return Run(clients, began, ended, server)
+
+
+def wait_for_answers(clients, running, seconds):
+    """Wait until each client has got more answers, or one of them fails."""
+    end = time.monotonic() + seconds
+    enough = [client.answers + ANSWERS for client in clients]
+
+    while any(map(operator.lt, [client.answers for client in clients], enough)):
+        if time.monotonic() > end or any(each.done() for each in running):
+            return
+
+        time.sleep(0.02)
 
 
 def kill_a_worker(server):

@@ -1,9 +1,9 @@
 """The example application behind gunicorn: nothing acknowledged is lost.
 
-Sixteen clients create, patch, read and remove messages for some seconds, and remember
-what was acknowledged. At half time a fault befalls the server. So one run tells both
-what holds as long as nothing happens, and what the fault may cost. It is made once for
-each fault and database, and each test looks at another side of it.
+Sixteen clients create, patch, read and remove messages, and remember what was
+acknowledged. At half time a fault befalls the server. So one run tells both what holds
+as long as nothing happens, and what the fault may cost. It is made once for each fault
+and database, and each test looks at another side of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from .storm import storm
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 6
 OUTAGE = 5
 RECOVERY = 3
 """The seconds after an outage within which every client is served again."""
@@ -127,7 +126,7 @@ def run(request, server_urls, tmp_path_factory):
     happens = fault(folder, database)
 
     with gunicorn(url, folder, **happens.variables) as server:
-        run = storm(server, SECONDS, happens)
+        run = storm(server, happens)
 
     run.stored = stored_messages(url)
     run.fault = fault

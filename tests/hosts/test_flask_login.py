@@ -170,7 +170,7 @@ def test_logout_ends_the_socket_of_this_browser_only(module, browser, other):
 
         assert error == (401, "Log in again.")
         assert remaining.names() == ["notes created"]
-        assert ended.names() == []
+        assert ended.names() == ["loggedOut"]
 
 
 def test_page_of_another_origin_opens_no_socket(browser):

@@ -1,0 +1,103 @@
+"""Calls that write to several databases."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+
+from .conftest import served
+
+
+@pytest.fixture
+def site(database_url, tmp_path):
+    """Shops on one database, and offers on another one."""
+
+    class Base(DeclarativeBase):
+        pass
+
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+
+    class Shop(db.Model):
+        __tablename__ = "several_shop"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str] = mapped_column(sa.String(20))
+
+    class Offer(db.Model):
+        __bind_key__ = "other"
+        __tablename__ = "several_offer"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str] = mapped_column(sa.String(20), unique=True)
+        shopId: Mapped[int]
+        shop: Mapped[Shop] = relationship(
+            primaryjoin=lambda: sa.orm.foreign(Offer.shopId) == Shop.id
+        )
+
+    records.add("shops", SQLAlchemyService(Shop), public=True)
+    offers = SQLAlchemyService(
+        Offer, whitelist=["$populate"], writable_relations=["shop"]
+    )
+    records.add("offers", offers, public=True)
+
+    binds = {"other": f"sqlite:///{tmp_path / 'offers.db'}"}
+
+    with served(db, records, database_url, SQLALCHEMY_BINDS=binds) as app:
+        with app.app_context():
+            yield Site(records)
+
+
+class Site:
+    def __init__(self, records):
+        self.shops = records.services["shops"]
+        self.offers = records.services["offers"]
+        self.events = []
+        records.events()(lambda event, record, context: self.events.append(event))
+
+    def names(self):
+        both = self.shops, self.offers
+        return [[each["name"] for each in service.find()] for service in both]
+
+
+def make_offer_and_fail(site):
+    shop = site.shops.create({"name": "Corner"})
+    site.offers.create({"name": "Lamp", "shopId": shop["id"]})
+    raise BadRequest("No.")
+
+
+def test_all_are_rolled_back(site):
+    with pytest.raises(BadRequest), Transaction():
+        make_offer_and_fail(site)
+
+    assert (site.names(), site.events) == ([[], []], [])
+
+
+def test_a_part_is_rolled_back_on_all(site):
+    with Transaction():
+        site.shops.create({"name": "Market"})
+
+        with pytest.raises(BadRequest), Transaction():
+            make_offer_and_fail(site)
+
+    assert (site.names(), site.events) == ([["Market"], []], ["created"])
+
+
+def test_relationships_reach_the_other_database(site):
+    shop = site.shops.create({"name": "Corner"})
+
+    offer = site.offers.create(
+        {"name": "Lamp", "shop": shop["id"]}, Params({"$populate": "shop"})
+    )
+
+    assert offer == {"id": 1, "name": "Lamp", "shopId": shop["id"], "shop": shop}
