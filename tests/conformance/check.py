@@ -1,8 +1,9 @@
 """Holds the reference application against a conformance kit.
 
 Run ``python -m tests.conformance.check KIT DATABASE_URL``. KIT is a copy of the kit in
-which ``npm run setup`` has been run. ``--server gevent`` lets gunicorn serve with these
-workers, in place of the server of Werkzeug.
+which ``npm run setup`` has been run. A new database on the server of DATABASE_URL is
+used. ``--server gevent`` lets gunicorn serve with these workers, in place of the server
+of Werkzeug.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..new_databases import new_database
 from ..waiting import START
 from ..waiting import wait_until
 
@@ -27,7 +29,11 @@ RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
 
 def main(kit, database_url, server=None):
     """Run the cases and all suites, and return the highest exit status."""
-    with serving(database_url, server) as base, tempfile.TemporaryDirectory() as folder:
+    with (
+        new_database(database_url) as url,
+        serving(url, server) as base,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         runs = [
             compare(kit, base, database_url, Path(folder)),
             adapter_suite(kit, base, "v4"),

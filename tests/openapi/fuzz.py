@@ -1,8 +1,8 @@
 """Sends the example application requests that its OpenAPI document allows, and others.
 
-Run ``python -m tests.openapi.fuzz DATABASE_URL``. It ends with an error if an answer is
-a failure of the server, or is not in the document, or if the time was too short for
-each operation.
+Run ``python -m tests.openapi.fuzz DATABASE_URL``. It uses a new database on the server
+of that URL. It ends with an error if an answer is a failure of the server, or is not in
+the document, or if the time was too short for each operation.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
+from ..new_databases import new_database
 from ..servers import environment
 from ..servers import gunicorn
 from ..servers import ROOT
@@ -36,11 +37,11 @@ START = 120
 
 def main(database_url, seconds=SECONDS):
     """Run schemathesis, and return what is wrong, or else ``None``."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, new_database(database_url) as url:
         file, report = Path(folder, "openapi.json"), Path(folder, "report.json")
-        file.write_text(document(database_url, folder))
+        file.write_text(document(url, folder))
 
-        with gunicorn(database_url, folder) as server:
+        with gunicorn(url, folder) as server:
             call(server, "users", USER)
             token = call(server, "authentication", {"strategy": "local", **USER})
             status = subprocess.run(
