@@ -5,8 +5,8 @@ import json
 import os
 import re
 import threading
-import uuid
 from contextlib import contextmanager
+from contextlib import ExitStack
 from functools import cache
 from html import escape
 from urllib.parse import parse_qsl
@@ -30,6 +30,7 @@ from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
+from .new_databases import new_database
 
 SERVERS = {
     "postgresql": "TEST_POSTGRESQL_URL",
@@ -68,32 +69,12 @@ Rule._compile_builder = compiled_late(Rule._compile_builder)
 @pytest.fixture(scope="session")
 def server_urls():
     """The URL of a new, empty database on each server that the environment names."""
-    urls = {}
-    engines = []
-    name = f"records_{uuid.uuid4().hex[:12]}"
-
-    for server, variable in SERVERS.items():
-        if os.environ.get(variable):
-            url = sa.make_url(os.environ[variable])
-            engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
-            engines.append(engine)
-            urls[server] = url.set(database=name)
-
-            with engine.connect() as connection:
-                connection.exec_driver_sql(f"CREATE DATABASE {name}")
-
-                if server == "postgresql":
-                    connection.exec_driver_sql(
-                        f"ALTER DATABASE {name} SET synchronous_commit = off"
-                    )
-
-    yield urls
-
-    for engine in engines:
-        with engine.connect() as connection:
-            connection.exec_driver_sql(f"DROP DATABASE {name}")
-
-        engine.dispose()
+    with ExitStack() as databases:
+        yield {
+            server: databases.enter_context(new_database(os.environ[variable]))
+            for server, variable in SERVERS.items()
+            if server not in MISSING
+        }
 
 
 def url_of(database, server_urls, path=""):
@@ -120,15 +101,10 @@ def redis_url():
     return url_in("TEST_REDIS_URL")
 
 
-def text_url(*args):
-    """The same URL as text, with its password."""
-    return sa.make_url(url_of(*args)).render_as_string(hide_password=False)
-
-
 @pytest.fixture(params=DATABASES)
 def database_url(request, server_urls, tmp_path):
     """The URL of an empty database of each kind."""
-    return text_url(request.param, server_urls, tmp_path / "test.db")
+    return url_of(request.param, server_urls, tmp_path / "test.db")
 
 
 @pytest.fixture(scope="module", params=DATABASES)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from .authentication import bearer
-from .conftest import text_url
+from .conftest import url_of
 from .servers import environment
 from .servers import PASSWORD
 from .servers import ROOT
@@ -123,7 +123,7 @@ def loaded(url, folder, root=ROOT, **variables):
 @contextmanager
 def loaded_on(server, server_urls, folder):
     """The module of the example, on a kind of database."""
-    url = text_url(server, server_urls, folder / "example.db")
+    url = url_of(server, server_urls, folder / "example.db")
 
     with loaded(url, folder) as module:
         yield module

@@ -26,7 +26,7 @@ KEY_DATA = b"K\0\0\0\x0c"
 @pytest.fixture
 def database(server_urls):
     """The URL of an empty database."""
-    return url_of("postgresql", server_urls)
+    return sa.make_url(url_of("postgresql", server_urls))
 
 
 @pytest.fixture

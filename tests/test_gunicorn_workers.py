@@ -6,7 +6,6 @@ import threading
 from concurrent import futures
 
 import pytest
-import sqlalchemy as sa
 
 from .servers import call
 from .servers import connected
@@ -20,9 +19,8 @@ from .servers import PASSWORD
 def server(module_url, tmp_path_factory):
     """The example, whose workers have started at once on an empty database."""
     folder = tmp_path_factory.mktemp("example")
-    is_file = module_url == "sqlite://"
-    url = sa.make_url(f"sqlite:///{folder}/new.db" if is_file else module_url)
-    url = url.render_as_string(hide_password=False)
+    is_in_memory = module_url == "sqlite://"
+    url = f"sqlite:///{folder}/new.db" if is_in_memory else module_url
 
     with gunicorn(url, folder) as server:
         yield server

@@ -19,7 +19,7 @@ import pytest
 import websocket
 
 from .conftest import redis_url
-from .conftest import text_url
+from .conftest import url_of
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
@@ -262,7 +262,7 @@ def kind(request, server_urls):
 
     pytest.importorskip("gevent", reason="gevent is not installed")
     # SQLite would stop a worker and all of its connections while it waits for a lock.
-    url = text_url("postgresql", server_urls)
+    url = url_of("postgresql", server_urls)
     yield request.param, {"DATABASE_URL": url}
     drop_tables(url)
 

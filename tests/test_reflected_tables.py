@@ -11,7 +11,7 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
 from .conftest import served
-from .conftest import text_url
+from .conftest import url_of
 
 TABLE = "reflected_thing"
 KEYS = {
@@ -26,7 +26,7 @@ def client_of(request, server_urls, tmp_path):
     """A function that returns a client of a table of one column beside its key."""
 
     def make(database, type_, *statements):
-        url = text_url(database, server_urls, tmp_path / "test.db")
+        url = url_of(database, server_urls, tmp_path / "test.db")
         engine = sa.create_engine(url)
         columns = f"id {KEYS[database]}, note VARCHAR(20), value {type_}"
 

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from ..conftest import text_url
+from ..conftest import url_of
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -28,7 +28,7 @@ LEAVERS = 120
 def site(request, server_urls, tmp_path_factory):
     """The URL of a database, and a server."""
     folder = tmp_path_factory.mktemp("clients")
-    url = text_url(request.param, server_urls, folder / "clients.db")
+    url = url_of(request.param, server_urls, folder / "clients.db")
 
     with gunicorn(url, folder) as server:
         yield url, server

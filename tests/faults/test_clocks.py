@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import jwt
 import pytest
 
-from ..conftest import text_url
+from ..conftest import url_of
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -33,7 +33,7 @@ NONE = [401] * len(CLOCKS)
 def hosts(request, server_urls, tmp_path_factory):
     """The addresses of the servers."""
     folder = tmp_path_factory.mktemp("clocks")
-    url = text_url(request.param, server_urls, folder / "clocks.db")
+    url = url_of(request.param, server_urls, folder / "clocks.db")
 
     with ExitStack() as stack:
         yield [

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from ..conftest import text_url
+from ..conftest import url_of
 from ..servers import call
 from ..servers import connected
 from ..servers import drop_tables
@@ -36,7 +36,7 @@ LOCKS = {
 def site(request, server_urls, tmp_path_factory):
     """The URL of a database, and a server with one connection for each worker."""
     folder = tmp_path_factory.mktemp("pool")
-    text = text_url(request.param, server_urls, folder / "pool.db")
+    text = url_of(request.param, server_urls, folder / "pool.db")
 
     with gunicorn(text, folder, **VARIABLES) as server:
         yield sa.make_url(text), server

@@ -16,7 +16,7 @@ from collections import Counter
 import pytest
 
 from ..conftest import SERVERS
-from ..conftest import text_url
+from ..conftest import url_of
 from ..servers import drop_tables
 from ..servers import gunicorn
 from ..waiting import wait_until
@@ -121,7 +121,7 @@ def run(request, server_urls, tmp_path_factory):
         database = request.getfixturevalue("own_postgresql")
         url = database.url
     else:
-        url = text_url(name, server_urls, folder / "storm.db")
+        url = url_of(name, server_urls, folder / "storm.db")
 
     happens = fault(folder, database)
 

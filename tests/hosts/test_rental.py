@@ -7,7 +7,7 @@ import requests
 import sqlalchemy as sa
 
 from ..conftest import running
-from ..conftest import text_url
+from ..conftest import url_of
 from .rental import create_app
 from .rental import make_database
 
@@ -16,7 +16,7 @@ FILM = {"title": "Trees", "price": "2.50"}
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request, server_urls, tmp_path):
-    url = text_url(request.param, server_urls, tmp_path / "rental.db")
+    url = url_of(request.param, server_urls, tmp_path / "rental.db")
     make_database(url)
     yield url
 
