@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from contextlib import suppress
 
 import pytest
 import websocket
@@ -186,7 +187,9 @@ class Load:
         wait_until(lambda: self.writes >= target, 120)
 
     def finish(self):
-        """Stop writing, and wait until all clients have the last versions."""
+        """Stop writing, and wait until all clients have the last versions, and time for
+        the news that they have missed others.
+        """
         self._is_running = False
 
         for thread in self._threads:
@@ -202,6 +205,10 @@ class Load:
 
         try:
             wait_until(are_equal, 120)
+
+            # A worker that was alone has sent some, which the last ones come after.
+            with suppress(AssertionError):
+                wait_until(lambda: are_equal() and not self.problems, 10)
         finally:
             for mirror in self.mirrors:
                 mirror.leave()
