@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import time
 
 import pytest
 
+from .effort import at_most
 from .example import Api
 from .example import loaded
 from .example import new_email
@@ -98,12 +98,12 @@ def test_what_is_no_email_is_refused(api, verb, email):
 @ON_SQLITE
 def test_long_email_is_refused_before_it_is_normalized(api):
     """The time that takes grows with the square of the accents."""
-    before = time.process_time()
+    email = "a" + "\u0301" * 30_000 + "\u0327" * 30_000 + "@a.com"
 
-    status, body = api.register("a" + "\u0301" * 30_000 + "\u0327" * 30_000 + "@a.com")
+    with at_most(units=100):
+        status, body = api.register(email)
 
     assert (status, sorted(body["errors"])) == (400, ["email"])
-    assert time.process_time() - before < 2
 
 
 def test_email_is_required_to_register(api):
