@@ -118,10 +118,10 @@ def found_in(
         return problems_of(error, data)
 
     # To read half a million errors takes a second. Not so many are told.
-    few = pruned(data)
-
     if isinstance(data, Mapping):
-        few = {name: pruned(value) for name, value in data.items()}
+        few: t.Any = {name: pruned(value) for name, value in data.items()}
+    else:
+        few = pruned(data)
 
     try:
         validate(few)
