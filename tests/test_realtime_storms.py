@@ -142,5 +142,5 @@ def test_storm_leaves_no_thread_file_or_memory_behind(site):
 
 
 def has_settled(memory):
-    """Whether the last storm has left no memory behind."""
+    """Return ``True`` if the last storm has left no memory behind."""
     return len(memory) > 1 and memory[-1] <= memory[-2] + MOST_MEMORY
