@@ -72,6 +72,12 @@ class Polling:
         self._sockets.append(websocket.create_connection(url + path, timeout=60))
         return self._sockets[-1]
 
+    def probe(self):
+        """A WebSocket that has asked to replace polling."""
+        socket = self.open_websocket()
+        socket.send("2probe")
+        return socket
+
     def close(self):
         """Close the WebSockets."""
         for socket in self._sockets:
@@ -79,8 +85,7 @@ class Polling:
 
     def upgrade(self):
         """A WebSocket that has replaced polling."""
-        socket = self.open_websocket()
-        socket.send("2probe")
+        socket = self.probe()
         assert socket.recv() == "3probe"
         socket.send("5")
         return socket

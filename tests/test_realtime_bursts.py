@@ -232,8 +232,7 @@ def test_client_that_upgrades_before_it_takes_its_answers_gets_them(
     with live(records, tmp_path, {"max_unsent": 80_000}) as site:
         with ThreadPoolExecutor(1) as pool:
             polling, posted = posted_without_polling(site, pool, pads)
-            socket = polling.open_websocket()
-            socket.send("2probe")
+            socket = polling.probe()
             assert socket.recv() == "3probe"
             assert posted.result() == (200, "OK")
             socket.send("5")

@@ -125,8 +125,7 @@ def test_requests_during_an_upgrade_are_answered_soon(records, tmp_path):
     with live(records, tmp_path) as site:
         polling = Polling(site.url)
         polling.connect()
-        socket = polling.open_websocket()
-        socket.send("2probe")
+        socket = polling.probe()
         assert socket.recv() == "3probe"
 
         packets = [polling.request("GET", timeout=5) for _ in range(3)]
@@ -143,7 +142,7 @@ def test_client_polls_as_before_until_it_hears_from_its_websocket(records, tmp_p
     with live(records, tmp_path) as site:
         polling = Polling(site.url)
         polling.connect()
-        polling.open_websocket().send("2probe")
+        polling.probe()
         began = time.monotonic()
         packets = [polling.get() for _ in range(6)]
         took = time.monotonic() - began
@@ -159,8 +158,7 @@ def test_upgrade_that_breaks_off_leaves_polling(records, tmp_path):
     with live(records, tmp_path) as site:
         polling = Polling(site.url)
         polling.connect()
-        socket = polling.open_websocket()
-        socket.send("2probe")
+        socket = polling.probe()
         socket.recv()
         socket.shutdown()
         polling.post(*calls(range(20)))
