@@ -366,15 +366,3 @@ def test_every_public_name_is_documented():
     ]
 
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
-
-
-def test_every_module_has_a_sentence():
-    text = (DOCS / "architecture.md").read_text()
-    package = ROOT / "flask_records"
-    names = [
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if path.name != "__init__.py"
-    ]
-
-    assert [name for name in names if f"`{name}`" not in text] == []
