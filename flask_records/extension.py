@@ -198,9 +198,9 @@ class FlaskRecords:
         :param authentication: The path of the authentication service that checks
             callers. The first that was added by default.
         :param readable: The rule for the records that a user may see: a function of the
-            user, or of ``None``, that returns a query, or ``None`` for all, or a query
-            with :class:`.FromUser`. It applies to all calls of a client but create, and
-            to the events that it gets.
+            user, or of ``None``, that returns ``True`` for all, ``False`` for none or a
+            query, or a query with :class:`.FromUser`. It applies to all calls of a
+            client but create, and to the events that it gets.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.

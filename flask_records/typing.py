@@ -30,8 +30,10 @@ Publisher: t.TypeAlias = (
 )
 """Names the channels whose members get an event, and may give the data of each."""
 
-ReadableFunction: t.TypeAlias = Callable[[t.Any], dict[str, t.Any] | None]
-"""Returns the query of the records that a user may see, or ``None`` for all."""
+ReadableFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
+"""Returns ``True`` if a user may see all records, ``False`` or ``None`` if none, or the
+query of the records that the user may see.
+"""
 
 Readable: t.TypeAlias = ReadableFunction | Mapping[str, t.Any]
 """Such a function, or a query with :class:`.FromUser` for values of the user."""

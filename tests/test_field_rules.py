@@ -547,3 +547,49 @@ def test_rules_are_asked_once_for_each_call(open_site):
     site.call(ANN, "patch", "/1", json={"text": "N"})
 
     assert asked == [ANN]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ids"),
+    [(True, [1, 2, 3]), (False, []), (None, []), ({"owner": 1}, [1])],
+)
+def test_readable_answers_for_all_none_or_those_that_match(open_site, answer, ids):
+    site = open_site(readable=lambda user: answer)
+
+    found = site.call(ANN, "GET").json["data"]
+
+    assert [note["id"] for note in found] == ids
+    assert site.call(ANN, "GET", "/3").status_code == (200 if 3 in ids else 404)
+    assert site.call(ANN, "PATCH", "?$select=id", json={}).json == [
+        {"id": id} for id in ids
+    ]
+
+
+@pytest.mark.parametrize("answer", [{}, [], "", 0, 1, sa.column("owner") == 1])
+@pytest.mark.parametrize("option", ["readable", "visible", "writable"])
+def test_any_other_answer_of_a_rule_shows_nothing(open_site, caplog, option, answer):
+    options = {
+        "readable": {"readable": lambda user: answer},
+        "visible": {"visible": {"secret": lambda user: answer}},
+        "writable": {"writable": {"price": lambda user: answer}},
+    }
+    site = open_site(**options[option])
+
+    # A rule about writing is asked by a write.
+    verb = "PATCH" if option == "writable" else "GET"
+    response = site.call(ANN, verb, "/1", json={"price": 5})
+
+    assert response.status_code == 500
+    assert "s1" not in response.text
+    assert f"'{option}'" in caplog.text
+    assert "Return True for all records, False for none" in caplog.text
+
+
+@pytest.mark.parametrize("option", ["readable", "visible", "writable"])
+def test_empty_query_as_a_rule_is_refused_at_the_start(option):
+    options = {} if option == "readable" else {option: {"text": {}}}
+    readable = {} if option == "readable" else None
+
+    with pytest.raises(TypeError, match="Return True for all records"):
+        service = SQLAlchemyService(type("Note", (), {}), **options)
+        FlaskRecords().add("notes", service, readable=readable)

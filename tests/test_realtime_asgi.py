@@ -636,7 +636,7 @@ def test_end_of_the_server_runs_the_receivers_of_disconnections(records, tmp_pat
 
 
 def test_writes_go_on_after_the_end_of_the_server(tmp_path):
-    records = make_live_records(public=True, readable=lambda user: None)
+    records = make_live_records(public=True, readable=lambda user: True)
 
     with live(records, tmp_path) as site:
         asyncio.run(loop_of(site).stop())

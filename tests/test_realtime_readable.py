@@ -252,14 +252,14 @@ def test_rule_that_only_the_database_can_decide_applies(open_site, rule):
 
 
 @pytest.mark.parametrize(
-    "rule", ["raise", {"nope": 1}, {"id": "x"}, {"$x": 1}, 5, "id"]
+    "rule", ["raise", {"nope": 1}, {"id": "x"}, {"$x": 1}, 5, "id", {}, [], "", 0]
 )
 def test_rule_that_fails_lets_nobody_see(open_site, rule, caplog):
     def readable(user):
         if user["id"] == 2:
             return rule if rule != "raise" else 1 / 0
 
-        return None
+        return True
 
     site = open_site(readable)
     ann, bob = site.connect(ANN), site.connect(BOB)
@@ -391,7 +391,7 @@ def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(
 
 def test_populated_record_that_another_may_not_see_is_not_in_the_event(tmp_path):
     records = make_live_records()
-    private = {1: None, 2: {"id": None}}
+    private = {1: True, 2: False}
     records["rooms"].readable = lambda user: private[user["id"]]
 
     with live(records, tmp_path) as site, site.app.app_context():
@@ -453,3 +453,15 @@ def test_row_that_is_gone_when_the_rule_is_asked_reaches_nobody(open_site):
         site.records["messages"]._remove(1)
 
     assert ann.events() == []
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_rule_may_answer_that_a_user_sees_no_record(open_site, answer):
+    site = open_site(lambda user: answer if user["id"] == 2 else True)
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    created = ann.result("create", "messages", {"text": "A"})
+
+    assert ann.events() == [["messages created", created]]
+    assert bob.events() == []
+    assert bob.result("find", "messages") == []

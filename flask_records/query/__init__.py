@@ -12,6 +12,8 @@ from .restriction import names_in as names_in
 from .restriction import restrict as restrict
 from .syntax import Query as Query
 from .syntax import Syntax as Syntax
+from .user_rules import condition_of as condition_of
 from .user_rules import FromUser as FromUser
+from .user_rules import NO_RECORD as NO_RECORD
 from .user_rules import rule_of as rule_of
 from .user_rules import UserRule as UserRule

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from .user_rules import condition_of
+from .user_rules import NO_RECORD
 from .user_rules import rule_of
 
 if t.TYPE_CHECKING:
@@ -15,11 +17,6 @@ if t.TYPE_CHECKING:
     from ..typing import FieldFunction
     from ..typing import FieldRule
     from ..typing import Record
-
-WRONG_ANSWER: t.Final = """\
-The rule of '{name}' in '{option}' returned {value!r}. Return True, False or a query, \
-such as {{"userId": user["id"]}}.\
-"""
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class FieldRules:
 
         :param name: The name of a field with a rule.
         """
-        return _checked("visible", name, self.visible[name](user)) == {}
+        return _condition("visible", name, self.visible[name](user)) is None
 
 
 NO_RULES: t.Final = FieldRules({}, {})
@@ -112,20 +109,11 @@ def _split(
     option: str, rules: Mapping[str, FieldFunction], user: t.Any
 ) -> tuple[frozenset[str], Mapping[str, Record]]:
     """Return the fields that are refused to a user, and the queries of others."""
-    answers = {name: _checked(option, name, rule(user)) for name, rule in rules.items()}
-    refused = frozenset([name for name, answer in answers.items() if answer is None])
-    return refused, {name: answer for name, answer in answers.items() if answer}
+    conditions = {n: _condition(option, n, rule(user)) for n, rule in rules.items()}
+    refused = frozenset([n for n, each in conditions.items() if each is NO_RECORD])
+    queries = {n: each for n, each in conditions.items() if each is not None}
+    return refused, {n: each for n, each in queries.items() if each is not NO_RECORD}
 
 
-def _checked(option: str, name: str, value: t.Any) -> Record | None:
-    """Return the answer of a rule as a query, or ``None`` for no record."""
-    if value is True:
-        return {}
-
-    if value is False or value is None:
-        return None
-
-    if isinstance(value, dict):
-        return value
-
-    raise TypeError(WRONG_ANSWER.format(name=name, option=option, value=value))
+def _condition(option: str, name: str, answer: t.Any) -> Record | None:
+    return condition_of(answer, f"The rule of '{name}' in '{option}'")

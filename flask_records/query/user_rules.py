@@ -18,6 +18,14 @@ if t.TYPE_CHECKING:
 
 LISTS: t.Final = (list, tuple, set, frozenset)
 
+NO_RECORD: t.Final[Mapping[str, t.Any]] = {"$or": []}
+"""The condition that no record meets."""
+
+WRONG_ANSWER: t.Final = """\
+{rule} returned {answer}. Return True for all records, False for none, or a query, \
+such as {{"userId": user["id"]}}.\
+"""
+
 WRONG_PLACE: t.Final = """\
 {option} has {value!r} below '{name}'. It may be the value of a field, or of '$in', at \
 the top or in '$or' and '$and'. For other queries, use a function of the user.\
@@ -175,16 +183,42 @@ def rule_of(
 
     :param rule: A query, or a function already.
     :param option: The option that has the rule, for an error.
-    :raises TypeError: It is neither, or a value of the user is where a rule can't have
-        one.
+    :raises TypeError: It is neither, or an empty query, or a value of the user is where
+        a rule can't have one.
     """
     if isinstance(rule, Mapping):
+        condition_of(rule, option)
         return UserRule(rule, option)
 
     if not callable(rule):
         raise TypeError(f"{option} must be a function of the user, or a query.")
 
     return rule
+
+
+def condition_of(answer: t.Any, rule: str) -> Record | None:
+    """Return the condition that the answer of a rule stands for: ``None`` if all
+    records meet it, :data:`NO_RECORD` if none does.
+
+    :param answer: ``True`` for all records, ``False`` or ``None`` for none, or a query
+        with conditions.
+    :param rule: The rule, for an error.
+    :raises TypeError: The answer is anything else. It never stands for all records.
+    """
+    if answer is True:
+        return None
+
+    if answer is False or answer is None:
+        return t.cast("Record", NO_RECORD)
+
+    if not isinstance(answer, Mapping):
+        name = type(answer).__name__
+        raise TypeError(WRONG_ANSWER.format(rule=rule, answer=f"a value of {name}"))
+
+    if not answer:
+        raise TypeError(WRONG_ANSWER.format(rule=rule, answer="an empty query"))
+
+    return t.cast("Record", answer)
 
 
 def _has_placeholder(value: t.Any) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from ..context import Params
 from ..errors import NotFound
 from ..errors import RecordsError
+from ..query import NO_RECORD
 from ..query.matching import key_of_query
 
 if t.TYPE_CHECKING:
@@ -179,7 +180,11 @@ class Rights:
     def _by_rule(self, name: str, rule: Callable[[], Record | None]) -> MaySee:
         try:
             query = rule()
-            return show if query is None else self.condition(name, query)
+
+            if query is None:
+                return show
+
+            return hide if query is NO_RECORD else self.condition(name, query)
         except RecordsError:
             return hide
         except Exception:

@@ -13,6 +13,7 @@ from ..globals import call_stack
 from ..names import names_of
 from ..pagination import Page
 from ..pagination import without
+from ..query import condition_of
 from ..query import names_in
 from ..query import rule_of
 from ..query import UserRule
@@ -82,9 +83,9 @@ class Service:
         caller, or refuse the call. A transport runs them before the call.
     :param count: Counts an external call, or refuses one call too many.
     :param readable: The rule for the records that a user may see: a function of the
-        user, or of ``None``, that returns a query, or ``None`` for all, or a query with
-        :class:`.FromUser`. It applies to all calls of clients but create, and to
-        events.
+        user, or of ``None``, that returns ``True`` for all, ``False`` for none or a
+        query, or a query with :class:`.FromUser`. It applies to all calls of clients
+        but create, and to events.
     :param schemas: The classes that calls are checked by, as
         :meth:`.FlaskRecords.add` takes them. Those of the object by default.
     :param computed: Functions of a list of records that return the values of a field
@@ -399,10 +400,14 @@ class Service:
         """Return the query of the records that a user may see, or ``None`` for all.
 
         :param user: The user, or ``None``.
+        :raises TypeError: The rule returned neither ``True``, ``False`` nor a query.
         """
-        condition = self.readable(user) if self.readable else None
+        if self.readable is None:
+            return None
+
+        condition = condition_of(self.readable(user), f"'readable' of '{self.path}'")
         self._note_hidden(condition or {})
-        return condition or None
+        return condition
 
     def permissions_of(self, user: t.Any) -> Permissions:
         """Return what the rules for fields say for a user.
