@@ -41,7 +41,6 @@ from .errors import Unprocessable as Unprocessable
 from .extension import FlaskRecords as FlaskRecords
 from .globals import current_call as current_call
 from .globals import current_records as current_records
-from .http.batch import BatchService as BatchService
 from .http.formatter import format_json as format_json
 from .http.multipart import MultipartParser as MultipartParser
 from .pagination import Page as Page

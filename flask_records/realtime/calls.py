@@ -9,8 +9,8 @@ import typing as t
 from ..http.error_handler import body_of
 from ..http.formatter import checked
 from ..http.formatter import dumps
-from ..http.named_calls import context_of
-from ..http.named_calls import run
+from .named_calls import context_of
+from .named_calls import run
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from ..context import Params
 from ..errors import RecordsError
-from ..http.named_calls import ARGUMENTS
 from ..http.routes import routes_of
 from ..transaction import Transaction
 from .audience import Audience
@@ -22,6 +21,7 @@ from .connections import Connections
 from .disconnections import Disconnections
 from .logins import Logins
 from .messages import Messages
+from .named_calls import ARGUMENTS
 from .packets import RESERVED
 from .presence import Presence
 from .recovery import Recovery

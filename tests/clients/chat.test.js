@@ -2,7 +2,6 @@
 // the server of the page on front ends.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import batch from 'feathers-batch/client/index.js'
 import { rx } from 'feathers-reactive'
 import { filter, firstValueFrom } from 'rxjs'
 import { io } from 'socket.io-client'
@@ -67,20 +66,4 @@ test('an observable list follows the writes of others', async () => {
   await shown('b,c')
   await ben.service('messages').remove(a.id)
   await shown('b')
-})
-
-test('calls at the same time are one request', async () => {
-  const client = await logIn(restClient(server.base))
-  const called = []
-  client.hooks({ before: context => { called.push(context.path) } })
-  client.configure(batch.batchClient({ batchService: 'batch' }))
-  const messages = client.service('messages')
-
-  const [created, page, error] = await Promise.allSettled([
-    messages.create({ text: 'Hello' }), messages.find({ query: { $limit: 0 } }), messages.get(0)
-  ])
-
-  assert.deepEqual([created.value.text, created.value.userId, page.value.data], ['Hello', client.user.id, []])
-  assert.deepEqual([error.reason.name, error.reason.code], ['NotFound', 404])
-  assert.deepEqual(called, ['messages', 'messages', 'messages', 'batch'])
 })

@@ -1,4 +1,4 @@
-"""Logins and batches in the OpenAPI document, compared with the application's."""
+"""Logins in the OpenAPI document, compared with the application's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
 from flask_records import AuthenticationService
-from flask_records import BatchService
 from flask_records import FlaskRecords
 from flask_records import hash_password
 from flask_records import SQLAlchemyService
@@ -53,7 +52,6 @@ def make_app(**providers):
     )
     users = records.add("users", users, public=["create"])
     users.before("create", "update", "patch")(hash_password())
-    records.add("batch", BatchService(max_calls=3), public=True)
     records.init_app(app)
 
     with app.app_context():
@@ -234,17 +232,3 @@ def test_logins_are_named(made):
     assert paths["/api/authentication"]["post"]["summary"] == "Log in"
     assert paths["/api/authentication"]["delete"]["summary"] == "Log out"
     assert paths["/api/users"]["post"]["summary"] == "Create a record"
-
-
-def test_a_batch_is_as_described(app, made):
-    calls = [["create", "users", ANN], ["find", "nothing"]]
-    body = made["components"]["schemas"]["BatchCreate"]
-
-    response = app.test_client().post("/api/batch", json={"calls": calls})
-
-    assert [each["status"] for each in response.json] == ["fulfilled", "rejected"]
-    check(made, "/api/batch", "post", response)
-    validator = Draft202012Validator(body)
-    assert validator.is_valid({"calls": calls})
-    assert not validator.is_valid({"calls": 4 * calls})
-    assert not validator.is_valid({})

@@ -1,4 +1,4 @@
-"""Schemas in calls over Socket.IO, in batches and in forms."""
+"""Schemas in calls over Socket.IO and in forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from flask import Flask
 from pydantic import BaseModel
 from pydantic import Field
 
-from flask_records import BatchService
 from flask_records import FlaskRecords
 from flask_records import MultipartParser
 
@@ -55,7 +54,6 @@ class TestSockets:
 @pytest.fixture
 def client():
     records = FlaskRecords()
-    records.add("batch", BatchService(), public=True)
     records.add(
         "photos",
         Photos(),
@@ -66,15 +64,6 @@ def client():
     app = Flask("tests")
     records.init_app(app)
     return app.test_client()
-
-
-def test_calls_of_a_batch_are_checked(client):
-    calls = [["create", "photos", data] for data in ({"rank": 9, "x": 1}, {"rank": 1})]
-
-    bad, good = client.post("/batch", json={"calls": calls}).json
-
-    assert bad["reason"]["errors"] == PROBLEMS
-    assert good["value"] == {"rank": 1, "image": None}
 
 
 def test_forms_with_files_are_checked(client):

@@ -1,4 +1,4 @@
-"""Calls that name their service, as messages of sockets do."""
+"""Calls that name their service, as messages of clients do."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..errors import BadRequest
 from ..errors import MethodNotAllowed
 from ..errors import not_an_object
 from ..errors import NotFound
+from ..http.routes import current_routes
 from ..query.bounds import current_bounds
 from ..query.bounds import shortened
 from ..query.syntax import MAX_DEPTH
 from ..query.values import TypedText
-from .routes import current_routes
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
