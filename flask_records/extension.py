@@ -150,7 +150,6 @@ class FlaskRecords:
         self._after_request = functions_of("after_request", after_request)
         self._apps: WeakSet[Flask] = WeakSet()
         self._checks = ServiceChecks(self, self._registrations, self._apps)
-        self._on_service: list[Callable[[Service], None]] = []
 
         if self._limits is not None:
             self.before("update", "patch")(self._limits.count_password_change)
@@ -268,16 +267,6 @@ class FlaskRecords:
             Registration(added, access, blueprint, issuer, media_types=tuple(parsers))
         )
         return added
-
-    def for_each_service(self, function: Callable[[Service], None]) -> None:
-        """Call a function with each service, those that are added later included.
-
-        :param function: It is called once for each.
-        """
-        self._on_service.append(function)
-
-        for service in self.services.values():
-            function(service)
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event of the services that have
@@ -441,9 +430,6 @@ class FlaskRecords:
 
             if issuer.user_changes is not None:
                 self.before(*CHANGES)(issuer.user_changes)
-
-        for function in self._on_service:
-            function(service)
 
         for app in self._apps:
             routes_of(app).add_service(app, service.path, registration.blueprint)

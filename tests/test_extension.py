@@ -457,12 +457,3 @@ def test_internal_call_in_a_request_context_has_no_provider(app, records):
 
     with app.test_request_context("/things?a=1"):
         assert things.find() == {"query": {}, "route": {}}
-
-
-def test_function_for_each_service_gets_those_of_later_too(records):
-    seen = []
-    first = records.add("first", Things(), public=True)
-    records.for_each_service(seen.append)
-    second = records.add("second", Things(), public=True)
-
-    assert seen == [first, second]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from ..http.placeholders import placeholders_of
 from ..http.routes import join_prefixes
 from ..http.routes import routes_of
+from .pages import ExplorerSettings
 from .pages import Pages
-from .settings import ExplorerSettings
-from .settings import SETTING
+from .pages import SETTING
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,19 +17,25 @@ from flask import request
 from flask import send_from_directory
 
 from ..authentication.visitors import params_of_visitor
+from ..http.developer_pages import PageSettings
 from ..http.developer_pages import protect
+from ..http.formatter import dumps
+from ..http.formatter import json_response
+from ..http.headers import CALLER
 from ..http.headers import forbid_sniffing
-from .answers import json_for_caller
+from ..http.headers import vary
 from .description import description_for
 from .description import entrance
-from .journal.views import add_calls
 
 if t.TYPE_CHECKING:
+    from flask import Flask
     from flask import Response
     from flask.typing import ResponseReturnValue
 
     from ..http.error_handler import ErrorHandler
-    from .settings import ExplorerSettings
+
+SETTING: t.Final = "RECORDS_EXPLORER"
+"""The key of ``app.config`` that has the settings of an application."""
 
 NAME: t.Final = "records_explorer"
 """The name of the blueprint."""
@@ -44,6 +51,20 @@ SHARED: t.Final = ("feathers.min.js", "socket.io.min.js", "oauth.js")
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorerSettings(PageSettings):
+    """The settings of an application: ``RECORDS_EXPLORER``."""
+
+    def is_on(self, app: Flask) -> bool:
+        """Return whether an application has the explorer: in debug mode, or for those
+        whom ``allow`` names, unless ``enabled`` tells.
+        """
+        if self.enabled is None and self.allow is not None:
+            return True
+
+        return super().is_on(app)
 
 
 class Pages:
@@ -68,7 +89,6 @@ class Pages:
         blueprint.add_url_rule("/files/<path:name>", "file", _send_file)
         blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
         blueprint.add_url_rule("/services.json", "services", self._send_services)
-        add_calls(blueprint, self._settings.check)
         return blueprint
 
     def _refuse_if_off(self) -> None:
@@ -78,7 +98,7 @@ class Pages:
     def _send_services(self, **route: t.Any) -> Response:
         params = params_of_visitor(request.headers)
         self._settings.check(params)
-        return json_for_caller(description_for(params, route))
+        return _json_for_caller(description_for(params, route))
 
 
 def _send_page(**route: t.Any) -> ResponseReturnValue:
@@ -104,7 +124,15 @@ def _send_file(name: str, **route: t.Any) -> Response:
 
 
 def _send_entrance(**route: t.Any) -> Response:
-    return json_for_caller(entrance(route))
+    return _json_for_caller(entrance(route))
+
+
+def _json_for_caller(value: t.Any) -> Response:
+    """Return JSON for one caller, which nobody keeps."""
+    response = json_response(dumps(value), 200)
+    response.headers["Cache-Control"] = "no-store"
+    vary(response.headers, CALLER)
+    return response
 
 
 def _names(*patterns: str) -> list[str]:

@@ -51,7 +51,6 @@ if t.TYPE_CHECKING:
     from ..typing import ReadableFunction
     from ..typing import Record
     from ..validation import MethodSchemas
-    from .recorder import Recorder
 
 
 OWN_COMPUTED: t.Final = """\
@@ -362,17 +361,6 @@ class Service:
         :raises ValueError: The service has no such event.
         """
         return self.publishers.connect(*events)
-
-    def record_with(self, recorder: Recorder) -> None:
-        """Let a recorder measure the calls of this service. Without one, nothing is
-        measured.
-
-        :param recorder: It returns objects in place of others, with the same effect.
-        """
-        self._sender = recorder.sender(self._sender)
-        self._pipeline = recorder.pipeline(self._pipeline, self._sender)
-        access = recorder.access(self.check_access)
-        self.check_access = access  # type: ignore[method-assign]  # others pay nothing
 
     def check_access(self, context: HookContext, *, is_counted: bool = True) -> None:
         """Refuse an external call that needs a valid token and has none. A transport

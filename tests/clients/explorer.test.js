@@ -14,7 +14,6 @@ const VIEWS = {
   'custom/messages': /messages/,
   compare: 'As nobody, and as me',
   'compare/rooms': 'rooms: as nobody, and as me',
-  calls: 'Calls',
   login: 'Your login'
 }
 

@@ -45,9 +45,6 @@ export async function onPostgresql () {
   return { url: stdout.trim(), remove: () => execute(`DROP DATABASE ${name} WITH (FORCE)`) }
 }
 
-// A reloader would start another process.
-const debugged = port => ['flask', '--app', 'wsgi', 'run', '--debug', '--no-reload', '--port', port]
-
 const fill = env => run(PYTHON, ['-m', 'flask', '--app', 'wsgi', 'example-data', '--messages', '100000'], { cwd: ROOT, env: { ...process.env, ...env } })
 
 const press = (name, place) => place.getByRole('button', { name, exact: true }).click()
@@ -117,7 +114,6 @@ export const testOn = (name, open, skip = false) => describe(`the example with 1
   let database
   let settings
   let server
-  let debug
   let browser
   let ann
   let api
@@ -130,8 +126,8 @@ export const testOn = (name, open, skip = false) => describe(`the example with 1
   before(async () => {
     database = await open()
     settings = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex'), FLASK_RECORDS_EXPLORER__enabled: 'true' };
-    [browser] = await Promise.all([launch(), fill(settings)]);
-    [server, debug] = await Promise.all([start(settings), start(settings, debugged)])
+    [browser] = await Promise.all([launch(), fill(settings)])
+    server = await start(settings)
     ann = await Api.register(server.base, 'ann')
     api = await Api.register(server.base, 'bob')
     const { data } = await api.call('GET', 'rooms?name=Lobby')
@@ -142,7 +138,7 @@ export const testOn = (name, open, skip = false) => describe(`the example with 1
 
   after(async () => {
     await browser?.close()
-    for (const each of [server, debug]) await each?.stop()
+    await server?.stop()
     await database?.remove()
   })
 
@@ -163,7 +159,6 @@ export const testOn = (name, open, skip = false) => describe(`the example with 1
   test('the page lists the services, and how many records they have', async () => {
     const response = await fetch(`${server.base}/_records/`)
     assert.match(response.headers.get('Content-Security-Policy'), /script-src 'self'.*style-src 'self'/)
-    assert.equal((await fetch(`${server.base}/_records/calls.json`)).status, 404)
 
     for (const window of [page, second]) {
       await show(window, '', 'Services')
@@ -365,36 +360,6 @@ export const testOn = (name, open, skip = false) => describe(`the example with 1
     await page.getByRole('region', { name: 'As me' }).getByText('100,000 records, of which 3 are compared').waitFor()
     for (const { id } of [own, open]) await ann.call('DELETE', `rooms/${id}`)
     await row(second, 'For all').waitFor({ state: 'detached' })
-  })
-
-  test('calls of another window show their steps, plans and the index they lack', async () => {
-    const [user, developer] = [await openExplorer(browser), await openExplorer(browser)]
-    await logIn(user, debug.base, 'bob')
-    await go(user, debug.base, 'records/messages?archived=true', 'messages')
-
-    await developer.goto(`${debug.base}/_records/#/calls`)
-    await developer.getByRole('row').filter({ hasText: 'archived' }).getByRole('link', { name: 'messages.find' }).first().click()
-    await title('messages.find', developer)
-    const steps = developer.getByRole('region', { name: 'The steps of the call' }).locator('tbody tr')
-    assert.deepEqual((await steps.locator('th').allInnerTexts()).slice(-2), ['readable', 'method'])
-    await developer.getByText('Add an index on archived, private of message: Index(...).').waitFor()
-    const counting = developer.locator('.statements li').filter({ hasText: 'count(*)' })
-    await counting.getByText('Plan', { exact: true }).click()
-    await counting.getByLabel(/^Plan of statement/).getByText(name === 'SQLite' ? 'SCAN message' : 'Seq Scan on message').waitFor()
-    await isAccessible(developer)
-
-    await developer.getByRole('link', { name: 'All calls' }).click()
-    await go(user, debug.base, 'create/messages', 'New record of messages')
-    await user.getByLabel('text', { exact: true }).fill('To be traced')
-    await press('Create', user)
-    await developer.getByRole('link', { name: 'messages.create' }).first().click()
-    await title('messages.create', developer)
-    const hooks = steps.filter({ hasText: 'wsgi:set_private' }).locator('th')
-    assert.deepEqual(await hooks.allInnerTexts(), ['before'])
-    for (const window of [developer, user]) {
-      assert.deepEqual([window.problems, window.elsewhere], [[], []])
-      await window.context().close()
-    }
   })
 
   test('the page of the example leads to the explorer, which sees what is written there', async () => {

@@ -7,7 +7,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from flask_records import Transaction
-from flask_records.explorer.journal.statements import listen
 
 from ..conftest import url_of
 from .services import IDLE
@@ -102,15 +101,6 @@ def test_a_read_of_an_idle_session_begins_no_transaction(tenants, read):
     found = autocommits(tenants.engine)
 
     read(tenants)
-
-    assert set(found) == {True}
-
-
-def test_recording_statements_begins_no_transaction(tenants):
-    listen()
-    found = autocommits(tenants.engine)
-
-    tenants.find("settings")
 
     assert set(found) == {True}
 

@@ -39,9 +39,8 @@ export function takeWish () {
 }
 
 // Returns a request with the token of a login.
-export const request = (url, login = keptLogin(), options = {}) => fetch(url, {
-  ...options,
-  headers: { Accept: 'application/json', ...options.headers, ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
+export const request = (url, login = keptLogin()) => fetch(url, {
+  headers: { Accept: 'application/json', ...(login ? { Authorization: `Bearer ${login.token}` } : {}) }
 })
 
 export class Connection extends EventTarget {
@@ -83,11 +82,6 @@ export class Connection extends EventTarget {
     const service = this.services.get(path)
     if (service?.pattern && !Object.hasOwn(client.services, path)) register(client, service)
     return client.service(path)
-  }
-
-  // Returns an answer to a request with the token of the caller.
-  http (url, options) {
-    return request(url, keptLogin(), options)
   }
 
   // Connects, and takes up the login that is kept.

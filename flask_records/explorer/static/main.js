@@ -1,7 +1,7 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
 import { announce, button, element, replace } from './dom.js'
 import { homeOf } from './homes.js'
-import { journalOf } from './journal.js'
+import { eventLogOf } from './eventlog.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
 import { finishLogin } from './oauth.js'
 
@@ -14,7 +14,6 @@ const MODULES = {
   events: () => import('./views/events.js'),
   custom: () => import('./views/custom.js'),
   compare: () => import('./views/compare.js'),
-  calls: () => import('./views/calls.js'),
   login: () => import('./views/login.js')
 }
 const ofServices = ['records', 'record', 'create', 'custom', 'compare']
@@ -67,7 +66,7 @@ async function comeBack () {
 
 function drawFrame (explorer) {
   const { description, connection } = explorer
-  const pages = [['', 'Services'], ['events', 'Events'], ['compare', 'Compare'], ...(description.hasCalls ? [['calls', 'Calls']] : [])]
+  const pages = [['', 'Services'], ['events', 'Events'], ['compare', 'Compare']]
   const state = element('span', { id: 'state' })
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button' })
   const drawState = () => {
@@ -155,7 +154,7 @@ async function start () {
   const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }
   connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
   // Events are kept before somebody looks at them.
-  journalOf(connection)
+  eventLogOf(connection)
   await connection.open().catch(error => announce(error.message, 'error'))
   drawFrame(explorer)
   addEventListener('hashchange', () => showView(explorer))

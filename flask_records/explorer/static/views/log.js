@@ -1,13 +1,13 @@
 // The log of events: a list that grows, is paused, filtered and cleared.
 import { button, element, replace } from '../dom.js'
-import { journalOf } from '../journal.js'
+import { eventLogOf } from '../eventlog.js'
 import { address, nameOf } from '../main.js'
 
 const SIZE = 500
 
 // Returns a log of the events that `isWanted(entry)` accepts, with `filter(isWanted)`.
 export function makeLog (explorer, signal, isWanted = () => true) {
-  const journal = journalOf(explorer.connection)
+  const events = eventLogOf(explorer.connection)
   const list = element('ol', { class: 'log' })
   const empty = element('p', { class: 'soft no-events' })
   const count = element('span', { class: 'soft', role: 'status' })
@@ -22,7 +22,7 @@ export function makeLog (explorer, signal, isWanted = () => true) {
   }
   const draw = () => {
     missed = 0
-    replace(list, journal.entries.filter(isWanted).map(entry => line(explorer, entry)))
+    replace(list, events.entries.filter(isWanted).map(entry => line(explorer, entry)))
     mark()
   }
   const pause = button('Pause', () => {
@@ -30,7 +30,7 @@ export function makeLog (explorer, signal, isWanted = () => true) {
     if (!isPaused) draw()
     mark()
   })
-  journal.addEventListener('entry', ({ detail }) => {
+  events.addEventListener('entry', ({ detail }) => {
     if (!isWanted(detail)) return
     if (isPaused) missed += 1
     else {
@@ -41,9 +41,9 @@ export function makeLog (explorer, signal, isWanted = () => true) {
     }
     mark()
   }, { signal })
-  journal.addEventListener('clear', draw, { signal })
+  events.addEventListener('clear', draw, { signal })
   draw()
-  const node = element('div', { class: 'stack' }, element('div', { class: 'row' }, pause, button('Clear', () => journal.clear()), count), empty, element('div', { role: 'log', 'aria-label': 'Events' }, list))
+  const node = element('div', { class: 'stack' }, element('div', { class: 'row' }, pause, button('Clear', () => events.clear()), count), empty, element('div', { role: 'log', 'aria-label': 'Events' }, list))
   return Object.assign(node, { filter: wanted => { isWanted = wanted; draw() } })
 }
 

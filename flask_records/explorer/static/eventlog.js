@@ -4,7 +4,7 @@ const SIZE = 500
 
 // Collects the events of a connection: the last 500 in `entries`, newest first. It has
 // the event 'entry' (detail: the entry), and 'clear'. Entries have numbers that rise.
-class Journal extends EventTarget {
+class EventLog extends EventTarget {
   constructor (connection) {
     super()
     this.entries = []
@@ -25,10 +25,10 @@ class Journal extends EventTarget {
   }
 }
 
-const journals = new WeakMap()
+const logs = new WeakMap()
 
-// Returns the journal of a connection, which begins when it is first asked for.
-export function journalOf (connection) {
-  if (!journals.has(connection)) journals.set(connection, new Journal(connection))
-  return journals.get(connection)
+// Returns the log of a connection, which begins when it is first asked for.
+export function eventLogOf (connection) {
+  if (!logs.has(connection)) logs.set(connection, new EventLog(connection))
+  return logs.get(connection)
 }

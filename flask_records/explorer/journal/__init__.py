@@ -1,1 +1,0 @@
-"""The last calls of an application, for its developers."""
