@@ -214,7 +214,7 @@ class FlaskRecords:
             :data:`.current_call`.
         :param schemas: The classes that calls are checked by, by method: that of the
             data, or a mapping of ``data``, ``query`` and ``result`` to classes. They
-            are models of pydantic, dataclasses, typed dicts or Structs of msgspec.
+            are models of pydantic, dataclasses or typed dicts.
             Those of the object by default.
         :param computed: Functions of a list of records that return a list with the
             value of a field for each of them, by the name of the field. A

@@ -122,8 +122,8 @@ class SQLAlchemyService:
         of records that the caller may see. None by default.
 
     :param schemas: The classes that bodies are checked by, by method: models of
-        pydantic, dataclasses, typed dicts or Structs of msgspec. They add to the rules
-        of the model. None by default.
+        pydantic, dataclasses or typed dicts. They add to the rules of the model.
+        None by default.
 
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.

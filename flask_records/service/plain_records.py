@@ -23,8 +23,8 @@ Return a record of its service, such as records['...'].get(id), or a dict.\
 
 def plain(result: t.Any, place: str) -> t.Any:
     """Return a result with a dict for each record of another class, at any depth: a
-    pydantic model by its ``model_dump``, and a dataclass, a class of attrs or msgspec,
-    a named tuple or a row by its fields. A result without these is returned as it is.
+    pydantic model by its ``model_dump``, and a dataclass, a class of attrs, a named
+    tuple or a row by its fields. A result without these is returned as it is.
 
     :param result: A record, a list of records, a page, or anything else.
     :param place: The name of the result, for the error.
@@ -120,10 +120,6 @@ READERS: t.Final[
             hasattr(class_, "__attrs_attrs__") and not shows_itself(class_)
         ),
         lambda value: _public(value, [each.name for each in value.__attrs_attrs__]),
-    ),
-    (
-        lambda class_, value: hasattr(class_, "__struct_fields__"),
-        lambda value: _public(value, value.__struct_fields__),
     ),
 )
 """The classes of records by what tells them, and the ways to read them."""

@@ -24,7 +24,6 @@ PARTS: t.Final = ("data", "query", "result")
 
 KINDS: t.Final[Mapping[str, Callable[[t.Any], bool]]] = {
     "pydantic_schemas": is_class,
-    "msgspec_schemas": lambda class_: hasattr(class_, "__struct_fields__"),
     "pydantic_types": lambda hint: hint is not None and not isinstance(hint, str),
 }
 """The classes and types that a schema is made of, by the module that does it. It is
@@ -33,8 +32,8 @@ imported when there is such a class.
 
 NO_KIND: t.Final = """\
 {place} of '{path}' can't be a schema: {value!r}. Give a model of pydantic, a \
-dataclass, a TypedDict, a union of these, a Struct of msgspec, or an object with the \
-members of DataSchema. Results, and the data of custom methods, may be of any type.\
+dataclass, a TypedDict, a union of these, or an object with the members \
+of DataSchema. Results, and the data of custom methods, may be of any type.\
 """
 
 NO_PACKAGE: t.Final = """\
