@@ -10,6 +10,9 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from flask_records import Transaction
+from flask_records import Unavailable
+
 from .conftest import served
 from .conftest import SERVERS
 from .conftest import url_of
@@ -91,17 +94,15 @@ def test_hook_that_uses_a_database_that_is_away(away, db, messages, method):
 @pytest.fixture
 def crowded(db, records, messages, database_url):
     """An app with one connection, for which a call waits a second."""
-    options = {"pool_size": 1, "max_overflow": 0, "poolclass": sa.QueuePool}
-    config = {"connection_wait": 1}
+    options = {
+        "pool_size": 1,
+        "max_overflow": 0,
+        "pool_timeout": 1,
+        "poolclass": sa.QueuePool,
+    }
 
     with (
-        served(
-            db,
-            records,
-            database_url,
-            SQLALCHEMY_ENGINE_OPTIONS=options,
-            RECORDS_BOUNDS=config,
-        ) as app,
+        served(db, records, database_url, SQLALCHEMY_ENGINE_OPTIONS=options) as app,
         app.app_context(),
     ):
         app.test_client().post("/messages", json={"text": "first"})
@@ -143,6 +144,45 @@ def test_connection_that_comes_back_while_a_call_waits(crowded, db):
     timer.join()
 
     assert (answer.status_code, answer.json["text"]) == (200, "first")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_gives_its_connection_back(crowded, messages, fails):
+    @messages.after("create")
+    def fail(method, context):
+        if fails:
+            raise Unavailable("no")
+
+    client = crowded.test_client()
+
+    for _ in range(3):
+        status = client.post("/messages", json={"text": "x"}).status_code
+        assert status == (503 if fails else 201)
+        assert client.get("/messages").status_code == 200
+
+
+def test_a_participant_that_can_not_be_closed_keeps_none_open(crowded, messages):
+    class Broken:
+        is_in_progress = False
+
+        def savepoint(self):
+            return self
+
+        def prepare(self):
+            pass
+
+        def commit(self):
+            pass
+
+        def close(self):
+            raise OSError("The connection is gone.")
+
+    for _ in range(3):
+        with pytest.raises(OSError), Transaction() as transaction:
+            transaction.join("broken", Broken)
+            messages.create({"text": "x"})
+
+    assert len(crowded.test_client().get("/messages").json["data"]) == 4
 
 
 KILLS = {

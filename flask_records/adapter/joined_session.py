@@ -20,7 +20,6 @@ from .drivers import IS_UNDONE
 from .flushed import show_flushed
 from .flushed import silent
 from .host_commits import HostCommits
-from .turns import take_turn
 from .work import connections_of
 from .work import NO_WORK
 from .work import open_transactions
@@ -108,7 +107,6 @@ class JoinedSession:
         """``True`` if the application had begun to write in the session before."""
         self._written: orm.SessionTransaction | None = None
         self._written_connections: set[sa.Connection] = set()
-        self._give_back_turn: Callable[[], None] | None = None
         self._connections: dict[Mapper, tuple[t.Any, sa.Connection]] = {}
 
     @property
@@ -171,9 +169,6 @@ class JoinedSession:
             return entry[1]
 
         show_flushed(session)
-
-        if transaction is None:
-            self._take_turn(mapper)
 
         with translated():
             connection = session.connection(bind_arguments={"mapper": mapper})
@@ -259,12 +254,8 @@ class JoinedSession:
         if self._waits_for_use:
             sa.event.remove(self.session, "after_begin", self._after_begin)
 
-        try:
-            if self._is_own:
-                self.session.close()
-        finally:
-            if self._give_back_turn is not None:
-                self._give_back_turn()
+        if self._is_own:
+            self.session.close()
 
     def _has_worked(self, session: orm.Session) -> bool:
         """Return ``True`` if there is something to end with the transaction."""
@@ -291,12 +282,6 @@ class JoinedSession:
 
         if written is not None and self.session.get_transaction() is not written:
             raise RuntimeError(ENDED)
-
-    def _take_turn(self, mapper: Mapper) -> None:
-        bind = self.session.get_bind(mapper)
-
-        if isinstance(bind, sa.Engine) and self._give_back_turn is None:
-            self._give_back_turn = take_turn(bind)
 
 
 class Beginning:

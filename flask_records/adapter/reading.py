@@ -16,7 +16,6 @@ from .database_errors import translated
 from .drivers import fails_as_a_whole
 from .drivers import without_transaction
 from .rows import read_rows
-from .turns import take_turn
 
 if t.TYPE_CHECKING:
     from ..query.resolution import ResolvedQuery
@@ -36,9 +35,7 @@ class EngineReading:
         self._query: ResolvedQuery | None = None
 
     def __enter__(self) -> t.Self:
-        self._give_back_turn = take_turn(self._engine)
-
-        try:
+        with translated():
             self._connection = connection = self._engine.connect()
             self._driver = None
 
@@ -46,19 +43,12 @@ class EngineReading:
                 self._driver = without_transaction(connection)
             elif HAS_FUNCTIONS not in connection.info:
                 add_functions(connection)
-        except BaseException as error:
-            self._give_back_turn()
-            raise_translated(error)
-            raise
 
         return self
 
     def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
-        try:
-            with translated():
-                self._give_back_connection()
-        finally:
-            self._give_back_turn()
+        with translated():
+            self._give_back_connection()
 
         if error is not None:
             raise_translated(error, Attempt(query=self._query, dialect=self.dialect))

@@ -62,9 +62,6 @@ class Bounds:
     ``multi`` option of the service has its own.
     """
 
-    connection_wait: int = 5
-    """The number of seconds that a call waits for a connection to the database."""
-
     @classmethod
     def of(cls, settings: t.Any) -> Bounds:
         """Return the bounds of a setting.

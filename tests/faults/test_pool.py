@@ -22,8 +22,8 @@ from ..servers import logged_in
 pytestmark = pytest.mark.slow
 
 VARIABLES = {
-    "FLASK_SQLALCHEMY_ENGINE_OPTIONS": '{"pool_size": 1, "max_overflow": 0}',
-    "FLASK_RECORDS_BOUNDS": '{"connection_wait": 1}',
+    "FLASK_SQLALCHEMY_ENGINE_OPTIONS": '{"pool_size": 1, "max_overflow": 0,'
+    ' "pool_timeout": 1}',
 }
 LOCKS = {
     "sqlite": ["BEGIN IMMEDIATE"],
