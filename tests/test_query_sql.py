@@ -157,7 +157,7 @@ def test_field_without_order_can_not_be_compared(operator):
     [
         ({}, "person.id"),
         ({"age": "1"}, "person.age ASC, person.id"),
-        ({"age": "-1"}, "person.age DESC, person.id"),
+        ({"age": "-1"}, "person.age DESC, person.id DESC"),
         (
             {"name": "-1", "age": "1"},
             "person.name DESC, person.age ASC, person.id",
@@ -178,9 +178,9 @@ def test_order_ends_with_all_columns_of_the_primary_key():
     ("sort", "order"),
     [
         ({"age": "1"}, "person.age ASC NULLS FIRST, person.id"),
-        ({"age": "-1"}, "person.age DESC NULLS LAST, person.id"),
+        ({"age": "-1"}, "person.age DESC NULLS LAST, person.id DESC"),
         ({"name": "1"}, "person.name ASC, person.id"),
-        ({"id": "-1"}, "person.id DESC, person.id"),
+        ({"id": "-1"}, "person.id DESC, person.id DESC"),
     ],
 )
 def test_null_is_less_than_everything_else_on_postgresql(sort, order):
@@ -211,7 +211,7 @@ def test_select():
 
     assert statement == (
         "SELECT person.id, person.age FROM person WHERE person.age > 5"
-        " ORDER BY person.age DESC NULLS LAST, person.id LIMIT 5 OFFSET 10"
+        " ORDER BY person.age DESC NULLS LAST, person.id DESC LIMIT 5 OFFSET 10"
     )
 
 

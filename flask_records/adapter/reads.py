@@ -9,8 +9,6 @@ from ..query.field import shown
 from ..query.values import cast
 from .chunks import chunks
 from .database_errors import not_kept
-from .deep_pages import deep_page
-from .deep_pages import MIN_SKIP
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,14 +27,14 @@ def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
     if limit == 0:
         return []
 
-    if call.query.skip >= MIN_SKIP and limit is not None:
-        rows = deep_page(reading, call, limit)
-
-        if rows is not None:
-            return rows
-
-    nulls = has_great_nulls(reading.dialect)
-    plan = call.view.plans.page(call.query, call.selection, limit, nulls=nulls)
+    dialect = reading.dialect
+    plan = call.view.plans.page(
+        call.query,
+        call.selection,
+        limit,
+        nulls=has_great_nulls(dialect),
+        by_keys=dialect.name == "sqlite",
+    )
     return reading.rows(plan)
 
 

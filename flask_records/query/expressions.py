@@ -49,20 +49,18 @@ def order(
     primary_key: Sequence[t.Any],
     *,
     nulls: bool = False,
-    same_direction: bool = False,
 ) -> list[t.Any]:
     """Return the order of records. The primary key breaks ties, so that pages never
-    overlap.
+    overlap, in the direction of the last field, so that an index on it serves the
+    whole sort.
 
     :param sort: Fields, and ``True`` for those in descending order.
     :param nulls: State that null is less than everything else, for a database where it
         is not.
-    :param same_direction: Break ties in the direction of the last field, so that an
-        index on it serves the whole sort.
     """
     columns = [_direction(field, descending, nulls) for field, descending in sort]
 
-    if same_direction and sort and sort[-1][1]:
+    if sort and sort[-1][1]:
         return [*columns, *(column.desc() for column in primary_key)]
 
     return [*columns, *primary_key]

@@ -226,8 +226,6 @@ class Plans:
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self._cache = PlanCache(fields)
-        self.has_composite_key = len(fields.primary_key) > 1
-        """``True`` if the primary key has several columns."""
 
     def one(
         self,
@@ -258,52 +256,31 @@ class Plans:
         limit: int | None,
         *,
         nulls: bool = False,
+        by_keys: bool = False,
     ) -> Plan:
         """Return the plan that reads the records of a query.
 
         :param query: The query. Its limit does not count.
         :param limit: The largest number of records, or ``None`` for all.
         :param nulls: As for :func:`.expressions.order`.
+        :param by_keys: Skip the keys alone, for SQLite, which reads a skipped record
+            as a whole.
         """
         cut = (limit is not None, bool(query.skip), nulls)
+        by_keys = by_keys and cut[:2] == (True, True)
 
         def build() -> Select:
-            return self._cut(query, _select(query, selection), *cut)
+            if not by_keys:
+                return self._cut(query, _select(query, selection), *cut)
 
-        key = ("page", selection.key, query.sort, *cut)
+            key = self._fields.primary_key
+            keys = sa.select(*key).where(*conditions(query)).correlate(None)
+            statement = sa.select(*selection.columns)
+            statement = statement.where(_as_one(key).in_(self._cut(query, keys, *cut)))
+            return statement.order_by(*order(query.sort, key, nulls=nulls))
+
+        key = ("page", selection.key, query.sort, by_keys, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(key, build, parameters, 0, query, selection)
-
-    def neighbours(
-        self, query: ResolvedQuery, selection: Selection, limit: int, skip: int
-    ) -> Plan:
-        """Return the plan that finds the primary keys of a page with ties broken in the
-        direction of the last field, and reads the records of these keys in the usual
-        order. The sort fields follow the columns of the selection.
-
-        :param query: The query. Its limit and skip do not count.
-        :param limit: The largest number of records.
-        :param skip: The number of records before them.
-        """
-
-        def build() -> Select:
-            primary_key = self._fields.primary_key
-            keys = (
-                sa.select(*primary_key)
-                .where(*conditions(query))
-                .order_by(*order(query.sort, primary_key, same_direction=True))
-                .limit(_number(LIMIT))
-                .offset(_number(SKIP))
-            )
-            columns = [*selection.columns, *(field.column for field, _ in query.sort)]
-            return (
-                sa.select(*columns)
-                .where(primary_key[0].in_(keys))
-                .order_by(*order(query.sort, primary_key))
-            )
-
-        key = ("neighbours", selection.key, query.sort)
-        parameters = {LIMIT: limit, SKIP: skip}
         return self._cache.plan(key, build, parameters, 0, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
@@ -326,8 +303,7 @@ class Plans:
         """
 
         def build() -> Select:
-            first, *others = self._fields.primary_key
-            key = sa.tuple_(first, *others) if others else first
+            key = _as_one(self._fields.primary_key)
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
             statement = sa.select(*selection.columns).where(key.in_(parameter))
             return statement.with_for_update() if locking else statement
@@ -413,6 +389,11 @@ def _id_names(number: int) -> tuple[str, ...]:
 
 def _select(query: ResolvedQuery, selection: Selection) -> Select:
     return sa.select(*selection.columns).where(*conditions(query))
+
+
+def _as_one(columns: Sequence[t.Any]) -> t.Any:
+    """Return the columns of a key as one expression."""
+    return sa.tuple_(*columns) if len(columns) > 1 else columns[0]
 
 
 def _condition(index: int, condition: FieldCondition) -> t.Any:

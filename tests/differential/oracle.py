@@ -135,8 +135,14 @@ class Oracle:
         """Return the records that match a query, in its order but not cut."""
         found = [record for record in self.records if self.matches(query, record)]
 
-        # Sorting keeps the order of the identifiers among equal values.
-        for name, way in reversed(query.get("$sort", {}).items()):
+        sort = query.get("$sort", {})
+
+        # Sorting keeps the order of equal values: that of the identifiers, in the
+        # direction of the last field.
+        if -1 in [*sort.values()][-1:]:
+            found.reverse()
+
+        for name, way in reversed(sort.items()):
             found.sort(key=self._place(name), reverse=way < 0)
 
         return found

@@ -73,7 +73,7 @@ FOUND = {
     "&".join(f"userId[]={number}" for number in range(25)): [1, 2],
     "&".join(f"userId[$in][{n}]={n + 2}" for n in range(25)): [],
     "$or[0][userId]=2&$or[0][userId]=1": [1, 2],
-    "$sort[userId]=-1": [1, 2],
+    "$sort[userId]=-1": [2, 1],
     "$sort[rank]=-1&$sort[userId]=-1": [2, 1],
     "$skip=1": [2],
     "$limit=1": [1],
