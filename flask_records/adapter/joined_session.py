@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -17,8 +18,6 @@ from .database_errors import translated
 from .drivers import begin_writing
 from .drivers import has_failed
 from .drivers import IS_UNDONE
-from .flushed import show_flushed
-from .flushed import silent
 from .host_commits import HostCommits
 from .work import connections_of
 from .work import NO_WORK
@@ -29,6 +28,7 @@ from .work import written_by
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Iterator
 
     from ..transaction import Conclusion
     from ..transaction import Savepoint
@@ -168,8 +168,6 @@ class JoinedSession:
         ):
             return entry[1]
 
-        show_flushed(session)
-
         with translated():
             connection = session.connection(bind_arguments={"mapper": mapper})
 
@@ -192,8 +190,6 @@ class JoinedSession:
         if session is None:
             return Beginning(self)
 
-        show_flushed(session)
-
         with translated():
             return SessionSavepoint(session)
 
@@ -214,8 +210,6 @@ class JoinedSession:
 
         if session is None or not self._has_worked(session):
             return
-
-        show_flushed(session)
 
         with translated():
             session.flush()
@@ -318,7 +312,7 @@ class SessionSavepoint:
         if self._is_open:
             self._session.flush()
 
-            with silent(self._session):
+            with _silent(self._session):
                 self._transaction.commit()
 
     def rollback(self) -> None:
@@ -339,14 +333,33 @@ class SessionSavepoint:
         return self._transaction in open_transactions(self._session)
 
 
+class Silence:
+    """The listeners of a session that nobody listens to."""
+
+    def __getattr__(self, name: str) -> t.Any:
+        """Return a function that does nothing, for an event."""
+        return lambda *args: None
+
+
+@contextmanager
+def _silent(session: t.Any) -> Iterator[None]:
+    """Call no listener of a session, as at the end of a savepoint that the application
+    does not know of: it is no commit.
+    """
+    session.dispatch, dispatch = Silence(), session.dispatch
+
+    try:
+        yield
+    finally:
+        session.dispatch = dispatch
+
+
 def _work_before(session: orm.Session) -> Work:
     """Return the work that a session has in progress when it joins."""
     work = work_of(session)
 
     # A read would do so, too. It is not to commit what it has not written itself.
     if work and session.autoflush and Transaction.current().is_final:
-        show_flushed(session)
-
         with translated():
             session.flush()
 

@@ -53,32 +53,29 @@ followers = sa.Table(
 
 
 class SearchableMixin:
-    """Keeps an index of the texts of a model, as the session commits."""
+    """Keeps an index of the texts of a model, as the session flushes and commits."""
 
     @classmethod
-    def before_commit(cls, session):
-        session._changes = {
-            "add": list(session.new),
-            "update": list(session.dirty),
-            "delete": list(session.deleted),
-        }
+    def after_flush(cls, session, context):
+        changes = session.info.setdefault("changes", {"kept": [], "deleted": []})
+        changes["kept"] += [*session.new, *session.dirty]
+        changes["deleted"] += session.deleted
 
     @classmethod
     def after_commit(cls, session):
         index = current_app.extensions["index"]
+        changes = session.info.pop("changes", {"kept": [], "deleted": []})
 
-        for each in (*session._changes["add"], *session._changes["update"]):
+        for each in changes["kept"]:
             if isinstance(each, SearchableMixin):
                 index[each.id] = each.body
 
-        for each in session._changes["delete"]:
+        for each in changes["deleted"]:
             if isinstance(each, SearchableMixin):
                 index.pop(each.id, None)
 
-        session._changes = None
 
-
-sa.event.listen(db.session, "before_commit", SearchableMixin.before_commit)
+sa.event.listen(db.session, "after_flush", SearchableMixin.after_flush)
 sa.event.listen(db.session, "after_commit", SearchableMixin.after_commit)
 
 
