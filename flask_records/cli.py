@@ -84,21 +84,6 @@ def print_openapi(destination: Destination) -> None:
     destination.receive(f"{made}\n")
 
 
-@group.command("asyncapi")
-@with_destination
-def print_asyncapi(destination: Destination) -> None:
-    """Print the AsyncAPI document of calls and events over Socket.IO."""
-    # It is loaded for this command alone.
-    from .openapi.asyncapi import asyncapi
-
-    try:
-        made = asyncapi()
-    except RuntimeError as error:
-        raise click.ClickException(str(error)) from error
-
-    destination.receive(f"{json.dumps(made, indent=2, ensure_ascii=False)}\n")
-
-
 @group.command("types")
 @click.option(
     "--lang",

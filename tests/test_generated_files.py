@@ -10,7 +10,6 @@ from flask_records.realtime import Realtime
 
 COMMANDS = [
     (["openapi"], "openapi.json"),
-    (["asyncapi"], "asyncapi.json"),
     (["types"], "api.ts"),
     (["types", "--lang", "py"], "api.py"),
 ]

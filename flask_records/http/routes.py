@@ -134,13 +134,13 @@ class Routes:
         self.check(app)
 
     def add_pages(
-        self, app: Flask, blueprint: Blueprint, is_on: Callable[[Flask, str], bool]
+        self, app: Flask, blueprint: Blueprint, is_on: Callable[[Flask], bool]
     ) -> None:
         """Register a blueprint whose ``build_only`` rules answer URLs that no view and
         no service has.
 
-        :param is_on: Returns whether the application has one of these pages: a function
-            of the application and the endpoint.
+        :param is_on: Returns whether the application has these pages: a function of the
+            application.
         """
         self.add(app, blueprint)
         name = f"{self.mount.name}.{blueprint.name}".lstrip(".")

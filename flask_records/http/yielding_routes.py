@@ -26,13 +26,13 @@ class YieldingRoutes:
     def __init__(self, app: Flask) -> None:
         self._urls = Map(converters=app.url_map.converters, merge_slashes=False)
         self._rules: dict[str, Rule] = {}
-        self._is_on: dict[str, Callable[[Flask, str], bool]] = {}
+        self._is_on: dict[str, Callable[[Flask], bool]] = {}
 
-    def add(self, rule: Rule, is_on: Callable[[Flask, str], bool]) -> None:
+    def add(self, rule: Rule, is_on: Callable[[Flask], bool]) -> None:
         """Add a rule of the application.
 
         :param is_on: Returns whether the application has the page: a function of the
-            application and the endpoint.
+            application.
         """
         own = rule.empty()
         own.build_only, own.strict_slashes = False, False
@@ -55,7 +55,7 @@ class YieldingRoutes:
         except HTTPException:
             return False
 
-        if not self._is_on[endpoint](app, endpoint):
+        if not self._is_on[endpoint](app):
             return False
 
         current.url_rule, current.view_args = self._rules[endpoint], dict(values)

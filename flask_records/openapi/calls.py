@@ -84,12 +84,6 @@ class Call:
     query: Mapping[str, Schema] = field(default_factory=dict)
     """The schemas of the parts of the query, by name."""
 
-    has_id: bool = False
-    """``True`` if the call is about one record."""
-
-    has_conditions: bool = False
-    """``True`` if the query selects the records."""
-
     is_public: bool = False
     """``True`` if it needs no login."""
 
@@ -166,7 +160,7 @@ class Calls:
 
         for method in ("get", "update", "patch", "remove"):
             if method in self._service.methods:
-                yield self._call(method, record, self._selection, has_id=True)
+                yield self._call(method, record, self._selection)
 
     def _call(
         self,
@@ -175,7 +169,6 @@ class Calls:
         query: Mapping[str, Schema],
         body: Schema | None = None,
         *,
-        has_id: bool = False,
         is_many: bool = False,
     ) -> Call:
         summaries = MANY_SUMMARIES if is_many else SUMMARIES
@@ -189,8 +182,6 @@ class Calls:
             body=self._body(method) if method in BODIES else body,
             example=self._example(method),
             query=query,
-            has_id=has_id,
-            has_conditions=method == "find" or is_many,
             is_public=method in self._service.public,
         )
 

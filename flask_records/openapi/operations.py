@@ -73,7 +73,7 @@ class Operations:
 
     def tag(self) -> dict[str, str]:
         """Return the group of the calls in the document."""
-        return {"name": self._service.path, **described(self._calls.description)}
+        return {"name": self._service.path, **_described(self._calls.description)}
 
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
@@ -121,7 +121,7 @@ class Operations:
             "operationId": call.id,
             "tags": [self._service.path],
             "summary": call.summary,
-            **described(call.description),
+            **_described(call.description),
             "parameters": [
                 *[_parameter(*each) for each in call.query.items()],
                 *(conditions() if is_read else ()),
@@ -181,7 +181,7 @@ class Operations:
         return {"required": True, "content": content}
 
 
-def described(text: str | None) -> dict[str, str]:
+def _described(text: str | None) -> dict[str, str]:
     """Return the description of a part of a document, if there is one."""
     return {"description": text} if text else {}
 

@@ -1,10 +1,12 @@
-"""The documents of an application over HTTP, and the page that shows one of them."""
+"""The OpenAPI document of an application over HTTP, and the page that shows it."""
 
 from __future__ import annotations
 
+import hashlib
 import typing as t
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from flask import abort
 from flask import Blueprint
@@ -14,6 +16,8 @@ from flask import render_template
 from flask import request
 from flask import send_from_directory
 from flask import url_for
+from werkzeug.http import generate_etag
+from werkzeug.http import quote_etag
 
 from ..authentication.visitors import params_of_visitor
 from ..errors import BadRequest
@@ -22,22 +26,26 @@ from ..http.blueprint import current_request
 from ..http.developer_pages import PageSettings
 from ..http.developer_pages import PATH
 from ..http.developer_pages import protect
+from ..http.formatter import dumps
 from ..http.formatter import empty
 from ..http.formatter import json_response
 from ..http.headers import CALLER
 from ..http.headers import forbid_sniffing
 from ..http.headers import vary
 from ..http.routes import current_routes
-from .document import REALTIME
-from .documents import Documents
+from .document import document
 from .page_logins import page_logins
 from .page_logins import root_of
+from .rights import services_for
 
 if t.TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from flask import Flask
     from flask import Response
     from flask.typing import ResponseReturnValue
 
+    from ..context import Params
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
     from ..typing import Record
@@ -47,9 +55,6 @@ SETTING: t.Final = "RECORDS_OPENAPI"
 
 NAME: t.Final = "records_openapi"
 """The name of the blueprint."""
-
-ASYNCAPI: t.Final = "asyncapi"
-"""The name of the view of the AsyncAPI document."""
 
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
@@ -62,6 +67,9 @@ SHARED: t.Final = "oauth.js"
 
 VERBS: t.Final = ("GET", "HEAD", "OPTIONS")
 
+MAX_DOCUMENTS: t.Final = 16
+"""The number of documents that an application keeps."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceSettings(PageSettings):
@@ -70,43 +78,97 @@ class ReferenceSettings(PageSettings):
     document: str = "/openapi.json"
     """The path of the OpenAPI document, below the prefix of services."""
 
-    asyncapi: str = "/asyncapi.json"
-    """The path of the AsyncAPI document, if the application has real time."""
-
     page: str = "/docs"
     """The path of the page that shows the OpenAPI document."""
 
-    CHECKS = {**PageSettings.CHECKS, "document": PATH, "asyncapi": PATH, "page": PATH}
+    CHECKS = {**PageSettings.CHECKS, "document": PATH, "page": PATH}
 
 
 def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
-    """Add the documents and the page to an application that may have them.
+    """Add the document and the page to an application that may have them.
 
     :param errors: Answers errors of these.
     :raises RuntimeError: A setting is not valid.
     """
     settings = ReferenceSettings.of(app.config.get(SETTING), SETTING)
 
-    paths = [settings.document, settings.asyncapi, settings.page]
-    twice = next((path for path in paths if paths.count(path) > 1), None)
-
-    if twice is not None:
-        raise RuntimeError(f"{SETTING} has the same path twice: {twice!r}.")
+    if settings.document == settings.page:
+        raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
 
     if settings.enabled is not False:
         reference = Reference(settings)
-        routes.add_pages(app, reference.blueprint(errors), reference.is_on)
+        routes.add_pages(app, reference.blueprint(errors), settings.is_on)
+
+
+@dataclass(frozen=True)
+class SentDocument:
+    """A document as it is sent."""
+
+    body: bytes
+    """Its text."""
+
+    etag: str
+    """The ``ETag`` of its text."""
+
+
+class Documents:
+    """The OpenAPI documents of one application, each made once for all callers with the
+    same rights.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, SentDocument] = {}
+        self._lock = Lock()
+
+    def of_all(self, root: str) -> SentDocument:
+        """Return the document of all services, as anonymous clients may see it.
+
+        :param root: The path of the application on its server.
+        """
+        return self._document((root, None), root, None)
+
+    def of_caller(self, root: str, params: Params) -> SentDocument:
+        """Return the document of what one caller may use.
+
+        :param root: The path of the application on its server.
+        :param params: The params of the caller, with its login.
+        """
+        rights = hashlib.sha256()
+
+        # Only its schemas tell all that a caller may see.
+        for service, schemas, events in services_for(params, only_usable=True):
+            own = service.path, service.methods, schemas, events
+            rights.update(repr(own).encode())
+
+        return self._document((root, rights.digest()), root, params)
+
+    def _document(
+        self, key: Hashable, root: str, params: Params | None
+    ) -> SentDocument:
+        """Return the document of a key, which one thread makes.
+
+        :param params: The params of the caller, or ``None`` for all services.
+        """
+        with self._lock:
+            if key not in self._made:
+                made = document(params, only_usable=params is not None)
+                body = dumps({**made, "servers": [{"url": root or "/"}]})
+                etag = quote_etag(generate_etag(body), weak=True)
+
+                if len(self._made) >= MAX_DOCUMENTS:
+                    self._made.clear()
+
+                self._made[key] = SentDocument(body, etag)
+
+            return self._made[key]
 
 
 class Reference:
-    """The documents and the page of one application."""
+    """The document and the page of one application."""
 
     def __init__(self, settings: ReferenceSettings) -> None:
         self._settings = settings
-        self._documents = {
-            "document": Documents.of_requests(),
-            ASYNCAPI: Documents.of_sockets(),
-        }
+        self._documents = Documents()
 
     def blueprint(self, errors: ErrorHandler) -> Blueprint:
         """Return the blueprint of the views and of the files of the page.
@@ -121,7 +183,6 @@ class Reference:
 
         for path, name, view in (
             (settings.document, "document", self._send_document),
-            (settings.asyncapi, ASYNCAPI, self._send_document),
             (settings.page, "page", self._send_page),
         ):
             blueprint.add_url_rule(
@@ -136,15 +197,9 @@ class Reference:
         blueprint.add_url_rule("/flask_records/openapi/<path:name>", "file", _send_file)
         return blueprint
 
-    def is_on(self, app: Flask, endpoint: str) -> bool:
-        """Return whether an application has a document, or the page."""
-        needs_realtime = _view_of(endpoint) == ASYNCAPI
-        is_missing = needs_realtime and REALTIME not in app.extensions
-        return self._settings.is_on(app) and not is_missing
-
     def _refuse_if_off(self) -> None:
         """Refuse a request that a rule of the application, or for a file, lets in."""
-        if not self.is_on(current_app, request.endpoint or ""):
+        if not self._settings.is_on(current_app):
             abort(404)
 
     def _send_document(self, **route: t.Any) -> ResponseReturnValue:
@@ -159,7 +214,7 @@ class Reference:
             params = params_of_visitor(request.headers)
             settings.check(params)
 
-        documents = self._documents[_view_of(request.endpoint or "")]
+        documents = self._documents
         sent = documents.of_caller(root, params) if is_own else documents.of_all(root)
         response = json_response(sent.body, 200)
         response.headers.update(
@@ -180,11 +235,6 @@ class Reference:
             has_logins=bool(current_records.authentications),
         )
         return protect(make_response(page))
-
-
-def _view_of(endpoint: str) -> str:
-    """Return the name of a view in its blueprint."""
-    return endpoint.rpartition(".")[2]
 
 
 def _is_for_caller() -> bool:

@@ -21,25 +21,12 @@ TOKEN: t.Final = "token"
 NAMES: t.Final[Mapping[str, str]] = {"jwt": TOKEN}
 """The names of schemes that are not those of their strategies."""
 
-SOCKET_TYPES: t.Final[Mapping[str, str]] = {
-    "apiKey": "httpApiKey",
-    "mutualTLS": "X509",
-}
-"""The words of AsyncAPI for types of schemes, by those of OpenAPI."""
-
-SOCKET_TOKEN: t.Final = (
-    "Of a login over the connection, or in the header 'Authorization' of its first"
-    " request, if the client can send it."
-)
-
 ISSUED: t.Final = "The accessToken of the answer to {paths}."
 
 ISSUED_BY_PROVIDERS: t.Final = (
     " Browsers get one at GET {root}/oauth/{{provider}}, too, which ends with"
     " POST {root}/oauth/{{provider}}/token. It is no flow of OAuth 2.0 for clients."
 )
-
-FIRST_REQUEST: t.Final = "The strategy '{name}', in the first request of a connection."
 
 
 def schemes_of(records: FlaskRecords) -> dict[str, Schema]:
@@ -65,20 +52,6 @@ def _ways_to_tokens(records: FlaskRecords) -> str:
     has_providers = any(each.settings.oauth.providers for each in issuers.values())
     text = ISSUED.format(paths=paths)
     return text + (ISSUED_BY_PROVIDERS.format(root=root) if has_providers else "")
-
-
-def socket_schemes_of(records: FlaskRecords) -> dict[str, Schema]:
-    """Return the same schemes for connections, as AsyncAPI describes them."""
-    return {
-        name: {
-            **scheme,
-            "type": SOCKET_TYPES.get(scheme["type"], scheme["type"]),
-            "description": SOCKET_TOKEN
-            if name == TOKEN
-            else FIRST_REQUEST.format(name=name),
-        }
-        for name, scheme in schemes_of(records).items()
-    }
 
 
 def security_of(records: FlaskRecords, service: Service) -> list[Schema]:

@@ -20,6 +20,8 @@ from flask_records import hash_password
 from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.openapi import document
+from flask_records.realtime import Realtime
+from flask_records.service.schemas import Schemas
 
 
 class Base(DeclarativeBase):
@@ -264,3 +266,37 @@ def test_command_prints_the_document(app):
 
     assert result.exit_code == 0
     assert json.loads(result.output) == document()
+
+
+def test_events_are_webhooks_of_an_application_with_real_time(app):
+    assert "webhooks" not in document()
+
+    records = app.extensions["records"]
+    heard = {"type": "object", "properties": {"times": {"type": "integer"}}}
+    target = Bell()
+    target.schemas_for = lambda params: Schemas(events={"rung": heard})
+    records.add("bells", target, methods=["find"], events=["rung", "muted"])
+    Realtime(records).init_app(app)
+
+    made = document()
+
+    validate(made)
+    assert {
+        name: (each["post"]["operationId"], body_schema(each["post"]))
+        for name, each in made["webhooks"].items()
+    } == {
+        "people created": ("PeopleCreated", {"$ref": "#/components/schemas/People"}),
+        "people updated": ("PeopleUpdated", {"$ref": "#/components/schemas/People"}),
+        "people patched": ("PeoplePatched", {"$ref": "#/components/schemas/People"}),
+        "people removed": ("PeopleRemoved", {"$ref": "#/components/schemas/People"}),
+        "people/<int:reader>/pages created": (
+            "PeoplePagesCreated",
+            {"$ref": "#/components/schemas/PeoplePages"},
+        ),
+        "bells rung": ("BellsRung", heard),
+        "bells muted": ("BellsMuted", {}),
+    }
+
+
+def body_schema(operation):
+    return operation["requestBody"]["content"]["application/json"]["schema"]

@@ -114,62 +114,6 @@ def test_callers_who_see_the_same_have_their_own_methods():
     assert (anonymous["/bell"], own["/bell"]) == (["get"], ["get", "post"])
 
 
-@pytest.mark.parametrize("caller", ["nobody", "Ann", "a robot"])
-def test_documents_of_requests_and_of_sockets_have_the_same_calls(client, caller):
-    headers = {
-        "nobody": {},
-        "Ann": bearer(log_in(client)),
-        "a robot": {"X-Api-Key": "robot's key"},
-    }[caller]
-    requests, sockets = (
-        client.get(f"/{name}.json?for=me", headers=headers).json
-        for name in ("openapi", "asyncapi")
-    )
-
-    # A custom method shares the operation of another.
-    assert (
-        {*operation_ids(requests)}
-        <= {*operations_of(sockets, "receive")}
-        <= {*operation_ids(requests), "ringBell", "muteBell"}
-    )
-    titles = [each.get("title") for each in sockets["channels"].values()]
-    assert titles == ["The connection itself", *[t["name"] for t in requests["tags"]]]
-    assert operations_of(sockets, "send", "connection") == [
-        each["post"]["operationId"] for each in requests["webhooks"].values()
-    ]
-
-
-def operation_ids(made):
-    return [
-        each["operationId"]
-        for item in made["paths"].values()
-        for each in item.values()
-        if "operationId" in each
-    ]
-
-
-def operations_of(made, action, without=""):
-    """The operations of a document of sockets, but for those of one channel."""
-    return [
-        name
-        for name, each in made["operations"].items()
-        if each["action"] == action
-        and each["channel"]["$ref"] != f"#/channels/{without}"
-    ]
-
-
-def test_custom_methods_of_sockets_are_those_that_the_caller_may_use(client):
-    nobody = client.get("/asyncapi.json?for=me").json
-    ann = client.get("/asyncapi.json?for=me", headers=bearer(log_in(client))).json
-
-    assert [name for name in nobody["operations"] if "Bell" in name] == [
-        *("findBell", "ringBell", "BellCreated")
-    ]
-    assert [name for name in ann["operations"] if "Bell" in name] == [
-        *("findBell", "createBell", "ringBell", "muteBell", "BellCreated")
-    ]
-
-
 def test_events_tell_of_calls_of_others(client):
     made = client.get("/openapi.json?for=me").json
 
@@ -202,8 +146,7 @@ def test_services_themselves_stay_as_they_are(client):
     assert bell.custom_methods == ("ring", "mute")
 
 
-@pytest.mark.parametrize("name", ["openapi", "asyncapi"])
-def test_each_caller_gets_its_own_document(name):
+def test_each_caller_gets_its_own_document():
     is_ann = {"age": lambda user: user is not None and user["id"] == 1}
     users = SQLAlchemyService(User, hidden=["password"], visible=is_ann)
     records = make_records(users=users)
@@ -215,7 +158,7 @@ def test_each_caller_gets_its_own_document(name):
         login = client.post("/authentication", json={**LOGIN, **ben})
         ben_token = login.json["accessToken"]
         documents = [
-            client.get(f"/{name}.json?for=me", headers=headers).json
+            client.get("/openapi.json?for=me", headers=headers).json
             for headers in (bearer(log_in(client)), bearer(ben_token), {})
         ]
 

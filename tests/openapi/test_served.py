@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.openapi import document
-from flask_records.openapi import documents
+from flask_records.openapi import reference
 
 from ..authentication import bearer
 from ..authentication import log_in
@@ -83,11 +83,10 @@ def test_application_without_it_answers_as_for_any_url():
         ),
         (False, r"must be a mapping such as {'enabled': True}, not False\."),
         ({"document": "/docs"}, r"has the same path twice: '/docs'"),
-        ({"asyncapi": "/openapi.json"}, r"the same path twice: '/openapi\.json'"),
         (
             {"on": True},
             "has no key 'on'. The keys are 'enabled', 'login', 'allow', 'document',"
-            " 'asyncapi', 'page'",
+            " 'page'",
         ),
         ({"enabled": "yes"}, r"\['enabled'\] must be True or False, not 'yes'"),
         ({"login": None}, r"\['login'\] must be True or False, not None"),
@@ -171,7 +170,7 @@ def made(monkeypatch):
         has_second.wait(0.2)
         return document(*arguments, **options)
 
-    monkeypatch.setattr(documents, "document", count)
+    monkeypatch.setattr(reference, "document", count)
     return calls
 
 
@@ -203,7 +202,7 @@ def test_users_with_the_same_rights_share_a_document(made):
 
 
 def test_documents_of_many_rights_are_not_all_kept(made, monkeypatch):
-    monkeypatch.setattr(documents, "MAX_DOCUMENTS", 2)
+    monkeypatch.setattr(reference, "MAX_DOCUMENTS", 2)
     client = app_with().test_client()
 
     for root in ("", "/a", "/b", "/b"):
