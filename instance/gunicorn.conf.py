@@ -6,7 +6,6 @@ wsgi_app = "wsgi:asgi"
 bind = environ.get("BIND", "127.0.0.1:8000")
 
 # One event loop holds all connections, and THREADS for requests are those of wsgi.py.
-# Clients of Socket.IO 2 need '-k gthread --threads 100 wsgi:app' on the command line.
 worker_class = "asgi"
 
 # Workers exchange events through Redis. Without it, one worker has all connections.

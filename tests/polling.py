@@ -7,10 +7,8 @@ from http.client import HTTPConnection
 
 import websocket
 
-from flask_records.realtime.protocols import LEGACY
-from flask_records.realtime.protocols import MODERN
-
-PROTOCOLS = {protocol.version: protocol for protocol in (MODERN, LEGACY)}
+from flask_records.realtime.asgi.packet import Packet
+from flask_records.realtime.asgi.protocol import PROTOCOLS
 
 
 class Polling:
@@ -43,7 +41,7 @@ class Polling:
 
     def post(self, *packets):
         """Send packets in one body, and return the status and the text."""
-        return self.request("POST", self.protocol.join(packets).encode())
+        return self.request("POST", self.protocol.join(map(Packet, packets)))
 
     def get(self):
         """Wait for packets, and return them."""

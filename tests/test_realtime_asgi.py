@@ -27,6 +27,7 @@ from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi import sockets
 from flask_records.realtime.asgi import transport
 from flask_records.realtime.asgi.outlet import ServerOutlet
+from flask_records.realtime.asgi.packet import Packet
 from flask_records.realtime.asgi.session import MAX_WAITING
 
 from . import test_realtime_sessions as sessions
@@ -510,8 +511,9 @@ def test_body_is_answered_whose_calls_an_upgrade_does_not_wait_for(
     with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
         polling = Polling(site.url)
         polling.connect()
-        body = polling.protocol.join(calls(range(MAX_WAITING + 2), "find", "slow"))
-        posted = pool.submit(polling.request, "POST", body.encode(), timeout=30)
+        packets = map(Packet, calls(range(MAX_WAITING + 2), "find", "slow"))
+        body = polling.protocol.join(packets)
+        posted = pool.submit(polling.request, "POST", body, timeout=30)
         assert is_begun.wait(30)
         [session] = loop_of(site).sessions.values()
         wait_until(lambda: session.is_busy, 30)
@@ -646,27 +648,6 @@ def test_writes_go_on_after_the_end_of_the_server(tmp_path):
             patched = records["messages"].patch(record["id"], {"text": "B"})
 
     assert patched["text"] == "B"
-
-
-def test_setting_for_clients_of_socketio_2_is_warned_of(records, tmp_path, caplog):
-    with live(records, tmp_path, {"legacy_clients": True}) as site:
-        status, text = ask(site, "GET", "/socket.io/?EIO=3&transport=polling")
-
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
-    assert "'legacy_clients'] has no effect" in caplog.text
-    assert status == 400
-    assert "gunicorn -k gthread" in text
-
-
-def test_clients_of_socketio_2_are_told_why_and_logged_once(records, tmp_path, caplog):
-    path = "/socket.io/?EIO=3&transport=polling"
-
-    with live(records, tmp_path) as site:
-        texts = [ask(site, "GET", path)[1] for _ in range(3)]
-
-    assert texts[0].startswith('"This server is for socket.io-client 3 and 4.')
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "A client was refused: This server" in caplog.text
 
 
 def test_calls_that_are_too_fast_wait_without_a_thread(records, tmp_path):

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Api, audit, launch, openWindow, PASSWORD, SCREENS } from './browser.js'
-import { forLegacyClients, start } from './server.js'
+import { gunicorn, start } from './server.js'
 
 
 const VIEWS = {
@@ -28,7 +28,7 @@ let windows = []
 
 before(async () => {
   const settings = { FLASK_RECORDS_EXPLORER__enabled: 'true' };
-  [server, shop, below] = await Promise.all([start({ FLASK_DEBUG: 'true' }), start({}, flask), start({ ...settings, SCRIPT_NAME: '/shop' }, forLegacyClients)])
+  [server, shop, below] = await Promise.all([start({ FLASK_DEBUG: 'true' }), start({}, flask), start(settings, port => [...gunicorn(port), '--root-path', '/shop'])])
   const ann = await Api.register(server.base, 'ann')
   room = await ann.room('Engine room')
   await ann.write(room, 25)

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { launch } from './browser.js'
-import { forLegacyClients, start } from './server.js'
+import { start } from './server.js'
 
 const require = createRequire(import.meta.url)
 const FEATHERS = require.resolve('feathers-client-4/dist/feathers.js')
@@ -25,7 +25,7 @@ after(async () => {
 
 // A page of a server, with scripts of its own, and the lines of its console.
 async function open (settings, scripts) {
-  const server = await start(settings, forLegacyClients)
+  const server = await start(settings)
   servers.push(server)
   const page = await browser.newPage({ bypassCSP: true })
   await page.route('**/favicon.ico', route => route.fulfill({ status: 204 }))
@@ -34,7 +34,7 @@ async function open (settings, scripts) {
   page.on('console', message => lines.push(message.text()))
   page.on('pageerror', error => lines.push(error.message))
   for (const script of scripts) await page.addScriptTag(script)
-  return { page, lines }
+  return { page, lines, server }
 }
 
 test('the page of the chat of version 4 runs as it is', async () => {
@@ -54,15 +54,15 @@ test('the page of the chat of version 4 runs as it is', async () => {
   assert.deepEqual(lines, [])
 })
 
-test('a browser shows why a client of version 2 is refused', async () => {
-  const { page, lines } = await open({}, [{ path: CLIENT }])
+test('a client of version 2 is refused, and the log tells why', async () => {
+  const { page, server } = await open({}, [{ path: CLIENT }])
 
   const description = await page.evaluate(() => new Promise(resolve => {
     io({ reconnection: false }).on('connect_error', error => resolve(error.description))
   }))
 
   assert.equal(description, 400)
-  assert.ok(lines.some(line => line.includes(WORDS)), lines.join('\n'))
+  assert.ok(server.log().includes(WORDS), server.log())
 })
 
 test('the page of the chat of version 5 runs as it is, whatever the setting', async () => {

@@ -7,7 +7,7 @@ import whole from 'feathers-client-4'
 import socketio from 'socketio-client-4'
 import io from 'socket.io-client-2'
 import { io as io4 } from 'socket.io-client'
-import { forLegacyClients, start } from './server.js'
+import { start } from './server.js'
 
 const TRANSPORTS = {
   polling: ['polling'],
@@ -23,7 +23,7 @@ before(async () => {
   server = await start({
     FLASK_RECORDS_REALTIME__legacy_clients: 'true',
     FLASK_RECORDS_REALTIME__calls_per_second: '100000'
-  }, forLegacyClients)
+  })
 })
 
 after(async () => {

@@ -36,9 +36,6 @@ const uvicorn = port => ['uvicorn', '--port', port, '--log-level', 'warning', '-
 // The server of the tests may be named by the environment.
 const SERVERS = { gunicorn, gthread, gevent, uvicorn }
 
-// Clients of Socket.IO 2 need a server with a thread, or a greenlet, for each connection.
-export const forLegacyClients = process.env.SERVER === 'gevent' ? gevent : gthread
-
 export async function start (settings = {}, command = SERVERS[process.env.SERVER ?? 'gunicorn']) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))
   const port = await freePort()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
 
 from .environ import without_origin
@@ -21,8 +20,6 @@ if t.TYPE_CHECKING:
     from ..server import Server
     from .polling import Receive
     from .polling import Send
-
-logger = logging.getLogger(__name__)
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
 
@@ -52,13 +49,6 @@ class Application:
             self._is_used = True
             self.loop.start()
             self.loop.server.transport = self.loop
-
-            if self.loop.settings.legacy_clients:
-                logger.warning(
-                    "RECORDS_REALTIME['legacy_clients'] has no effect: ASGI servers are"
-                    " for socket.io-client 3 and 4. Clients of version 2 need gunicorn"
-                    " with '-k gthread' or '-k gevent'."
-                )
 
         if scope["type"] == "lifespan":
             await self._live(receive, send)

@@ -13,8 +13,9 @@ from ...authentication.limits import network_of
 from ..engine import TOO_MANY
 from ..gate import Place
 from ..origins import origin_check
-from ..protocols import LEGACY
 from .environ import environ_of
+from .protocol import Legacy
+from .protocol import PROTOCOLS
 from .proxies import Proxies
 
 if t.TYPE_CHECKING:
@@ -28,8 +29,7 @@ logger = logging.getLogger(__name__)
 
 NO_LEGACY_CLIENTS: t.Final = (
     "This server is for socket.io-client 3 and 4. For version 2, set"
-    " RECORDS_REALTIME['legacy_clients'] = True, and serve the WSGI application with"
-    " gunicorn -k gthread --threads 100."
+    " RECORDS_REALTIME['legacy_clients'] = True."
 )
 """The refusal of a client of Socket.IO 2."""
 
@@ -102,12 +102,18 @@ class Handshakes:
         if query.get("transport", "polling") != transport:
             return Refusal(400, "Invalid transport.")
 
-        if "sid" not in query and query.get("EIO") == LEGACY.version:
-            self._warn_about_legacy_client()
-            return Refusal(400, NO_LEGACY_CLIENTS)
+        if "j" in query:
+            return Refusal(400, "JSONP is not supported. Connect with jsonp: false.")
 
-        if "sid" not in query and query.get("EIO") != "4":
-            return Refusal(400, "Clients need Socket.IO 3 or later: EIO=4.")
+        if "sid" not in query:
+            protocol = PROTOCOLS.get(query.get("EIO", ""))
+
+            if protocol is None:
+                return Refusal(400, "Clients need Socket.IO 2 or later: EIO=4 or 3.")
+
+            if protocol is Legacy and not self._loop.settings.legacy_clients:
+                self._warn_about_legacy_client()
+                return Refusal(400, NO_LEGACY_CLIENTS)
 
         if allowed is not None and transport not in allowed:
             return Refusal(400, f"Connect with transports: {list(allowed)}.")
@@ -139,13 +145,12 @@ class Handshakes:
         text = t.cast(bytes, TOO_MANY["response"]).decode()
         return Refusal(503, text, ((b"retry-after", b"10"),))
 
-    def welcome(self, id: str, *, may_upgrade: bool) -> dict[str, t.Any]:
-        """Return the data of the first packet of a session."""
+    def welcome(self, *, may_upgrade: bool) -> dict[str, t.Any]:
+        """Return the data of the first packet of a session, without its id."""
         loop = self._loop
         allowed = loop.settings.transports
         has_websockets = allowed is None or "websocket" in allowed
         return {
-            "sid": id,
             "upgrades": ["websocket"] if may_upgrade and has_websockets else [],
             "pingTimeout": int(loop.ping_timeout * 1000),
             "pingInterval": int(loop.ping_interval * 1000),

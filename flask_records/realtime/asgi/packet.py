@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import struct
 import typing as t
 
-from engineio import packet as engine
-from socketio import packet as socket
-from wsproto.frame_protocol import Opcode
-
 from ...http.formatter import dumps
-from ..websocket import encode_frame
 
-MESSAGE: t.Final = str(engine.MESSAGE)
+MESSAGE: t.Final = "4"
+"""The type of Engine.IO's packets that have a message of Socket.IO."""
+
+CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR = ("0", "1", "2", "3", "4")
+"""The types of messages of Socket.IO."""
+
+
+class InvalidPacket(Exception):
+    """A packet that ends the connection."""
+
+
+def text_frame(payload: bytes) -> bytes:
+    """Return a whole text message as one frame of a WebSocket."""
+    size = len(payload)
+
+    if size < 126:
+        return struct.pack("!BB", 0x81, size) + payload
+
+    if size < 1 << 16:
+        return struct.pack("!BBH", 0x81, 126, size) + payload
+
+    return struct.pack("!BBQ", 0x81, 127, size) + payload
 
 
 class Packet:
@@ -22,41 +39,24 @@ class Packet:
     def __init__(self, text: str) -> None:
         self.text = text
         """The packet as text."""
-        self.frame = encode_frame(Opcode.TEXT, text.encode())
+        self.frame = text_frame(text.encode())
         """The packet as a frame, which all connections share."""
 
 
-PING: t.Final = Packet(str(engine.PING))
-NOOP: t.Final = Packet(str(engine.NOOP))
-PROBE_ANSWER: t.Final = Packet(f"{engine.PONG}probe")
-CLOSE: t.Final = Packet(str(engine.CLOSE))
-
-REFUSAL: t.Final = {"message": "Unable to connect"}
-"""The data of an answer to a client that cannot connect to Socket.IO."""
+OPEN: t.Final = "0"
+CLOSE: t.Final = Packet("1")
+PING: t.Final = Packet("2")
+PONG: t.Final = Packet("3")
+PROBE: t.Final = Packet("2probe")
+PROBE_ANSWER: t.Final = Packet("3probe")
+UPGRADE: t.Final = Packet("5")
+NOOP: t.Final = Packet("6")
+LEFT: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
 
 
 def opening(welcome: dict[str, t.Any]) -> Packet:
     """Return the first packet of a session."""
-    return Packet(f"{engine.OPEN}{dumps(welcome).decode()}")
-
-
-def joined(id: str, pid: str | None) -> Packet:
-    """Return the packet that tells a client the id of its connection.
-
-    :param pid: The id by which it can get later what it misses, if there is a log.
-    """
-    data = {"sid": id} if pid is None else {"sid": id, "pid": pid}
-    return Packet(f"{MESSAGE}{socket.CONNECT}{dumps(data).decode()}")
-
-
-def refused(namespace: str, body: dict[str, t.Any] | None = None) -> Packet:
-    """Return the packet that refuses a client a namespace.
-
-    :param body: The body of the error.
-    """
-    place = "" if namespace == "/" else f"{namespace},"
-    data = {"message": body["message"], "data": body} if body else REFUSAL
-    return Packet(f"{MESSAGE}{socket.CONNECT_ERROR}{place}{dumps(data).decode()}")
+    return Packet(f"{OPEN}{dumps(welcome).decode()}")
 
 
 def event(name: str, record: t.Any, offset: str | None = None) -> Packet:
@@ -65,16 +65,13 @@ def event(name: str, record: t.Any, offset: str | None = None) -> Packet:
     :param offset: Its place in the log of events, if there is one.
     """
     data = [name, record] if offset is None else [name, record, offset]
-    return Packet(f"{MESSAGE}{socket.EVENT}{dumps(data).decode()}")
+    return Packet(f"{MESSAGE}{EVENT}{dumps(data).decode()}")
 
 
-LEFT: t.Final = Packet(f"{MESSAGE}{socket.DISCONNECT}")
-
-
-def answered(id: int, arguments: bytes) -> Packet:
+def answered(number: int, arguments: bytes) -> Packet:
     """Return the packet of an answer.
 
-    :param id: The number of the message.
+    :param number: The number of the message.
     :param arguments: The arguments of the answer as JSON.
     """
-    return Packet(f"{MESSAGE}{socket.ACK}{id}{arguments.decode()}")
+    return Packet(f"{MESSAGE}{ACK}{number}{arguments.decode()}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import typing as t
 
 from ...http.formatter import dumps
-from ..packets import InvalidPacket
-from ..payloads import decode
-from ..payloads import SEPARATOR
-from ..payloads import split_by_separator
 from . import packet as packets
 from .handshake import query_of
 from .handshake import Refusal
 from .outlet import Queue
+from .packet import InvalidPacket
+from .protocol import decode
+from .protocol import PROTOCOLS
 from .session import LARGE
 from .session import Session
 
@@ -58,7 +57,7 @@ class Polling:
         elif scope["method"] == "OPTIONS":
             body = b"OK"
         elif scope["method"] == "GET" and "sid" not in query:
-            body = self._begin(environ)
+            body = self._begin(environ, query)
         elif scope["method"] in ("GET", "POST"):
             session = self._loop.sessions.get(query.get("sid", ""))
             body = await self._go_on(session, scope["method"], receive)
@@ -67,17 +66,19 @@ class Polling:
 
         await respond(send, body, headers)
 
-    def _begin(self, environ: WSGIEnvironment) -> bytes | Refusal:
+    def _begin(
+        self, environ: WSGIEnvironment, query: Mapping[str, str]
+    ) -> bytes | Refusal:
         """Begin a session, and return its first packet."""
         place = self._handshakes.enter(environ)
 
         if isinstance(place, Refusal):
             return place
 
-        session = Session(self._loop, environ, place, Queue())
-        self._loop.add(session)
-        welcome = self._handshakes.welcome(session.id, may_upgrade=True)
-        return packets.opening(welcome).text.encode()
+        queue, protocol = Queue(), PROTOCOLS[query["EIO"]]
+        session = Session(self._loop, protocol, environ, place, queue)
+        session.begin(self._handshakes.welcome(may_upgrade=True))
+        return protocol.join(queue.take())
 
     async def _go_on(
         self, session: Session | None, method: str, receive: Receive
@@ -108,19 +109,20 @@ class Polling:
         if not ready:
             ready = [packets.NOOP if session.is_open else packets.CLOSE]
 
-        return SEPARATOR.join(packet.text for packet in ready).encode()
+        return session.protocol.join(ready)
 
     async def _take(self, session: Session, receive: Receive) -> bytes | Refusal:
         """Handle the packets of a body."""
-        body = await read(receive, self._loop.settings.max_payload)
+        limit, protocol = self._loop.settings.max_payload, session.protocol
+        body = await read(receive, protocol.body_size * limit)
 
         if body is None:
             session.end()
             return Refusal(400, "The body is too large.")
 
         try:
-            for pkt in decode(body, split_by_separator):
-                session.receive(pkt)
+            for packet in decode(body, protocol, limit):
+                session.receive(packet)
         except InvalidPacket as error:
             session.end()
             return Refusal(400, str(error))

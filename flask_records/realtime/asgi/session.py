@@ -10,9 +10,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 
-from engineio import packet as engine
 from flask import request
-from socketio import packet as socket
 
 from ...errors import RecordsError
 from ...errors import TooManyRequests
@@ -23,22 +21,23 @@ from ..closing import LATE_READER
 from ..closing import NOT_TEXT
 from ..closing import too_large
 from ..disconnections import LINGER
-from ..dispatcher import NAMESPACE
-from ..heartbeat import ServerPings
-from ..packets import InvalidPacket
-from ..packets import TextPacket
-from ..payloads import parse
 from . import packet as packets
+from .packet import InvalidPacket
+from .protocol import EnginePacket
+from .protocol import Message
+from .protocol import NAMESPACE
+from .protocol import size
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed.wsgi import WSGIEnvironment
 
-    from ..closing import Reason
+    from ...typing import Record
     from ..gate import Place
     from .outlet import Outlet
     from .packet import Packet
+    from .protocol import Modern
     from .transport import EventLoop
 
     Function: t.TypeAlias = Callable[[], "Packet | None"]
@@ -76,6 +75,7 @@ class Session:
     """A client that polls or has a WebSocket. It is used in the event loop only, and
     lets its calls run in threads, one after the other.
 
+    :param protocol: The protocol that the client speaks.
     :param environ: The first request, without a body.
     :param place: The place in the gate, which is free after the end.
     """
@@ -97,10 +97,16 @@ class Session:
         "heartbeat",
         "id",
         "outlet",
+        "protocol",
     )
 
     def __init__(
-        self, loop: EventLoop, environ: WSGIEnvironment, place: Place, outlet: Outlet
+        self,
+        loop: EventLoop,
+        protocol: type[Modern],
+        environ: WSGIEnvironment,
+        place: Place,
+        outlet: Outlet,
     ) -> None:
         self.id = secrets.token_urlsafe(15)
         """The id that the client shows."""
@@ -108,7 +114,9 @@ class Session:
         """The id of the connection, once the client asks for one."""
         self.outlet = outlet
         """The way of packets to the client."""
-        self.heartbeat = ServerPings(self, loop)
+        self.protocol = protocol
+        """The protocol that the client speaks."""
+        self.heartbeat = protocol.heartbeat(self, loop)
         """Ends the session when the client is gone."""
         self._loop = loop
         self._environ = environ
@@ -140,17 +148,16 @@ class Session:
         is_read = self._room is None or self._room.is_set()
         return not is_read and self.outlet.unsent <= self._loop.max_unsent
 
-    def ping(self) -> None:
-        """Send a ping."""
-        self.send(packets.PING)
+    def begin(self, welcome: Record) -> None:
+        """Send the first packet.
 
-    def time_out(self) -> None:
-        """End the session of a client that is gone."""
-        self.end()
+        :param welcome: Its data.
+        """
+        self._loop.add(self)
+        self.send(packets.opening({"sid": self.id, **welcome}))
 
-    def tell_and_end(self, reason: Reason) -> None:
-        """End the session once the client had time to read the reason."""
-        self.end(*reason)
+        if self.protocol.is_joined_at_once:
+            self._join(NAMESPACE, None)
 
     def send(self, packet: Packet) -> None:
         """Send a packet of any size."""
@@ -168,7 +175,7 @@ class Session:
         elif self._is_open:
             self._waiting.append(packet)
 
-    def receive(self, pkt: engine.Packet) -> None:
+    def receive(self, packet: EnginePacket) -> None:
         """Handle a packet of the client.
 
         :raises InvalidPacket: The packet ends the session.
@@ -178,16 +185,14 @@ class Session:
 
         self.heartbeat.hear()
 
-        if pkt.packet_type in (engine.PING, engine.PONG):
-            self.heartbeat.take(pkt)
-        elif pkt.packet_type == engine.CLOSE:
+        if packet.type in (packets.PING.text, packets.PONG.text):
+            self.heartbeat.take(packet)
+        elif packet.type == packets.CLOSE.text:
             self.leave()
-        elif pkt.packet_type == engine.MESSAGE and pkt.data:
-            self._receive_message(TextPacket(encoded_packet=pkt.data))
-        elif pkt.packet_type == engine.MESSAGE:
-            raise InvalidPacket("A packet must not be empty.")
-        elif pkt.packet_type != engine.UPGRADE:
-            raise InvalidPacket("Its type is not supported.")
+        elif packet.type == packets.MESSAGE:
+            self._receive_message(Message.parse(packet.data))
+        else:
+            raise InvalidPacket("A client must not send packets of this type.")
 
     async def receive_text(self, text: str | None) -> None:
         """Handle a message of a WebSocket, and wait until there is room for the next.
@@ -199,11 +204,11 @@ class Session:
 
         if text is None:
             self.end(*NOT_TEXT)
-        elif _size(text) > limit:
+        elif size(text) > limit:
             self.end(*too_large(limit))
         else:
             try:
-                self.receive(parse(text))
+                self.receive(EnginePacket.parse(text))
             except InvalidPacket as error:
                 self.end(*invalid(error))
             else:
@@ -214,8 +219,8 @@ class Session:
 
         :param now: The time.
         """
-        if now >= self.heartbeat.deadline and self._is_open:
-            self.heartbeat.next_step()
+        if self._is_open:
+            self.heartbeat.check(now)
 
     def attach(self, outlet: Outlet, place: Place) -> None:
         """Let a WebSocket replace polling."""
@@ -279,23 +284,21 @@ class Session:
         # A thread may add a call meanwhile, but not while the tuple is made.
         self._jobs = deque(job for job in tuple(self._jobs) if job.is_end)
 
-    def _receive_message(self, pkt: TextPacket) -> None:
-        namespace = pkt.namespace or NAMESPACE
-
-        if pkt.packet_type == socket.CONNECT:
-            self._join(namespace, pkt.data)
-        elif namespace != NAMESPACE or self.connection_id is None:
+    def _receive_message(self, message: Message) -> None:
+        if message.type == packets.CONNECT:
+            self._join(message.namespace, message.data)
+        elif message.namespace != NAMESPACE or self.connection_id is None:
             return
-        elif pkt.packet_type == socket.DISCONNECT:
+        elif message.type == packets.DISCONNECT:
             self._leave()
-        elif pkt.packet_type == socket.EVENT and pkt.data[0] in self._loop.methods:
+        elif message.type == packets.EVENT and message.data[0] in self._loop.methods:
             id = self.connection_id
-            self._add(Job(id, lambda: self._answer(id, pkt), self.send))
+            self._add(Job(id, lambda: self._answer(id, message), self.send))
 
     def _join(self, namespace: str, authentication: t.Any) -> None:
         """Connect the client to Socket.IO, as often as it asks, but at one place."""
         if namespace != NAMESPACE or self.connection_id is not None:
-            self.send(packets.refused(namespace))
+            self.send(self.protocol.refused(namespace))
             return
 
         id = self.connection_id = secrets.token_urlsafe(15)
@@ -307,9 +310,9 @@ class Session:
         try:
             pid = self._loop.server.connect(id, request.headers, authentication)
         except RecordsError as error:
-            return packets.refused(NAMESPACE, body_of(error))
+            return self.protocol.refused(NAMESPACE, body_of(error))
 
-        return packets.joined(id, pid)
+        return self.protocol.joined(id, pid)
 
     def _leave(self) -> None:
         """Disconnect the client from Socket.IO."""
@@ -322,9 +325,9 @@ class Session:
             self._add(Job(id, disconnect, self.send, is_end=True))
 
     def _answer(
-        self, id: str, pkt: TextPacket, *, is_counted: bool = False
+        self, id: str, message: Message, *, is_counted: bool = False
     ) -> Packet | None:
-        name, *message = pkt.data
+        name, *arguments = message.data
         server = self._loop.server
         connection = server.connections.get(id)
 
@@ -339,13 +342,15 @@ class Session:
 
         if self._pause:
             # Threads are for others meanwhile.
-            again = partial(self._answer, id, pkt, is_counted=True)
+            again = partial(self._answer, id, message, is_counted=True)
             self._jobs.appendleft(Job(id, again, self.send))
             return None
 
-        records, arguments = server.records, tuple(message)
-        text = answer_json(records, connection, name, arguments, is_counted=is_counted)
-        return None if pkt.id is None else packets.answered(pkt.id, text)
+        text = answer_json(
+            server.records, connection, name, tuple(arguments), is_counted=is_counted
+        )
+        number = message.number
+        return None if number is None else packets.answered(number, text)
 
     def _confirm(self, id: str, packet: Packet) -> None:
         """Tell the client that it is connected, and send the events that came since. Or
@@ -430,7 +435,3 @@ class Session:
     def _make_room(self) -> None:
         if self._room is not None:
             self._room.set()
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())

@@ -6,27 +6,23 @@ import asyncio
 import logging
 import typing as t
 
-from engineio import packet as engine
-
 from ...http.formatter import dumps
-from ..gate import Place
-from ..heartbeat import JOIN_TIMEOUT
-from ..heartbeat import UPGRADE_PAUSE
-from ..heartbeat import UPGRADE_TIMEOUT
 from . import packet as packets
 from .handshake import query_of
 from .handshake import Refusal
+from .heartbeat import JOIN_TIMEOUT
 from .outlet import outlet_for
 from .outlet import Queue
+from .protocol import PROTOCOLS
 from .server_options import compresses
 from .server_options import limit_messages
 from .session import Session
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Mapping
 
-    from _typeshed.wsgi import WSGIEnvironment
-
+    from ..gate import Place
     from .handshake import Handshakes
     from .outlet import Outlet
     from .polling import Receive
@@ -35,8 +31,13 @@ if t.TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PROBE: t.Final = f"{engine.PING}probe"
-"""The first packet of a WebSocket that replaces polling."""
+UPGRADE_TIMEOUT: t.Final = 45
+"""The seconds that a client has to stop polling. It waits for its request to be
+answered.
+"""
+
+UPGRADE_PAUSE: t.Final = 0.1
+"""The seconds that a request waits for packets while the client stops polling."""
 
 
 class Sockets:
@@ -71,14 +72,20 @@ class Sockets:
         limit_messages(send, self._loop.settings.max_payload)
         self._warn_about_compression(send)
 
-        await self._serve(scope, receive, send, environ, place, previous)
+        def begin(outlet: Outlet) -> Session:
+            protocol = PROTOCOLS[query["EIO"]]
+            session = Session(self._loop, protocol, environ, place, outlet)
+            session.begin(handshakes.welcome(may_upgrade=False))
+            return session
+
+        await self._serve(scope, receive, send, begin, place, previous)
 
     async def _serve(
         self,
         scope: Mapping[str, t.Any],
         receive: Receive,
         send: Send,
-        environ: WSGIEnvironment,
+        begin: Callable[[Outlet], Session],
         place: Place,
         previous: Session | None,
     ) -> None:
@@ -96,7 +103,7 @@ class Sockets:
             await send({"type": "websocket.accept"})
             outlet = outlet_for(scope, send, end)
             session = (
-                self._begin(environ, place, outlet)
+                begin(outlet)
                 if previous is None
                 else await _upgraded(previous, receive, outlet, place)
             )
@@ -123,13 +130,6 @@ class Sockets:
                 " connection. Start uvicorn with '--ws-per-message-deflate false'."
             )
 
-    def _begin(self, environ: WSGIEnvironment, place: Place, outlet: Outlet) -> Session:
-        session = Session(self._loop, environ, place, outlet)
-        self._loop.add(session)
-        welcome = self._handshakes.welcome(session.id, may_upgrade=False)
-        session.send(packets.opening(welcome))
-        return session
-
 
 def _polls(session: Session | None) -> bool:
     return session is not None and isinstance(session.outlet, Queue)
@@ -141,7 +141,7 @@ async def _upgraded(
     """Return a session whose client has confirmed that a WebSocket replaces polling,
     or ``None``.
     """
-    is_probe = await _next_text(receive, JOIN_TIMEOUT) == PROBE
+    is_probe = await _next_text(receive, JOIN_TIMEOUT) == packets.PROBE.text
     queue = session.outlet
 
     # Another one may have replaced it, or be about to.
@@ -159,7 +159,7 @@ async def _upgraded(
     finally:
         queue.patience = None
 
-    if text != str(engine.UPGRADE) or not session.is_open:
+    if text != packets.UPGRADE.text or not session.is_open:
         return None
 
     session.attach(outlet, place)

@@ -1,0 +1,270 @@
+"""The protocols that clients speak: packets of Engine.IO, messages of Socket.IO."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from ...http.formatter import dumps
+from .heartbeat import ClientPings
+from .heartbeat import ServerPings
+from .packet import CLOSE
+from .packet import CONNECT
+from .packet import CONNECT_ERROR
+from .packet import EVENT
+from .packet import InvalidPacket
+from .packet import MESSAGE
+from .packet import NOOP
+from .packet import Packet
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from .heartbeat import Heartbeat
+
+NAMESPACE: t.Final = "/"
+"""The namespace in which clients call services."""
+
+RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
+"""The names of the events of Socket.IO itself."""
+
+FORM: t.Final = re.compile(r"([0-3])(?:(/[^,?]*)[^,]*,?)?([0-9]{0,100})(.*)", re.DOTALL)
+"""The messages that clients may send: type, namespace, number, data. Messages with
+attachments are excluded: they would stay in memory until all attachments arrive.
+"""
+
+MAX_DIGITS: t.Final = 4000
+"""The maximum length of an integer in a message. Python reads up to 4,300 digits."""
+
+UNABLE: t.Final = {"message": "Unable to connect"}
+"""The error of a client that asks for an unknown namespace."""
+
+SEPARATOR: t.Final = "\x1e"
+"""Separates the packets of a body in protocol 4."""
+
+UNIT: t.Final = 2
+"""The bytes of one unit of UTF-16, in which JavaScript counts the length of a text."""
+
+MAX_LENGTH_DIGITS: t.Final = 10
+"""The maximum length of the number before a packet in protocol 3."""
+
+
+class EnginePacket(t.NamedTuple):
+    """A packet of a client."""
+
+    type: str
+    """The type, a digit."""
+
+    data: str
+    """The rest of the text."""
+
+    @classmethod
+    def parse(cls, text: str) -> EnginePacket:
+        """Return the packet of a text.
+
+        :raises InvalidPacket: The text is no packet, or has binary data.
+        """
+        if text[:1] == "b":
+            raise InvalidPacket("Binary data is not supported.")
+
+        if not text or not CLOSE.text <= text[0] <= NOOP.text:
+            raise InvalidPacket("A packet must begin with its type.")
+
+        return cls(text[0], text[1:])
+
+
+class Message(t.NamedTuple):
+    """A message of a client."""
+
+    type: str
+    """The type, a digit."""
+
+    namespace: str
+    """The namespace."""
+
+    number: int | None
+    """The number that the answer repeats, ``None`` if the client expects none."""
+
+    data: t.Any
+    """The value of the JSON text."""
+
+    @classmethod
+    def parse(cls, text: str) -> Message:
+        """Return the message of a text.
+
+        :raises InvalidPacket: The text is no message that clients may send.
+        """
+        if not text:
+            raise InvalidPacket("A packet must not be empty.")
+
+        match = FORM.fullmatch(text)
+
+        if match is None:
+            raise InvalidPacket("Its type is not supported, as those of binary data.")
+
+        type, namespace, number, json_text = match.groups()
+
+        try:
+            data = loads(json_text) if json_text else None
+        except (ValueError, RecursionError) as error:
+            raise InvalidPacket("The data must be JSON.") from error
+
+        if type == EVENT and not _is_event(data):
+            raise InvalidPacket("An event must have a name that is not reserved.")
+
+        return cls(type, namespace or NAMESPACE, int(number) if number else None, data)
+
+
+class Modern:
+    """Engine.IO 4, of socket.io-client 3 and 4."""
+
+    heartbeat: type[Heartbeat] = ServerPings
+    """Watches over the signs of life of a client."""
+
+    is_joined_at_once = False
+    """``True`` if clients are connected to Socket.IO without asking."""
+
+    body_size = 1
+    """The largest body, as a multiple of the largest message."""
+
+    @staticmethod
+    def split(body: str) -> Iterable[str]:
+        """Return the texts of the packets in a body.
+
+        :raises ValueError: The body can't be read.
+        """
+        return body.split(SEPARATOR)
+
+    @staticmethod
+    def join(packets: Iterable[Packet]) -> bytes:
+        """Return the body with packets."""
+        return SEPARATOR.join(packet.text for packet in packets).encode()
+
+    @staticmethod
+    def joined(id: str, pid: str | None) -> Packet:
+        """Return the packet that tells a client the id of its connection.
+
+        :param pid: The id by which it can get later what it misses, if there is a log.
+        """
+        data = {"sid": id} if pid is None else {"sid": id, "pid": pid}
+        return Packet(f"{MESSAGE}{CONNECT}{dumps(data).decode()}")
+
+    @staticmethod
+    def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
+        """Return the packet that refuses a client a namespace.
+
+        :param body: The body of the error.
+        """
+        error = {"message": body["message"], "data": body} if body else UNABLE
+        return _refused(namespace, error)
+
+
+class Legacy(Modern):
+    """Engine.IO 3, of socket.io-client 2."""
+
+    heartbeat = ClientPings
+    is_joined_at_once = True
+    # Clients are not told the size, and put all that they have to say into one body.
+    body_size = 16
+
+    @staticmethod
+    def split(body: str) -> Iterable[str]:
+        """Return the texts of the packets in a body, each of which follows its length.
+
+        :raises ValueError: The lengths do not match the packets.
+        """
+        return list(_pieces(body.encode("utf-16-le"))) or [""]
+
+    @staticmethod
+    def join(packets: Iterable[Packet]) -> bytes:
+        """Return the body with packets."""
+        texts = (packet.text for packet in packets)
+        return "".join(f"{_length(text)}:{text}" for text in texts).encode()
+
+    @staticmethod
+    def joined(id: str, pid: str | None) -> Packet:
+        """Return the packet that tells a client that it is connected."""
+        return Packet(f"{MESSAGE}{CONNECT}")
+
+    @staticmethod
+    def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
+        """Return the packet that refuses a client a namespace.
+
+        :param body: The body of the error.
+        """
+        return _refused(namespace, body or UNABLE["message"])
+
+
+PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
+"""The protocols by version of Engine.IO, as clients name it."""
+
+
+def decode(body: bytes, protocol: type[Modern], max_size: int) -> list[EnginePacket]:
+    """Return all packets of a body.
+
+    :param max_size: The maximum number of bytes of a packet.
+    :raises InvalidPacket: One of them, or the body, can't be read, or is too large.
+    """
+    try:
+        texts = protocol.split(body.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidPacket("The packets must be text in UTF-8.") from error
+    except ValueError as error:
+        raise InvalidPacket("The body must consist of lengths and packets.") from error
+
+    if any(size(text) > max_size for text in texts):
+        raise InvalidPacket(f"Messages must not exceed {max_size} bytes.")
+
+    return [EnginePacket.parse(text) for text in texts]
+
+
+def size(text: str) -> int:
+    """Return the number of bytes of a text."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def loads(text: str) -> t.Any:
+    """Return the value of a JSON text. ``NaN`` and ``Infinity`` become null."""
+    return json.loads(text, parse_int=_integer, parse_constant=lambda name: None)
+
+
+def _integer(text: str) -> float:
+    """Return an integer, or infinity, which no field accepts, if it is too long."""
+    return int(text) if len(text) <= MAX_DIGITS else float(text)
+
+
+def _is_event(data: t.Any) -> bool:
+    """Return whether data begins with the name of an event that clients may send."""
+    name = data[0] if isinstance(data, list) and data else None
+    return isinstance(name, str) and name not in RESERVED
+
+
+def _refused(namespace: str, error: t.Any) -> Packet:
+    place = "" if namespace == NAMESPACE else f"{namespace},"
+    return Packet(f"{MESSAGE}{CONNECT_ERROR}{place}{dumps(error).decode()}")
+
+
+def _pieces(units: bytes) -> Iterator[str]:
+    position = 0
+
+    while position < len(units):
+        head = units[position : position + UNIT * (MAX_LENGTH_DIGITS + 1)]
+        digits, colon, _ = head.decode("utf-16-le", "replace").partition(":")
+
+        if not colon or not (digits.isascii() and digits.isdecimal()):
+            raise ValueError("A packet must follow its length.")
+
+        start = position + UNIT * (len(digits) + 1)
+        position = start + UNIT * int(digits)
+
+        if position > len(units):
+            raise ValueError("The last packet is cut off.")
+
+        yield units[start:position].decode("utf-16-le")
+
+
+def _length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // UNIT
