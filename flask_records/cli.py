@@ -15,7 +15,6 @@ from .http.origins import origin_of
 
 if t.TYPE_CHECKING:
     from .generated_files import Destination
-    from .openapi.npm_package import PackageId
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
@@ -96,59 +95,20 @@ def print_openapi(destination: Destination) -> None:
     default=True,
     help="Add createClient to TypeScript, the client of FeathersJS with these types.",
 )
-@click.option(
-    "--package",
-    metavar="NAME[@VERSION]",
-    help="Make a package of npm, for `npm install FILE`.",
-)
 @with_destination
-def print_types(
-    destination: Destination, lang: str | None, has_client: bool, package: str | None
-) -> None:
+def print_types(destination: Destination, lang: str | None, has_client: bool) -> None:
     """Print the types of all services, for clients in TypeScript or Python."""
     # They are loaded for this command alone.
-    from .openapi.npm_package import npm_package
     from .openapi.python import python
     from .openapi.typescript import typescript
 
-    id = package_id(destination, package)
     file = destination.file
+    is_python = lang is None and file is not None and file.suffix == ".py"
 
-    if lang == "py" or (lang is None and file is not None and file.suffix == ".py"):
-        if id is not None:
-            raise click.UsageError("A package of npm is in TypeScript.")
-
+    if lang == "py" or is_python:
         destination.receive(python())
-    elif id is None:
-        destination.receive(typescript(has_client=has_client))
-    elif has_client:
-        destination.receive(npm_package(id), id.file_name)
     else:
-        raise click.UsageError("A package has a client. Leave out --no-client.")
-
-
-def package_id(destination: Destination, package: str | None) -> PackageId | None:
-    """Return the name and version of the package to make, if one is to be made: that
-    of the option, or of a package that is there already.
-    """
-    from .openapi.npm_package import PackageId
-
-    file = destination.file
-    is_archive = file is not None and file.suffix == ".tgz"
-
-    try:
-        if package is not None:
-            return PackageId.parse(package)
-
-        if file is not None and is_archive and file.exists():
-            return PackageId.of_archive(file.read_bytes())
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
-
-    if is_archive:
-        raise click.UsageError("Name the package: --package NAME@VERSION.")
-
-    return None
+        destination.receive(typescript(has_client=has_client))
 
 
 def callback_address(provider: str, base_url: str | None) -> str:

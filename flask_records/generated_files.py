@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import typing as t
-import zlib
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import wraps
@@ -16,7 +13,6 @@ import click
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Mapping
 
 MAX_LINES: t.Final = 20
 """The number of lines of a difference that are shown."""
@@ -41,30 +37,26 @@ class Destination:
         """The file that is written or compared."""
         return self.output or self.check
 
-    def receive(self, content: str | bytes, name: str | None = None) -> None:
+    def receive(self, content: str) -> None:
         """Print or write an output, or compare a file with it.
 
-        :param content: A text, or an archive: the bytes of a ``.tgz``.
-        :param name: The file to write if none is named. The output is printed by
-            default.
+        :param content: The output.
         :raises click.ClickException: The file is stale, or can't be read or written.
         """
         if self.check is not None:
             _compare(self.check, content)
             return
 
-        path = self.output or (Path(name) if name else None)
-
-        if path is None:
+        if self.output is None:
             click.echo(content, nl=False)
             return
 
         try:
-            path.write_bytes(_encoded(content))
+            self.output.write_bytes(content.encode())
         except OSError as error:
-            raise click.FileError(str(path), error.strerror) from error
+            raise click.FileError(str(self.output), error.strerror) from error
 
-        click.echo(f"{path} is written.", err=True)
+        click.echo(f"{self.output} is written.", err=True)
 
 
 def with_destination(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,11 +80,7 @@ def with_destination(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def _encoded(content: str | bytes) -> bytes:
-    return content.encode() if isinstance(content, str) else content
-
-
-def _compare(path: Path, content: str | bytes) -> None:
+def _compare(path: Path, content: str) -> None:
     """Compare a file with an output.
 
     :raises click.ClickException: They differ, or the file can't be read.
@@ -104,42 +92,12 @@ def _compare(path: Path, content: str | bytes) -> None:
     except OSError as error:
         raise click.FileError(str(path), error.strerror) from error
 
-    differences = _differences(stored, content)
+    # Git may have changed the ends of lines.
+    before, after = stored.decode(errors="replace").splitlines(), content.splitlines()
+    differences = list(unified_diff(before, after, "stored", "made", n=1, lineterm=""))
 
     if differences:
         click.echo("\n".join(islice(differences, MAX_LINES)), err=True)
         raise click.ClickException(f"{path} is stale. {CURE}")
 
     click.echo(f"{path} is up to date.")
-
-
-def _differences(stored: bytes, content: str | bytes) -> list[str]:
-    """Return the lines that differ."""
-    if isinstance(content, str):
-        return _changed_lines("", stored, content.encode())
-
-    old, new = _members(stored), _members(content)
-    return [
-        line
-        for name in sorted({*old, *new})
-        for line in _changed_lines(name, old.get(name, b""), new.get(name, b""))
-    ] or ([] if old.keys() == new.keys() else ["Its files have other names."])
-
-
-def _changed_lines(name: str, old: bytes, new: bytes) -> list[str]:
-    # Git may have changed the ends of lines.
-    before, after = [each.decode(errors="replace").splitlines() for each in (old, new)]
-    names = f"stored {name}", f"made {name}"
-    return list(unified_diff(before, after, *names, n=1, lineterm=""))
-
-
-def _members(archive: bytes) -> Mapping[str, bytes]:
-    """Return the files of an archive by name. Compression differs between systems, so
-    that only these are compared. None if it can't be read.
-    """
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-            files = {each.name: tar.extractfile(each) for each in tar}
-            return {name: file.read() for name, file in files.items() if file}
-    except (tarfile.TarError, zlib.error, EOFError, OSError):
-        return {}

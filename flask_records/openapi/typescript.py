@@ -12,13 +12,11 @@ from ..query.syntax import POPULATE
 from ..service.schemas import CustomSchemas
 from .null_queries import with_nulls
 from .type_names import type_names
+from .typescript_client import client
 from .typescript_client import CLIENT_NAMES
-from .typescript_client import declarations
 from .typescript_client import HEAD
-from .typescript_client import implementation
 from .typescript_client import IMPORTS
 from .typescript_client import OWN_METHODS
-from .typescript_client import TYPE_IMPORTS
 from .typescript_syntax import declaration
 from .typescript_syntax import interface
 from .typescript_syntax import member
@@ -79,18 +77,12 @@ def typescript(*, has_client: bool = True) -> str:
         Without it the module imports nothing.
     """
     if not has_client:
-        return f"{NOTICE}\n{types()}"
+        return f"{NOTICE}\n{_types()}"
 
-    return "\n".join([NOTICE + IMPORTS, types(), implementation(methods_by_path())])
-
-
-def client_declarations() -> str:
-    """Return the same as declarations, for a client in JavaScript."""
-    declared = declarations(methods_by_path())
-    return "\n".join([NOTICE + TYPE_IMPORTS, types(), declared])
+    return "\n".join([NOTICE + IMPORTS, _types(), client(_methods_by_path())])
 
 
-def types() -> str:
+def _types() -> str:
     """Return the types of the services of the current application."""
     services = list(current_records.services.values())
     names = type_names(services, ENDS, CLIENT_NAMES)
@@ -105,7 +97,7 @@ def types() -> str:
     return "\n".join([*parts, interface("ServiceTypes", listed)])
 
 
-def methods_by_path() -> dict[str, list[str]]:
+def _methods_by_path() -> dict[str, list[str]]:
     """Return the methods of the services of the current application by path, as clients
     have them: the name of a part of a path begins with a colon.
     """

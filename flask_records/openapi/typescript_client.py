@@ -1,5 +1,5 @@
-"""The client of an application in TypeScript and JavaScript, with the names that the
-generator of FeathersJS gives it.
+"""The client of an application in TypeScript, with the names that the generator of
+FeathersJS gives it.
 """
 
 from __future__ import annotations
@@ -73,19 +73,14 @@ export interface ServiceEvents<Events> {
 """
 """The types that those of services use."""
 
-TYPE_IMPORTS: t.Final = """\
+IMPORTS: t.Final = """\
+import { feathers } from '@feathersjs/feathers'
+import authenticationClient from '@feathersjs/authentication-client'
 import type { Application as FeathersApplication } from '@feathersjs/feathers'
 import type { FeathersService, TransportConnection } from '@feathersjs/feathers'
 import type { AuthenticationClientOptions } from '@feathersjs/authentication-client'
 """
-
-CODE_IMPORTS: t.Final = """\
-import { feathers } from '@feathersjs/feathers'
-import authenticationClient from '@feathersjs/authentication-client'
-"""
-
-IMPORTS: t.Final = CODE_IMPORTS + TYPE_IMPORTS
-"""The imports of a module."""
+"""The imports of the client."""
 
 TYPES: t.Final = """\
 export interface Configuration {
@@ -102,116 +97,46 @@ type ClientService<P extends keyof ServiceTypes> = ServiceTypes[P] &
 """
 """The types of a client."""
 
-DESCRIPTION: t.Final = """\
+CREATE_CLIENT: t.Final = """\
+type ServicePath = keyof typeof serviceMethods & keyof ServiceTypes
+
 /**
  * Returns a client that knows the types of all services.
  *
  * @param connection The connection of a client for REST or Socket.IO
  * @param authenticationOptions Options of `@feathersjs/authentication-client`
  */
-"""
+export const createClient = <_Configuration = any>(
+  connection: TransportConnection<ServiceTypes>,
+  authenticationOptions: Partial<AuthenticationClientOptions> = {}
+): ClientApplication => {
+  const client: FeathersApplication<ServiceTypes, Configuration> = feathers()
 
-METHODS_DESCRIPTION: t.Final = "/** The methods of the services by path. */\n"
-
-BODY: t.Final = """\
   client.configure(connection)
   client.configure(authenticationClient(authenticationOptions))
   client.set('connection', connection)
-"""
 
-TYPESCRIPT: t.Final = f"""\
-type ServicePath = keyof typeof serviceMethods & keyof ServiceTypes
-
-{DESCRIPTION}\
-export const createClient = <_Configuration = any>(
-  connection: TransportConnection<ServiceTypes>,
-  authenticationOptions: Partial<AuthenticationClientOptions> = {{}}
-): ClientApplication => {{
-  const client: FeathersApplication<ServiceTypes, Configuration> = feathers()
-
-{BODY}
-  for (const path of Object.keys(serviceMethods) as ServicePath[]) {{
+  for (const path of Object.keys(serviceMethods) as ServicePath[]) {
     const methods: readonly any[] = serviceMethods[path]
-    client.use(path, connection.service(path), {{ methods }})
-  }}
+    client.use(path, connection.service(path), { methods })
+  }
 
   return client
-}}
+}
 """
-"""The function in TypeScript."""
+"""The function that returns a client."""
 
 
-DECLARATION: t.Final = f"""\
-{DESCRIPTION}\
-export declare const createClient: <_Configuration = any>(
-  connection: TransportConnection<ServiceTypes>,
-  authenticationOptions?: Partial<AuthenticationClientOptions>
-) => ClientApplication
-"""
-"""The type of the function."""
-
-JAVASCRIPT: t.Final = f"""\
-const createClient = (connection, authenticationOptions = {{}}) => {{
-  const client = feathers()
-
-{BODY}
-  for (const [path, methods] of Object.entries(serviceMethods)) {{
-    client.use(path, connection.service(path), {{ methods }})
-  }}
-
-  return client
-}}
-"""
-"""The function in JavaScript."""
-
-REQUIRES: t.Final = """\
-'use strict'
-
-const { feathers } = require('@feathersjs/feathers')
-const authenticationClient = require('@feathersjs/authentication-client')
-"""
-
-EXPORTS: t.Final = """\
-exports.createClient = createClient
-exports.serviceMethods = serviceMethods
-"""
-
-
-def implementation(methods: Mapping[str, Sequence[str]]) -> str:
-    """Return the client in TypeScript.
+def client(methods: Mapping[str, Sequence[str]]) -> str:
+    """Return the types and the function of a client.
 
     :param methods: The methods of services by path.
     """
-    listed = f"export const serviceMethods = {_object(methods)} as const\n"
-    return "\n".join([TYPES, METHODS_DESCRIPTION + listed, TYPESCRIPT])
-
-
-def declarations(methods: Mapping[str, Sequence[str]]) -> str:
-    """Return the types of a client in JavaScript."""
-    listed = _object(methods, before="readonly ")
-    declared = f"export declare const serviceMethods: {listed}\n"
-    return "\n".join([TYPES, METHODS_DESCRIPTION + declared, DECLARATION])
-
-
-def module(methods: Mapping[str, Sequence[str]]) -> str:
-    """Return the client in JavaScript, as a module."""
-    listed = f"export const serviceMethods = {_object(methods)}\n"
-    return "\n".join([CODE_IMPORTS, listed, f"export {JAVASCRIPT}"])
-
-
-def common_module(methods: Mapping[str, Sequence[str]]) -> str:
-    """Return the client in JavaScript, for ``require``."""
-    listed = f"const serviceMethods = {_object(methods)}\n"
-    return "\n".join([REQUIRES, listed, JAVASCRIPT, EXPORTS])
-
-
-def _object(methods: Mapping[str, Sequence[str]], *, before: str = "") -> str:
-    """Return the methods of services by path, in JavaScript or as a type.
-
-    :param before: The word before each name and list of a type.
-    """
     listed = ",\n".join(
-        f"  {before}{json.dumps(path)}: {before}{json.dumps(each)}"
-        for path, each in methods.items()
+        f"  {json.dumps(path)}: {json.dumps(names)}" for path, names in methods.items()
     )
-    return f"{{\n{listed}\n}}"
+    constant = (
+        "/** The methods of the services by path. */\n"
+        f"export const serviceMethods = {{\n{listed}\n}} as const\n"
+    )
+    return "\n".join([TYPES, constant, CREATE_CLIENT])

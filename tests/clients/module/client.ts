@@ -2,9 +2,9 @@
 import { io } from 'socket.io-client'
 import socketio from '@feathersjs/socketio-client'
 import { MemoryStorage } from '@feathersjs/authentication-client'
-import { createClient } from 'chat-client'
+import { createClient } from './api.js'
 
-export * from 'chat-client'
+export * from './api.js'
 
 export const connect = (url: string) => {
   const socket = io(url, { forceNew: true })

@@ -1,7 +1,7 @@
-// The package that `flask records types` makes, in a front end as those of FeathersJS.
+// The module that `flask records types` makes, in a front end as those of FeathersJS.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -13,38 +13,24 @@ import { startPage } from './documented.js'
 const run = promisify(execFile)
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const TSC = join(HERE, 'node_modules', 'typescript', 'bin', 'tsc')
-const PACKAGES = [
-  '@feathersjs/authentication-client', '@feathersjs/feathers', '@feathersjs/rest-client',
-  '@feathersjs/socketio-client', 'socket.io-client'
-]
 const OPTIONS = { strict: true, skipLibCheck: true, target: 'es2022', types: [] }
 
 let folder
 let server
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'records-package-'))
+  folder = await mkdtemp(join(tmpdir(), 'records-module-'))
   server = await startPage('front-ends.md')
-  await server.flask('records', 'types', '--package', 'chat-client', '--output', join(folder, 'client.tgz'))
-  await cp(join(HERE, 'package'), folder, { recursive: true })
-  const versions = await Promise.all(PACKAGES.map(installed))
-  const manifest = { type: 'module', dependencies: Object.fromEntries(versions) }
-  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
-  await npm('install', './client.tgz')
+  await server.flask('records', 'types', '--output', join(folder, 'api.ts'))
+  await cp(join(HERE, 'module'), folder, { recursive: true })
+  await symlink(join(HERE, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{"type": "module"}')
 })
 
 after(async () => {
   await server.stop()
   await rm(folder, { recursive: true })
 })
-
-// The packages of all tests, so that npm has them in its cache.
-async function installed (name) {
-  const manifest = await readFile(join(HERE, 'node_modules', name, 'package.json'), 'utf8')
-  return [name, JSON.parse(manifest).version]
-}
-
-const npm = (...args) => run('npm', [...args, '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder })
 
 async function compile (options) {
   const config = { compilerOptions: { ...OPTIONS, ...options }, files: ['chat.ts'] }
@@ -53,7 +39,7 @@ async function compile (options) {
   return compiled.then(() => '', error => error.stdout)
 }
 
-test('a front end compiles and runs with the package', async () => {
+test('a front end compiles and runs with the module', async () => {
   assert.equal(await compile({ module: 'esnext', moduleResolution: 'bundler' }), '')
   const { Chat } = await import(pathToFileURL(join(folder, 'chat.js')))
   const [ann, ben] = [new Chat(server.base), new Chat(server.base)]
@@ -89,22 +75,4 @@ test('a front end compiles as Create React App has it', async () => {
   })
 
   assert.equal(compiled, '')
-})
-
-test('scripts without modules require the package', async () => {
-  const script = `
-    const { createClient } = require('chat-client')
-    const rest = require('@feathersjs/rest-client')
-    createClient(rest('${server.base}').fetch(fetch)).service('messages').find()
-      .catch(error => console.log(error.code))`
-
-  const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: folder })
-
-  assert.equal(stdout, '401\n')
-})
-
-test('a package is as fresh as its services', async () => {
-  const { stdout } = await server.flask('records', 'types', '--check', join(folder, 'client.tgz'))
-
-  assert.equal(stdout, `${join(folder, 'client.tgz')} is up to date.\n`)
 })
