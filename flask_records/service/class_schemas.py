@@ -62,7 +62,7 @@ def with_classes(
         query = classes["find"].query if "find" in classes else None
 
         if query is not None:
-            changes["query"] = _merged(query.json_schema("whole"))
+            changes["query"] = query.json_schema("whole")
 
         custom = {
             name: CustomSchemas(
@@ -77,42 +77,11 @@ def with_classes(
     return schemas_of_classes
 
 
-def _merged(schema: Schema) -> Schema:
-    """Return the schema of a query of several classes as one with all their names."""
-    schemas = schema.get("anyOf")
-
-    if schemas is None:
-        return schema
-
-    properties: dict[str, list[Schema]] = {}
-
-    for each in schemas:
-        for name, value in each.get("properties", {}).items():
-            if value not in properties.setdefault(name, []):
-                properties[name].append(value)
-
-    return {
-        "type": "object",
-        "properties": {
-            name: values[0] if len(values) == 1 else {"anyOf": values}
-            for name, values in properties.items()
-        },
-        "required": [
-            name
-            for name in properties
-            if all(name in each.get("required", ()) for each in schemas)
-        ],
-    }
-
-
 def _limited(data: DataSchema, body: Schema, own: Schema) -> Schema:
     """Return the schema of a body, with the rules of a model beside those of a class.
 
     :param own: The schema of the model.
     """
-    if "anyOf" in body:
-        return {"anyOf": [_limited(data, each, own) for each in body["anyOf"]]}
-
     fields = own.get("properties", {})
     own_names = fields.keys() - data.names.values() if data.others == "allow" else ()
     properties = {name: fields[name] for name in fields if name in own_names}

@@ -16,7 +16,6 @@ from ..query.refusals import refuse
 from ..signals import METHODS
 from ..validation.schema import Beside
 from ..validation.schema import InvalidData
-from ..validation.schema import takes_objects
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -81,7 +80,7 @@ class MethodValidation:
             return
 
         try:
-            if type(data) is list and body.is_object:
+            if type(data) is list:
                 self._check_list(context, body)
             else:
                 context.data = self._checked(context, body, data)
@@ -155,9 +154,6 @@ class MethodValidation:
         :raises BadRequest: It is no object.
         :raises InvalidData: It does not fit.
         """
-        if not body.is_object:
-            return body.schema.check(data)
-
         if not isinstance(data, dict):
             raise not_an_object(context.method)
 
@@ -207,9 +203,6 @@ class BodySchema:
     schema: DataSchema
     """The schema."""
 
-    is_object: bool
-    """``False`` if it takes other values than objects."""
-
     names: frozenset[str]
     """Its names on the wire."""
 
@@ -229,9 +222,7 @@ class BodySchema:
         fields = None if schema.others == "allow" else frozenset(names.values())
         renamed = {each: name for name, each in names.items() if each not in names}
         is_renamed = any(name != each for name, each in names.items())
-        return cls(
-            schema, takes_objects(schema), frozenset(names), fields, is_renamed, renamed
-        )
+        return cls(schema, frozenset(names), fields, is_renamed, renamed)
 
 
 def _tried(

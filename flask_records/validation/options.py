@@ -6,15 +6,10 @@ import dataclasses
 import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
-from importlib import import_module
 
 from ..signals import METHODS
 from .schema import DataSchema
 from .schema import is_class
-from .schema import takes_objects
-
-if t.TYPE_CHECKING:
-    from collections.abc import Callable
 
 BODIES: t.Final = ("create", "update", "patch")
 """Those of the six methods that have data."""
@@ -22,18 +17,10 @@ BODIES: t.Final = ("create", "update", "patch")
 PARTS: t.Final = ("data", "query", "result")
 """The parts of a call that have a schema."""
 
-KINDS: t.Final[Mapping[str, Callable[[t.Any], bool]]] = {
-    "pydantic_schemas": is_class,
-    "pydantic_types": lambda hint: hint is not None and not isinstance(hint, str),
-}
-"""The classes and types that a schema is made of, by the module that does it. It is
-imported when there is such a class.
-"""
-
-NO_KIND: t.Final = """\
+NO_SCHEMA: t.Final = """\
 {place} of '{path}' can't be a schema: {value!r}. Give a model of pydantic, a \
-dataclass, a TypedDict, a union of these, or an object with the members \
-of DataSchema. Results, and the data of custom methods, may be of any type.\
+dataclass or a TypedDict. For a list or a single value, give a class with a field for \
+it; for a union, an object with the members of DataSchema.\
 """
 
 NO_PACKAGE: t.Final = """\
@@ -89,13 +76,7 @@ def schemas_of(
         _check_parts(path, method, parts, is_model=is_model)
         schemas[method] = MethodSchemas(
             **{
-                part: _schema_of(
-                    f"schemas[{method!r}][{part!r}]",
-                    path,
-                    class_,
-                    takes_any=part == "result"
-                    or (part == "data" and method not in METHODS),
-                )
+                part: _schema_of(f"schemas[{method!r}][{part!r}]", path, class_)
                 for part, class_ in parts.items()
             }
         )
@@ -121,39 +102,23 @@ def _check_parts(
             )
 
 
-def _schema_of(place: str, path: str, value: t.Any, *, takes_any: bool) -> DataSchema:
-    """Return the schema that a class or a type makes.
+def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
+    """Return the schema that a class makes.
 
-    :param takes_any: ``True`` for values that need be no objects.
     :raises TypeError: It makes none.
     :raises RuntimeError: Pydantic is not installed.
     """
     if isinstance(value, DataSchema) and not isinstance(value, type):
         return value
 
-    for module, takes in KINDS.items():
-        if takes(value):
-            try:
-                made = _made(module, value)
-            except ModuleNotFoundError as error:
-                message = NO_PACKAGE.format(place=place, path=path, value=value)
-                raise RuntimeError(message) from error
+    if not is_class(value):
+        raise TypeError(NO_SCHEMA.format(place=place, path=path, value=value))
 
-            if made is not None and (takes_any or takes_objects(made)):
-                return made
-
-    raise TypeError(NO_KIND.format(place=place, path=path, value=value))
-
-
-def _made(module: str, value: t.Any) -> DataSchema | None:
-    """Return the schema that a module makes, or ``None`` if it knows no such type."""
+    # Pydantic is an extra.
     try:
-        made = import_module(f".{module}", __package__).make(value)
-    # An error of pydantic says what is wrong with a class.
-    except TypeError:
-        if module == "pydantic_types":
-            return None
+        from .pydantic_schema import PydanticSchema
+    except ModuleNotFoundError as error:
+        message = NO_PACKAGE.format(place=place, path=path, value=value)
+        raise RuntimeError(message) from error
 
-        raise
-
-    return t.cast("DataSchema", made)
+    return PydanticSchema(value)

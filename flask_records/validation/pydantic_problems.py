@@ -52,7 +52,6 @@ FIXED: t.Final[Mapping[str, Problem]] = {
         ("dict_type", "mapping_type", "model_type", "dataclass_type"),
         problems.NO_OBJECT,
     ),
-    "union_tag_not_found": problems.REQUIRED,
     "recursion_loop": problems.NESTED_TOO_DEEP,
     "recursion_depth_exceeded": problems.NESTED_TOO_DEEP,
 }
@@ -64,15 +63,15 @@ MISSING: t.Final = frozenset({"missing", "missing_argument"})
 NO_DATA: t.Final = object()
 """A value that is not looked at."""
 
-UNITS: t.Final[Mapping[str, str]] = {
-    "string_too_long": "characters",
-    "string_too_short": "characters",
-    "bytes_too_long": "bytes",
-    "bytes_too_short": "bytes",
-    "too_long": "items",
-    "too_short": "items",
+LENGTHS: t.Final[Mapping[str, tuple[str, Callable[[int, str], Problem], str]]] = {
+    "string_too_long": ("max_length", problems.too_long, "characters"),
+    "string_too_short": ("min_length", problems.too_short, "characters"),
+    "bytes_too_long": ("max_length", problems.too_long, "bytes"),
+    "bytes_too_short": ("min_length", problems.too_short, "bytes"),
+    "too_long": ("max_length", problems.too_long, "items"),
+    "too_short": ("min_length", problems.too_short, "items"),
 }
-"""The units of errors of lengths."""
+"""The limits of lengths, and the problems of errors about them, with their units."""
 
 CODES: t.Final[Mapping[str, str]] = {
     **dict.fromkeys(("enum", "literal_error"), "choice"),
@@ -89,7 +88,6 @@ CODES: t.Final[Mapping[str, str]] = {
 
 LIMITS: t.Final[Mapping[str, str]] = {"ge": "min", "le": "max"}
 """The names of limits in the data of problems, by those of pydantic."""
-
 
 MAX_LISTED: t.Final = 1000
 """The number of errors up to which all are read."""
@@ -108,9 +106,11 @@ def pruned(value: t.Any) -> t.Any:
 
 
 def found_in(
-    error: ValidationError, validate: Callable[[t.Any], t.Any], data: t.Any
+    error: ValidationError,
+    validate: Callable[[t.Any], t.Any],
+    data: Mapping[str, t.Any],
 ) -> dict[str, Problem]:
-    """Return the problems of a value, as far as there are not too many of them.
+    """Return the problems of an object, as far as there are not too many of them.
 
     :param validate: The function that has raised the error.
     """
@@ -118,10 +118,7 @@ def found_in(
         return problems_of(error, data)
 
     # To read half a million errors takes a second. Not so many are told.
-    if isinstance(data, Mapping):
-        few: t.Any = {name: pruned(value) for name, value in data.items()}
-    else:
-        few = pruned(data)
+    few = {name: pruned(value) for name, value in data.items()}
 
     try:
         validate(few)
@@ -147,10 +144,9 @@ def problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Prob
         details = t.cast("dict[str, t.Any]", each)
         problem = _problem(details)
         place = _place(details, data)
-        name = problem.data.get("field") or _tag_of(details)
 
-        if name:
-            place.append(str(name))
+        if "field" in problem.data:
+            place.append(str(problem.data["field"]))
 
         found.setdefault(shortened(".".join(place)), problem)
 
@@ -161,50 +157,26 @@ def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
     """Return the path of an error in a value, without the names of the types that
     pydantic has tried there.
     """
-    place = []
+    path, place = error["loc"], []
 
-    for index, part in enumerate(error["loc"]):
-        if isinstance(data, Mapping) and part in data:
+    for index, part in enumerate(path, 1):
+        is_missing = index == len(path) and error["type"] in MISSING
+
+        if _has_item(data, part):
             data = data[part]
-        elif isinstance(data, list) and isinstance(part, int):
-            # The missing items of a tuple have a place, too.
-            data = data[part] if part < len(data) else NO_DATA
-        elif _is_of_type(error, data, error["loc"][index + 1 :]):
+        elif data is not NO_DATA and not is_missing:
             continue
-        else:
-            data = NO_DATA
 
         place.append(str(part))
 
     return place
 
 
-def _is_of_type(
-    error: Mapping[str, t.Any], data: t.Any, rest: tuple[int | str, ...]
-) -> bool:
-    """Return ``True`` if a part of a path that a value does not have names a type.
+def _has_item(value: t.Any, key: int | str) -> bool:
+    if isinstance(value, (list, tuple)):
+        return isinstance(key, int) and key < len(value)
 
-    :param rest: The parts after it.
-    """
-    if error["input"] is data:
-        return bool(rest) or error["type"] not in MISSING
-
-    if isinstance(data, Mapping):
-        return any(part in data for part in rest)
-
-    return isinstance(data, list) and any(isinstance(part, int) for part in rest)
-
-
-def _tag_of(error: Mapping[str, t.Any]) -> str | None:
-    """Return the name of the field that tells the class of an object in a union, if it
-    does not.
-    """
-    if not error["type"].startswith("union_tag"):
-        return None
-
-    # An alias follows the name of the field.
-    name = str(error["ctx"]["discriminator"]).rpartition(" | ")[2]
-    return name[1:-1] if name.startswith("'") else None
+    return isinstance(value, Mapping) and key in value
 
 
 def _problem(error: Mapping[str, t.Any]) -> Problem:
@@ -214,12 +186,9 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
     if fixed is not None:
         return fixed
 
-    if kind == "union_tag_invalid":
-        tags = error["ctx"]["expected_tags"].split(", ")
-        return problems.no_choice([tag.strip("'") for tag in tags])
-
-    if kind in UNITS:
-        return _of_length(kind, context)
+    if kind in LENGTHS:
+        limit, make, unit = LENGTHS[kind]
+        return make(context[limit], unit)
 
     if kind == "string_pattern_mismatch":
         return problems.no_match(context["pattern"])
@@ -233,16 +202,3 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
     text = obligation[1] if obligation else f"is not valid: {error['msg']}"
     limits = {name: context[key] for key, name in LIMITS.items() if key in context}
     return Problem(shortened(text), CODES.get(kind, "invalid"), **limits)
-
-
-def _of_length(kind: str, context: Mapping[str, t.Any]) -> Problem:
-    is_long = kind.endswith("too_long")
-    name, make = LENGTHS[is_long]
-    return make(context[name], UNITS[kind])
-
-
-LENGTHS: t.Final[Mapping[bool, tuple[str, Callable[[int, str], Problem]]]] = {
-    True: ("max_length", problems.too_long),
-    False: ("min_length", problems.too_short),
-}
-"""The limits of lengths, and their problems, by ``True`` for the longest."""

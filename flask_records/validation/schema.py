@@ -34,10 +34,10 @@ def is_class(value: t.Any) -> bool:
     if getattr(value, "__pydantic_root_model__", False):
         return False
 
-    return (
+    return isinstance(value, type) and (
         hasattr(value, "__pydantic_core_schema__")
-        or (dataclasses.is_dataclass(value) and isinstance(value, type))
-        # A class of typing_extensions is none for typing.
+        or dataclasses.is_dataclass(value)
+        # A class of typing_extensions is not a TypedDict for typing.
         or hasattr(value, "__required_keys__")
     )
 
@@ -95,10 +95,3 @@ class DataSchema(t.Protocol):
         """Return the JSON Schema of objects that are checked in whole or in part, or
         of results, without references.
         """
-
-
-def takes_objects(schema: DataSchema) -> bool:
-    """Return ``False`` for a schema of other values than objects, which says so as
-    ``is_object``.
-    """
-    return getattr(schema, "is_object", True)

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 from functools import cached_property
 from typing import Annotated
+from typing import Literal
 from typing import NotRequired
 
 import pydantic
@@ -18,7 +19,8 @@ from pydantic import model_validator
 from typing_extensions import TypeAliasType
 from typing_extensions import TypedDict
 
-from flask_records.validation.pydantic_schemas import PydanticSchema
+from flask_records import InvalidData
+from flask_records.validation.pydantic_schema import PydanticSchema
 
 
 class Color(enum.Enum):
@@ -71,6 +73,39 @@ def test_members_of_enums_stay_if_a_field_is_qualified_inside():
         paint: Annotated[NotRequired[Paint], "dry"]
 
     assert PydanticSchema(Wall).check({"paint": "red"}) == {"paint": Color.RED}
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    born: int | bool
+
+
+class Home(BaseModel):
+    pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]]
+    places: dict[int, tuple[int, int]] = {}
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        ({"pets": [{"kind": "cat", "lives": "x"}]}, "pets.0.lives"),
+        ({"pets": [{"kind": "cat"}]}, "pets.0.lives"),
+        ({"pets": [{"kind": "dog", "born": "x"}]}, "pets.0.born"),
+        ({"pets": [{"kind": "cow"}]}, "pets.0"),
+        ({"pets": [], "places": {"x": [1, 2]}}, "places.x"),
+        ({"pets": [], "places": {"1": [1]}}, "places.1.1"),
+    ],
+)
+def test_path_has_no_names_of_types(data, path):
+    with pytest.raises(InvalidData) as caught:
+        PydanticSchema(Home).check(data)
+
+    assert caught.value.problems.keys() == {path}
 
 
 def test_cached_properties_are_no_fields():

@@ -6,6 +6,7 @@ import dataclasses
 from typing import NotRequired
 
 import pytest
+from pydantic import RootModel
 from typing_extensions import TypedDict
 
 from flask_records import InvalidData
@@ -73,10 +74,13 @@ def test_schema_of_the_application(add):
     ("schemas", "error", "message"),
     [
         ([Size], TypeError, "maps methods to classes"),
-        ({"create": int}, TypeError, "can't be a schema"),
-        ({"create": list[Size]}, TypeError, "can't be a schema"),
-        ({"create": Size | None}, TypeError, "can't be a schema"),
+        ({"create": int}, TypeError, "For a list or a single value, give a class"),
+        ({"create": list[Size]}, TypeError, "For a list or a single value, give a"),
+        ({"create": Size | Box}, TypeError, "for a union, an object with the members"),
+        ({"create": RootModel[Size]}, TypeError, "can't be a schema"),
+        ({"create": Size(width=1)}, TypeError, "can't be a schema"),
         ({"find": {"query": list[int]}}, TypeError, "can't be a schema"),
+        ({"cut": {"result": int}}, TypeError, "can't be a schema"),
         ({"cut": "Size"}, TypeError, "can't be a schema"),
         ({"cut": 5}, TypeError, "can't be a schema"),
         ({"crate": Size}, ValueError, "'crate', which is not a method"),

@@ -1,0 +1,285 @@
+"""Schemas of models of pydantic, dataclasses and typed dicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections.abc import Mapping
+from functools import cached_property
+
+from pydantic import AliasChoices
+from pydantic import AliasPath
+from pydantic import BaseModel
+from pydantic import create_model
+from pydantic import SecretBytes
+from pydantic import SecretStr
+from pydantic import TypeAdapter
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict
+
+from ..problems import NESTED_TOO_DEEP
+from ..problems import Problem
+from ..query.casts import as_bytes
+from .json_schema import is_binary
+from .json_schema import schema_of
+from .json_schema import with_base64
+from .pydantic_problems import found_in
+from .pydantic_problems import problems_of
+from .schema import InvalidData
+from .schema import is_plain_value
+from .schema import PLAIN
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+
+    from ..typing import Record
+
+OTHERS: t.Final[Mapping[t.Any, t.Literal["ignore", "allow"]]] = {
+    "ignore": "ignore",
+    "allow": "allow",
+}
+"""The fate of names that a class does not have, by its configuration. They are refused
+by default, as by services.
+"""
+
+
+class PydanticSchema:
+    """Checks objects by a class, with pydantic.
+
+    Values are those of Python. Objects and lists in them are in their form in JSON, as
+    a column has them, and so are values of other types.
+
+    :param class_: A model, a dataclass, or a ``TypedDict``.
+    """
+
+    def __init__(self, class_: t.Any) -> None:
+        self._class = class_
+        self._is_model = issubclass(class_, BaseModel)
+        config = getattr(class_, "model_config", None)
+        config = config or getattr(class_, "__pydantic_config__", None) or {}
+        self.names: Mapping[str, str] = dict(_names_of(class_, config))
+        """The fields by their names on the wire."""
+        self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
+            config.get("extra"), "refuse"
+        )
+        """The fate of names that the class does not have."""
+        self._fields = frozenset(self.names.values())
+        self._needed = self._fields.difference(_optional_of(class_))
+
+        # A model may name classes that come later. Others tell at once what is wrong.
+        if not self._is_model:
+            self._whole  # noqa: B018
+
+    @cached_property
+    def _whole(self) -> TypeAdapter[t.Any]:
+        return TypeAdapter(self._class)
+
+    @cached_property
+    def _part(self) -> TypeAdapter[t.Any]:
+        return TypeAdapter(_part_of(self._class))
+
+    @cached_property
+    def _validate_whole(self) -> Callable[[t.Any], t.Any]:
+        return self._whole.validator.validate_python
+
+    @cached_property
+    def _validate_part(self) -> Callable[[t.Any], t.Any]:
+        return self._part.validator.validate_python
+
+    @cached_property
+    def _bytes(self) -> frozenset[str]:
+        """The names on the wire of fields that are bytes, but do not say how they are
+        encoded.
+        """
+        schemas = schema_of(self._whole).get("properties", {})
+        fields = {self.names.get(name) for name in schemas if is_binary(schemas[name])}
+        return frozenset(name for name, field in self.names.items() if field in fields)
+
+    def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Record:
+        """Return the converted values of an object, by the names of the fields. A
+        default of null is not filled in, so that a column has its own.
+
+        :param is_partial: ``True`` to look at what is there only. Validators of the
+            whole class run if all fields with another default than null are there:
+            they would judge by values that the record may not have.
+        :raises InvalidData: It does not fit.
+        """
+        is_whole = not is_partial or self._needed <= self._fields_in(data)
+        validate = self._validate_whole if is_whole else self._validate_part
+        problems: dict[str, Problem] = {}
+
+        if not self._bytes.isdisjoint(data):
+            data = self._with_bytes(data, problems)
+
+        try:
+            value = validate(data)
+        except ValidationError as error:
+            raise InvalidData(found_in(error, validate, data) | problems) from None
+
+        values: Record = vars(value) if self._is_model else _fields_of(value)
+        sent = value.model_fields_set if self._is_model else self._fields_in(data)
+
+        # A default has been filled in, or a property is cached beside the fields.
+        if values.keys() != sent:
+            filled = frozenset() if is_partial else self._fields
+            values = {
+                name: each
+                for name, each in values.items()
+                if name in sent or (each is not None and name in filled)
+            }
+
+        if not PLAIN.issuperset(map(type, values.values())):
+            _make_plain(values, problems)
+
+        if problems:
+            raise InvalidData(problems)
+
+        return values
+
+    def _fields_in(self, data: Mapping[str, t.Any]) -> set[str]:
+        return {self.names.get(name, name) for name in data}
+
+    def _with_bytes(
+        self, data: Mapping[str, t.Any], problems: dict[str, Problem]
+    ) -> Mapping[str, t.Any]:
+        """Return an object with bytes in place of base64.
+
+        :param problems: It gets the problems of these.
+        """
+        changed = dict(data)
+
+        for name in self._bytes & data.keys():
+            if data[name] is not None:
+                try:
+                    changed[name] = as_bytes(data[name])
+                except ValueError as error:
+                    problems[name] = Problem.of(error)
+                    changed[name] = b""
+
+        return changed
+
+    def shown(self, value: t.Any) -> t.Any:
+        """Return a result in its form for clients, without what the class does not
+        have.
+
+        :raises ValueError: It does not fit.
+        """
+        try:
+            valid = self._whole.validate_python(value, from_attributes=True)
+        except ValidationError as error:
+            found = problems_of(error)
+            text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
+            raise ValueError(text) from None
+
+        return self._whole.dump_python(valid, by_alias=True)
+
+    def json_schema(self, mode: t.Literal["whole", "partial", "shown"]) -> Record:
+        """Return the JSON Schema of objects that are checked in whole or in part, or of
+        results.
+        """
+        adapter = self._part if mode == "partial" else self._whole
+        made = schema_of(adapter, is_shown=mode == "shown")
+        properties = made.get("properties", {})
+
+        for name, schema in properties.items():
+            # A null that is left to the model may be no value of the field.
+            is_null = "type" in schema and schema.get("default", name) is None
+
+            if mode == "partial" or is_null:
+                schema.pop("default", None)
+
+            properties[name] = with_base64(schema)
+
+        return made
+
+
+def _names_of(class_: t.Any, config: Mapping[str, t.Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names on the wire of the fields of a class, each with the field's."""
+    fields: dict[str, FieldInfo] | None = getattr(class_, "__pydantic_fields__", None)
+
+    if fields is None:
+        for name in t.get_type_hints(class_):
+            yield name, name
+
+        return
+
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+
+    for name, field in fields.items():
+        alias = field.validation_alias or field.alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+
+        for choice in choices:
+            first = choice.path[0] if isinstance(choice, AliasPath) else choice
+            yield str(first or name), name
+
+        if by_name:
+            yield name, name
+
+
+def _optional_of(class_: t.Any) -> Iterator[str]:
+    """Yield the fields of a class that may be left out, and are null then."""
+    yield from getattr(class_, "__optional_keys__", ())
+    fields: dict[str, t.Any] = getattr(class_, "__pydantic_fields__", {})
+
+    if not fields and dataclasses.is_dataclass(class_):
+        fields = {each.name: each for each in dataclasses.fields(class_)}
+
+    for name, field in fields.items():
+        if field.default is None and not callable(field.default_factory):
+            yield name
+
+
+def _part_of(class_: t.Any) -> t.Any:
+    """Return a class with the fields of another one, of which none is required, and
+    without its validators of the whole.
+    """
+    if not issubclass(class_, BaseModel):
+        hints = t.get_type_hints(class_, include_extras=True)
+
+        if dataclasses.is_dataclass(class_):
+            hints = {each.name: hints[each.name] for each in dataclasses.fields(class_)}
+
+        make: t.Any = TypedDict
+        return make(class_.__name__, hints, total=False)
+
+    part = create_model(class_.__name__, __base__=class_)
+    validators = part.__pydantic_decorators__.model_validators
+
+    for name, validator in [*validators.items()]:
+        if validator.info.mode != "before":
+            del validators[name]
+
+    for field in part.model_fields.values():
+        field.default, field.default_factory = None, None
+        field.validate_default = False
+
+    part.model_rebuild(force=True)
+    return part
+
+
+def _fields_of(value: t.Any) -> Record:
+    """Return the values of a dict or a dataclass by the names of its fields."""
+    if isinstance(value, dict):
+        return value
+
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+def _make_plain(values: Record, problems: dict[str, Problem]) -> None:
+    """Replace the values that columns do not take.
+
+    :param problems: It gets the problems of values that have no form in JSON.
+    """
+    for name, value in values.items():
+        if isinstance(value, (SecretBytes, SecretStr)):
+            values[name] = value.get_secret_value()
+        elif not is_plain_value(value):
+            try:
+                values[name] = to_jsonable_python(value)
+            except ValueError:
+                problems[name] = NESTED_TOO_DEEP
