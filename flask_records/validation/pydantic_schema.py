@@ -6,6 +6,7 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping
 from functools import cached_property
+from functools import partial
 
 from pydantic import AliasChoices
 from pydantic import AliasPath
@@ -15,7 +16,6 @@ from pydantic import SecretBytes
 from pydantic import SecretStr
 from pydantic import TypeAdapter
 from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from ..problems import NESTED_TOO_DEEP
@@ -91,6 +91,12 @@ class PydanticSchema:
         return self._part.validator.validate_python
 
     @cached_property
+    def _dump(self) -> Callable[..., t.Any]:
+        """A function that returns values in JSON, by the names of their fields."""
+        adapter: TypeAdapter[t.Any] = TypeAdapter(_dict_of(self._class))
+        return partial(adapter.serializer.to_python, warnings=False)
+
+    @cached_property
     def _bytes(self) -> frozenset[str]:
         """The names on the wire of fields that are bytes, but do not say how they are
         encoded.
@@ -133,7 +139,7 @@ class PydanticSchema:
             }
 
         if not PLAIN.issuperset(map(type, values.values())):
-            _make_plain(values, problems)
+            self._make_plain(values, problems)
 
         if problems:
             raise InvalidData(problems)
@@ -161,6 +167,20 @@ class PydanticSchema:
                     changed[name] = b""
 
         return changed
+
+    def _make_plain(self, values: Record, problems: dict[str, Problem]) -> None:
+        """Replace the values that columns do not take.
+
+        :param problems: It gets the problems of values that have no form in JSON.
+        """
+        for name, value in values.items():
+            if isinstance(value, (SecretBytes, SecretStr)):
+                values[name] = value.get_secret_value()
+            elif not is_plain_value(value):
+                try:
+                    values |= self._dump({name: value}, mode="json", by_alias=True)
+                except ValueError:
+                    problems[name] = NESTED_TOO_DEEP
 
     def shown(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the class does not
@@ -234,18 +254,31 @@ def _optional_of(class_: t.Any) -> Iterator[str]:
             yield name
 
 
+def _dict_of(class_: t.Any) -> t.Any:
+    """Return a ``TypedDict`` with the fields of a class, of which none is required."""
+    if issubclass(class_, BaseModel):
+        hints = {
+            name: t.Annotated[(field.annotation, *(field.metadata or [None]))]
+            for name, field in class_.model_fields.items()
+        }
+    else:
+        hints = t.get_type_hints(class_, include_extras=True)
+
+    if dataclasses.is_dataclass(class_):
+        hints = {each.name: hints[each.name] for each in dataclasses.fields(class_)}
+
+    make: t.Any = TypedDict
+    made = make(class_.__name__, hints, total=False)
+    made.__pydantic_config__ = {"arbitrary_types_allowed": True}
+    return made
+
+
 def _part_of(class_: t.Any) -> t.Any:
     """Return a class with the fields of another one, of which none is required, and
     without its validators of the whole.
     """
     if not issubclass(class_, BaseModel):
-        hints = t.get_type_hints(class_, include_extras=True)
-
-        if dataclasses.is_dataclass(class_):
-            hints = {each.name: hints[each.name] for each in dataclasses.fields(class_)}
-
-        make: t.Any = TypedDict
-        return make(class_.__name__, hints, total=False)
+        return _dict_of(class_)
 
     part = create_model(class_.__name__, __base__=class_)
     validators = part.__pydantic_decorators__.model_validators
@@ -268,18 +301,3 @@ def _fields_of(value: t.Any) -> Record:
         return value
 
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
-
-
-def _make_plain(values: Record, problems: dict[str, Problem]) -> None:
-    """Replace the values that columns do not take.
-
-    :param problems: It gets the problems of values that have no form in JSON.
-    """
-    for name, value in values.items():
-        if isinstance(value, (SecretBytes, SecretStr)):
-            values[name] = value.get_secret_value()
-        elif not is_plain_value(value):
-            try:
-                values[name] = to_jsonable_python(value)
-            except ValueError:
-                problems[name] = NESTED_TOO_DEEP

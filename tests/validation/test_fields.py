@@ -16,6 +16,8 @@ from pydantic import AliasChoices
 from pydantic import BaseModel
 from pydantic import Field
 from pydantic import model_validator
+from pydantic import PlainSerializer
+from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
 from typing_extensions import TypedDict
 
@@ -73,6 +75,26 @@ def test_members_of_enums_stay_if_a_field_is_qualified_inside():
         paint: Annotated[NotRequired[Paint], "dry"]
 
     assert PydanticSchema(Wall).check({"paint": "red"}) == {"paint": Color.RED}
+
+
+class Degrees:
+    """A class of the application that says its form in JSON."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        show = core_schema.plain_serializer_function_ser_schema(lambda value: "5°")
+        make = core_schema.no_info_plain_validator_function
+        return make(lambda value: cls(), serialization=show)
+
+
+def test_value_has_the_form_in_json_of_its_type():
+    class Oven(BaseModel):
+        heat: Degrees = Field(alias="heatOf")
+        tags: Annotated[set[str], PlainSerializer(sorted)] = set()
+
+    data = {"heatOf": 5, "tags": ["b", "a"]}
+
+    assert PydanticSchema(Oven).check(data) == {"heat": "5°", "tags": ["a", "b"]}
 
 
 class Cat(BaseModel):
