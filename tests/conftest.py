@@ -425,8 +425,7 @@ def is_login(app):
     path = (request.blueprint or "").rpartition("records:")[2]
     service = records and records.services.get(path)
     is_service = isinstance(getattr(service, "target", None), AuthenticationService)
-    views = "records_oauth.callback", "records_oauth.token"
-    return is_service or (request.endpoint or "").endswith(views)
+    return is_service or (request.endpoint or "").endswith("records_oauth.callback")
 
 
 LEAKS = Leaks()

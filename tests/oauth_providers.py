@@ -45,6 +45,9 @@ CLIENT_SECRET = "secret-of-the-application-at-the-provider"
 HOME = "https://app.example/home"
 """The page that users return to."""
 
+OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+"""The header of a request that a page of the application makes."""
+
 ADA = {
     "id": "p-1001",
     "name": "Ada Lovelace",
@@ -309,15 +312,13 @@ class Site:
         """Return the answer that a login at a provider ends with."""
         return self.finish(self.start(query, provider, **options))
 
-    def connect(self, token, provider="fake", **options):
-        """Return the answer to the user of a token who asks for a one-time address."""
-        url = f"{self.url}/oauth/{provider}"
-        return self.browser.post(url, headers=bearer(token), **options)
+    def connect(self, token, query=""):
+        """Return where a login begins that the user of a token connects."""
+        return self.start(f"?feathers_token={token}{query}", headers=OWN_PAGE)
 
-    def link(self, token, provider="fake", **options):
+    def link(self, token, query=""):
         """Return the end of a login that the user of a token connects."""
-        address = self.connect(token, provider, **options).json()["url"]
-        return self.finish(self.visit(address))
+        return self.finish(self.connect(token, query))
 
     def finish(self, answer):
         """Return the answer that a login ends with that has begun."""
@@ -431,17 +432,8 @@ def error_of(response):
 
 
 def token_of(response):
-    """Return the access token that a login ends with, as its browser gets it."""
-    return exchange(response).json()["accessToken"]
-
-
-def exchange(response, headers=None):
-    """Return the answer to the browser that sends the code of a login."""
-    url = response.url.partition("/callback")[0]
-    body = {"code": answer_of(response)[1]["code"]}
-    return requests.post(
-        f"{url}/token", json=body, cookies=response.cookies, headers=headers
-    )
+    """Return the access token that a login ends with."""
+    return answer_of(response)[1]["access_token"]
 
 
 def present(said):

@@ -22,9 +22,7 @@ from flask_records.realtime.settings import Settings as RealtimeSettings
 
 from .authentication import SECRET
 from .conftest import running
-from .oauth_providers import exchange
 from .oauth_providers import HOME
-from .oauth_providers import serving_logins
 from .servers import ROOT
 
 APP = "https://app.example"
@@ -193,7 +191,7 @@ def test_pages_of_the_application_are_its_own(url):
 
 
 def test_script_is_loaded_by_pages_of_the_origins(url):
-    answer = requests.get(f"{url}/flask_records/oauth.js", headers=of(APP))
+    answer = requests.get(f"{url}/flask_records/feathers.min.js", headers=of(APP))
 
     assert (answer.status_code, answer.headers[ALLOWED]) == (200, APP)
     assert "javascript" in answer.headers["Content-Type"]
@@ -259,29 +257,6 @@ def test_settings_of_the_extension_of_the_application_do_not_count():
 
     assert ALLOWED not in client.get("/things", headers=of(EVIL)).headers
     assert CREDENTIALS not in client.get("/things", headers=of(APP)).headers
-
-
-def test_login_is_exchanged_by_a_page_of_an_origin_with_the_cookie(provider):
-    cors = {"origins": [APP, "null"]}
-
-    with serving_logins(
-        {"fake": provider}, {"redirect": HOME}, RECORDS_CORS=cors
-    ) as site:
-        url = f"{site.url}/oauth/fake"
-        asked = [preflight(f"{url}/token", APP, "POST"), preflight(url, APP, "POST")]
-        answer = exchange(site.log_in(), headers=of(APP))
-        refused = requests.post(f"{url}/token", json={}, headers=of(APP))
-        other = preflight(f"{url}/token", EVIL, "POST")
-        nobody = preflight(f"{url}/token", "null", "POST")
-        answers = [*asked, answer, refused]
-        service = requests.get(f"{site.url}/secrets", headers=of(APP))
-
-    assert [each.headers[ALLOWED] for each in answers] == [APP] * 4
-    assert [each.headers[CREDENTIALS] for each in answers] == ["true"] * 4
-    assert ALLOWED not in other.headers
-    assert CREDENTIALS not in nobody.headers
-    assert (service.status_code, service.headers[ALLOWED]) == (401, APP)
-    assert CREDENTIALS not in service.headers
 
 
 # Settings

@@ -31,11 +31,11 @@ def test_login_makes_a_user_of_the_profile(site):
     assert site.caller(token_of(answer)) == ADA_USER
 
 
-def test_login_ends_at_the_redirect_with_nothing_but_a_code(site):
+def test_login_ends_at_the_redirect_with_nothing_but_a_token(site):
     answer = site.log_in()
 
     target, said = answer_of(answer)
-    assert (answer.status_code, target, list(said)) == (302, HOME, ["code"])
+    assert (answer.status_code, target, list(said)) == (302, HOME, ["access_token"])
     assert answer.text == ""
 
 

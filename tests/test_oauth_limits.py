@@ -64,10 +64,6 @@ def start(client, address="192.0.2.1"):
     return client.get("/oauth/fake", environ_base={"REMOTE_ADDR": address})
 
 
-def connect(client):
-    return client.post("/oauth/fake", environ_base={"REMOTE_ADDR": "192.0.2.1"})
-
-
 def come_back(client):
     environ = {"REMOTE_ADDR": "192.0.2.1"}
     return client.get("/oauth/fake/callback", environ_base=environ)

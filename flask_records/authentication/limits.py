@@ -65,8 +65,7 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
-        views = "start", "callback", "token"
-        defaults = {f"oauth.{view}": "30 per minute" for view in views}
+        defaults = dict.fromkeys(["oauth.start", "oauth.callback"], "30 per minute")
 
         for path, service in authentications.items():
             defaults[f"{path}.create"] = "20 per minute; 200 per hour"

@@ -18,25 +18,20 @@ from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
 from ..http.routes import routes_of
 from .limits import count_view
-from .oauth_answers import Answers
-from .oauth_answers import binding_of
 from .oauth_calls import result_of
 from .oauth_client import ProviderClient
-from .oauth_connect import Connections
 from .oauth_conversations import Conversations
 from .oauth_cookies import LoginCookies
 from .oauth_endings import ending
-from .oauth_endings import for_scripts
 from .oauth_endings import redirect_to
 from .oauth_errors import provider_error
 from .oauth_errors import PROVIDER_ERRORS
 from .oauth_logout import logout_address
 from .oauth_requests import error_of
+from .oauth_requests import linking_claims
 from .oauth_requests import other_page
 from .oauth_requests import posted_profile
 from .oauth_requests import read_answer
-from .oauth_requests import read_connect_query
-from .oauth_requests import read_json
 from .oauth_strategy import OAuthLogin
 from .oauth_strategy import OAuthStrategy
 from .provider_session import InvalidResponse
@@ -78,7 +73,7 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
 
 class OAuthBlueprint:
     """The views of an authentication service in one application: those in the last two
-    rows of section 4.1 of the specification, and one to connect a login.
+    rows of section 4.1 of the specification, and one to log out at a provider.
 
     :raises RuntimeError: There is no secret to sign with.
     """
@@ -89,8 +84,6 @@ class OAuthBlueprint:
         self._service = service
         self._settings = settings
         self._cookies = LoginCookies(app, service)
-        self._connections = Connections(app, service)
-        self._answers = Answers(app, service, settings)
         self._clients = {
             name: ProviderClient(provider, settings.discovery_max_age)
             for name, provider in settings.providers.items()
@@ -105,53 +98,25 @@ class OAuthBlueprint:
         blueprint = Blueprint("records_oauth", __package__, url_prefix="/oauth")
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
-            "/<provider>", "connect", for_scripts(self._connect), methods=["POST"]
-        )
-        blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
         blueprint.add_url_rule("/<provider>/logout", "logout", self._logout)
-        blueprint.add_url_rule(
-            "/<provider>/token",
-            "token",
-            for_scripts(self._exchange),
-            methods=["POST"],
-        )
         blueprint.after_request(_keep_private)
         return blueprint
-
-    def _connect(self, provider: str) -> Response:
-        self._provider(provider)
-        count_view("start")
-        claims = self._connections.caller()
-        query = read_connect_query(self._settings.redirects)
-        response = Response(status=201, mimetype=JSON)
-        url = self._url("start", provider)
-        address = self._connections.add_address(response, url, claims, query)
-        response.data = dumps({"url": address})
-        return response
 
     def _start(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
         count_view("start")
         query = request.args.to_dict()
-        url = self._url("start", provider)
-        redirect, page = query.pop("redirect", ""), other_page(url)
-        target = self._settings.redirects.target(redirect, page)
-        binding = binding_of(request, query.pop("challenge", None), target)
+        page = other_page(self._url("start", provider))
+        target = self._settings.redirects.target(query.pop("redirect", ""), page)
 
         def start() -> Response:
-            login = {
-                "target": target,
-                "binding": binding,
-                "link": self._connections.take(url, query),
-                "query": query,
-            }
+            link = linking_claims(self._service, query.pop("feathers_token", None))
+            login = {"target": target, "link": link, "query": query}
             return self._redirect_to_provider(chosen, login)
 
-        response = ending(chosen, self._strategy(chosen), target, start)
-        self._connections.remove_address(response, url)
-        return response
+        return ending(chosen, self._strategy(chosen), target, start)
 
     def _redirect_to_provider(self, provider: Provider, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
@@ -263,21 +228,7 @@ class OAuthBlueprint:
         if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        sealed = self._answers.seal(started, result)
-        sent = result if sealed is None else {**result, "code": sealed.code}
-        response = redirect_to(self._strategy(provider).success_url(target, sent))
-
-        # A strategy may log in to a session instead.
-        if sealed is not None and sealed.code in str(response.location):
-            sealed.bind(response)
-
-        return response
-
-    def _exchange(self, provider: str) -> Response:
-        self._provider(provider)
-        count_view("token")
-        url = self._url("token", provider)
-        return self._answers.exchange(provider, url, read_json())
+        return redirect_to(self._strategy(provider).success_url(target, result))
 
     def _strategy(self, provider: Provider) -> OAuthStrategy:
         return t.cast("OAuthStrategy", self._service.strategy(provider.name))

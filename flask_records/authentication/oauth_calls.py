@@ -45,7 +45,10 @@ def _result_of(
 
     def call() -> Record:
         params = Params(query=dict(query), extra={LOGIN: login})
-        return create_login(service, data, params)
+
+        # Nobody would commit after a view of OAuth what the session holds.
+        with Transaction(is_final=True):
+            return t.cast("Record", service.as_service.create(data, params))
 
     try:
         return call()
@@ -55,18 +58,6 @@ def _result_of(
             return call()
         except Conflict as error:
             raise _explained(service, login, error) from error
-
-
-def create_login(
-    service: AuthenticationService, data: Record, params: Params
-) -> Record:
-    """Return the result of ``create``, committed.
-
-    :raises NotAuthenticated: The login failed.
-    """
-    # Nobody would commit after a view of OAuth what the session holds.
-    with Transaction(is_final=True):
-        return t.cast("Record", service.as_service.create(data, params))
 
 
 def _explained(

@@ -50,7 +50,11 @@ class LoginCookies:
     """
 
     def __init__(self, app: Flask, service: AuthenticationService) -> None:
-        self._serializer = serializer_of(app, service, "flask-records oauth login")
+        # The last key signs.
+        keys = _secrets(app, service)[::-1]
+        self._serializer = URLSafeTimedSerializer(
+            keys, salt="flask-records oauth login"
+        )
 
     def add(self, response: Response, login: Record, *, posts_back: bool) -> None:
         """Store a login until its user returns, and delete those beyond the bounds.
@@ -64,7 +68,7 @@ class LoginCookies:
 
         now = time.time_ns() // 1_000_000
         name = f"records_login_{now:011x}_{_hash(login['state'])}"
-        path = path_of(login["redirect_uri"])
+        path = _path_of(login)
         response.set_cookie(
             name,
             text,
@@ -73,7 +77,7 @@ class LoginCookies:
             httponly=True,
             # Other cookies are not sent with a form that another site posts.
             samesite="None" if posts_back else "Lax",
-            secure=posts_back or is_secure(login),
+            secure=posts_back or login["redirect_uri"].startswith("https:"),
         )
 
         for old in _beyond_bounds(len(name) + len(text)):
@@ -92,34 +96,36 @@ class LoginCookies:
     def _logins(self, provider: str, names: Iterable[str]) -> Iterator[Record]:
         for name in names:
             try:
-                login = load_recent(self._serializer, request.cookies[name], LIFETIME)
+                login = self._load(request.cookies[name])
             except BadData:
                 continue
 
             if login["provider"] == provider:
                 yield login
 
+    def _load(self, text: str) -> Record:
+        """Return a login that was signed recently, before or after now: the clock of
+        the machine that signed it may be ahead.
+
+        :raises BadData: It is not signed, or too old.
+        """
+        login, signed_at = self._serializer.loads(text, return_timestamp=True)
+
+        if abs(time.time() - signed_at.timestamp()) > LIFETIME:
+            raise SignatureExpired("The cookie has expired.")
+
+        return t.cast("Record", login)
+
     def remove(self, response: Response, login: Record) -> None:
         """Delete the cookie of a login: a state is valid for one answer."""
         for name in _names_of(login["state"]):
-            response.delete_cookie(name, path_of(login["redirect_uri"]))
+            response.delete_cookie(name, _path_of(login))
 
 
-def serializer_of(
-    app: Flask, service: AuthenticationService, salt: str
-) -> URLSafeTimedSerializer:
-    """Return the serializer of the cookies for one purpose.
+def _secrets(app: Flask, service: AuthenticationService) -> list[bytes]:
+    """Return the secrets of an application, the current one first.
 
     :param service: Its secret signs if the application has none.
-    :raises RuntimeError: There is no secret to sign with.
-    """
-    # The last key signs.
-    return URLSafeTimedSerializer(secrets_of(app, service)[::-1], salt=salt)
-
-
-def secrets_of(app: Flask, service: AuthenticationService) -> list[bytes]:
-    """Return the secrets of an application for logins, the current one first.
-
     :raises RuntimeError: There is none.
     """
     keys = [app.secret_key, *(app.config.get("SECRET_KEY_FALLBACKS") or ())]
@@ -134,20 +140,6 @@ def secrets_of(app: Flask, service: AuthenticationService) -> list[bytes]:
         keys = [secret]
 
     return [want_bytes(key) for key in keys]
-
-
-def load_recent(serializer: URLSafeTimedSerializer, text: str, lifetime: int) -> Record:
-    """Return the content of a cookie that was signed within some seconds, before or
-    after now: the clock of the machine that signed it may be ahead.
-
-    :raises BadData: It is not signed, or too old.
-    """
-    content, signed_at = serializer.loads(text, return_timestamp=True)
-
-    if abs(time.time() - signed_at.timestamp()) > lifetime:
-        raise SignatureExpired("The cookie has expired.")
-
-    return t.cast("Record", content)
 
 
 def _beyond_bounds(size: int) -> Iterator[str]:
@@ -166,17 +158,9 @@ def _names_of(state: str) -> list[str]:
     return [name for name in names if name.endswith(f"_{_hash(state)}")]
 
 
-def path_of(url: str) -> str:
-    """Return the path of all OAuth views, since a start needs the other cookies.
-
-    :param url: The address of a callback, or of another view that has its form.
-    """
-    return urlsplit(url).path.rsplit("/", 2)[0]
-
-
-def is_secure(login: Record) -> bool:
-    """Return whether browsers reach the OAuth views by HTTPS."""
-    return t.cast("str", login["redirect_uri"]).startswith("https:")
+def _path_of(login: Record) -> str:
+    """Return the path of all OAuth views, since a start needs the other cookies."""
+    return urlsplit(login["redirect_uri"]).path.rsplit("/", 2)[0]
 
 
 def _hash(state: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import typing as t
 
-from flask import make_response
-
 from ..errors import is_answer
 from ..errors import RecordsError
 from ..globals import current_records
@@ -48,20 +46,7 @@ def ending(
         if target is None:
             return current_records.errors.answer(visible)
 
-        return refusal(strategy, target, visible)
-
-
-def refusal(
-    strategy: OAuthStrategy, target: str | None, error: RecordsError
-) -> Response:
-    """Return the response of a login that failed.
-
-    :raises RecordsError: There is no address to return to.
-    """
-    if target is None:
-        raise error
-
-    return redirect_to(strategy.failure_url(target, error))
+        return redirect_to(strategy.failure_url(target, visible))
 
 
 def redirect_to(url: str) -> Response:
@@ -69,18 +54,6 @@ def redirect_to(url: str) -> Response:
     response = empty(302)
     response.location = url
     return response
-
-
-def for_scripts(view: Callable[[str], Response]) -> Callable[[str], Response]:
-    """Return a view whose errors the application has no pages for."""
-
-    def answer(provider: str) -> Response:
-        try:
-            return view(provider)
-        except Exception as error:
-            return make_response(current_records.errors.handle(error))
-
-    return answer
 
 
 def _visible(provider: Provider, error: Exception) -> RecordsError:

@@ -1,4 +1,4 @@
-"""Requests to the views of OAuth: answers of providers, and bodies of scripts."""
+"""Requests to the views of OAuth: starts of logins and answers of providers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from flask import request
 
 from ..errors import BadRequest
 from ..errors import MethodNotAllowed
-from ..http.body import parse_json
 from ..http.body import read_body
-from ..http.formatter import JSON
 from ..http.origins import origin_of
 from .oauth_errors import ProviderError
+from .oauth_strategy import explaining_refusals
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..typing import BodyParser
     from ..typing import Record
     from .providers import Provider
-    from .redirects import Redirects
+    from .service import AuthenticationService
 
 MAX_BODY: t.Final = 64 * 1024
-"""The number of bytes of the largest body."""
+"""The number of bytes of the largest answer that a provider posts."""
 
 FORM: t.Final = "application/x-www-form-urlencoded"
 
@@ -42,8 +40,9 @@ def read_answer(provider: Provider) -> dict[str, str]:
         error.headers["Allow"] = "GET, HEAD, OPTIONS"
         raise error
 
-    answer = _read_body({FORM: lambda request: request.form.to_dict()})
-    return t.cast("dict[str, str]", answer)
+    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
+    parsers = {FORM: lambda request: request.form.to_dict()}
+    return t.cast("dict[str, str]", read_body(request, "create", parsers, limit))
 
 
 def error_of(answer: Mapping[str, str]) -> ProviderError | None:
@@ -68,36 +67,30 @@ def posted_profile(answer: Mapping[str, str]) -> Record:
         return {}
 
 
-def read_json() -> t.Any:
-    """Return the data that a script sends.
+def linking_claims(service: AuthenticationService, token: str | None) -> Record | None:
+    """Return the claims of the user who connects a login, or ``None`` for a login that
+    is not to be connected.
 
-    :raises BadRequest: It is not JSON.
-    :raises RequestEntityTooLarge: It is too large.
+    :param token: The value of ``?feathers_token=``.
+    :raises NotAuthenticated: The token is not valid.
+    :raises BadRequest: It comes from a page of another origin.
     """
-    return _read_body({JSON: parse_json})
+    if token is None:
+        return None
 
+    # Anybody can put an address with a token of their own into a page, and would own
+    # the login of a visitor. A browser without this header proves nothing.
+    if request.headers.get("Sec-Fetch-Site") != "same-origin":
+        raise BadRequest(
+            "'feathers_token' is accepted from pages of the same origin only, over"
+            " HTTPS or on localhost."
+        )
 
-def read_connect_query(redirects: Redirects) -> dict[str, str]:
-    """Return the parameters that a script asks for in a one-time address.
+    with explaining_refusals():
+        payload = service.settings.tokens.verify_token(token)
+        service.tokens.user_of(payload)
 
-    :param redirects: The addresses that users may return to.
-    :raises BadRequest: They are not valid.
-    """
-    if request.args:
-        raise BadRequest("Send 'redirect' in the body.")
-
-    if not request.content_length and "Transfer-Encoding" not in request.headers:
-        return {}
-
-    data = read_json()
-    query = data if isinstance(data, dict) else {"": data}
-    redirect = query.get("redirect", "")
-
-    if query.keys() - {"redirect"} or not isinstance(redirect, str):
-        raise BadRequest("The body must be an object with 'redirect', or nothing.")
-
-    redirects.target(redirect, request.headers.get("Origin", ""))
-    return {"redirect": redirect} if redirect else {}
+    return payload
 
 
 def other_page(url: str) -> str:
@@ -108,8 +101,3 @@ def other_page(url: str) -> str:
     """
     page = request.referrer or ""
     return "" if origin_of(page) == origin_of(url) else page
-
-
-def _read_body(parsers: Mapping[str, BodyParser]) -> t.Any:
-    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
-    return read_body(request, "create", parsers, limit)

@@ -28,8 +28,6 @@ MOVABLE_URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profil
 
 URLS: t.Final = (*MOVABLE_URLS, "emails_url", "logout_url")
 
-RESPONSES: t.Final = ("code", "fragment")
-
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 
 
@@ -42,11 +40,6 @@ class OAuthSettings:
 
     redirects: Redirects = field(default_factory=Redirects)
     """The addresses that users may be sent to."""
-
-    response: str = "code"
-    """The answer in the address of a page: ``code`` for a one-time code, ``fragment``
-    for the token itself.
-    """
 
     base_url: str | None = None
     """The address of the application, if it is not taken from the request."""
@@ -78,7 +71,6 @@ class OAuthSettings:
             redirects=Redirects(
                 take("redirect", _url_or_path, None), take("origins", _origins, origins)
             ),
-            response=take("response", _response, cls.response),
             base_url=take("base_url", _base_url, None),
             discovery_max_age=take("discovery_max_age", _count, cls.discovery_max_age),
             max_conversations=take("max_conversations", _count, cls.max_conversations),
@@ -184,14 +176,11 @@ def _params(value: t.Any, place: str) -> dict[str, str]:
 
 
 def _method(value: t.Any, place: str) -> t.Any:
-    return _choice(value, place, SECRET_METHODS)
+    if value not in SECRET_METHODS:
+        choices = ", ".join(SECRET_METHODS)
+        raise RuntimeError(f"{place} is {value!r}. It can be: {choices}.")
 
-
-def _choice(value: t.Any, place: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise RuntimeError(f"{place} is {value!r}. It can be: {', '.join(choices)}.")
-
-    return t.cast("str", value)
+    return value
 
 
 def _optional_url(value: t.Any, place: str) -> str | None:
@@ -217,10 +206,6 @@ def _base_url(value: t.Any, place: str) -> str:
 def _url_or_path(value: t.Any, place: str) -> str:
     is_path = isinstance(value, str) and OWN_PATH.fullmatch(value)
     return t.cast("str", value) if is_path else _url(value, place)
-
-
-def _response(value: t.Any, place: str) -> str:
-    return _choice(value, place, RESPONSES)
 
 
 def _count(value: t.Any, place: str) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 
 from ..errors import NotAuthenticated
 from ..http.routes import current_routes
 from ..pagination import without
-from .oauth_connect import explaining_refusals
 from .redirects import with_answer
 from .users import fields_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from werkzeug.datastructures import Headers
 
     from ..context import Params
@@ -48,6 +50,10 @@ SHOWN_FIELDS: t.Final = frozenset({"name", "avatar"})
 
 OPTIONAL_FIELDS: t.Final = SHOWN_FIELDS | {"email"}
 """The fields of a profile that are left out if they do not fit."""
+
+LOGGED_OUT: t.Final = (
+    "Your login is not valid ({}). Log in again, then connect the other one."
+)
 
 
 class OAuthStrategy:
@@ -99,18 +105,14 @@ class OAuthStrategy:
         return {name: value for name, value in data.items() if value is not None}
 
     def success_url(self, target: str, result: Record) -> str:
-        """Return the address that the browser goes to after a login, with the one-time
-        code after the ``#``. It is called in the request of the browser, after the
+        """Return the address that the browser goes to after a login, with the access
+        token after the ``#``. It is called in the request of the browser, after the
         commit.
 
         :param target: The address that the user returns to, which is one that the
             settings allow.
-        :param result: The result of the login, with ``accessToken`` and ``user``, and
-            with ``code`` unless the settings send the token itself.
+        :param result: The result of the login, with ``accessToken`` and ``user``.
         """
-        if "code" in result:
-            return with_answer(target, code=result["code"])
-
         return with_answer(target, access_token=result["accessToken"])
 
     def failure_url(self, target: str, error: RecordsError) -> str:
@@ -192,6 +194,18 @@ def _fits(fields: Fields, name: str, value: t.Any) -> bool:
         return False
 
     return True
+
+
+@contextmanager
+def explaining_refusals() -> Iterator[None]:
+    """Say in words for people that a token is not valid.
+
+    :raises NotAuthenticated: It is not valid.
+    """
+    try:
+        yield
+    except NotAuthenticated as error:
+        raise NotAuthenticated(LOGGED_OUT.format(error.message.rstrip("."))) from error
 
 
 OAUTH: t.Final = OAuthStrategy()

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import suppress
+from urllib.parse import quote
+from urllib.parse import urljoin
 
 from flask import current_app
 from flask import request
+from flask import url_for
 
+from ..errors import BadRequest
 from ..errors import RecordsError
+from ..globals import current_records
+from ..http.placeholders import fill_placeholders
 from ..http.placeholders import placeholders_of
 from ..http.placeholders import rule_of
+from ..http.routes import current_routes
 from ..openapi.calls import BODIES
 from ..openapi.calls import Calls
 from ..openapi.calls import docstring
 from ..openapi.document import REALTIME
-from ..openapi.page_logins import page_logins
-from ..openapi.page_logins import root_of
 from ..openapi.rights import services_for
 from ..pagination import Pagination
 from ..service.schemas import CustomSchemas
@@ -25,6 +31,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Mapping
 
+    from ..authentication.oauth_settings import OAuthSettings
+    from ..authentication.service import AuthenticationService
     from ..context import Params
     from ..openapi.rights import DescribedService
     from ..service import Service
@@ -55,13 +63,64 @@ def entrance(route: Mapping[str, t.Any]) -> Record:
 
     :param route: The values of placeholders in the prefix of services.
     """
-    root = root_of(route)
+    root = _root(route)
     return {
         "name": current_app.name,
         "prefix": root,
         "realtime": _realtime(),
-        "logins": page_logins(root),
+        "logins": [
+            _login(path, issuer, root)
+            for path, issuer in current_records.authentications.items()
+        ],
     }
+
+
+def _root(route: Mapping[str, t.Any]) -> str:
+    """Return the beginning of the addresses of services."""
+    prefix = fill_placeholders(
+        current_routes().mount.url_prefix,
+        lambda name: quote(str(route[name]), safe=""),
+    )
+    return f"{request.script_root}{prefix}"
+
+
+def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
+    """Return what the page needs to log in at an authentication service.
+
+    :param root: The beginning of the addresses of services.
+    """
+    settings = issuer.settings.oauth
+    back = _way_back(settings)
+    return {
+        "path": path,
+        "local": issuer.login_fields,
+        "oauth": [
+            {
+                "name": name,
+                "title": each.title,
+                "url": f"{root}/oauth/{name}",
+                "redirect": back,
+            }
+            for name, each in settings.providers.items()
+        ],
+    }
+
+
+def _way_back(settings: OAuthSettings) -> str | None:
+    """Return the ``redirect`` that leads from a provider back to the page, or ``None``
+    if the application lets nobody return there.
+    """
+    page = url_for(".page", **(request.view_args or {}))
+    url = urljoin(request.host_url, page)
+
+    for redirect in (page, page.removeprefix(request.script_root), url):
+        with suppress(BadRequest):
+            target = settings.redirects.target(redirect)
+
+            if target is not None and urljoin(url, target) == url:
+                return redirect
+
+    return None
 
 
 def _realtime() -> Record | None:

@@ -46,7 +46,7 @@ FILES: t.Final = Path(__file__).parent / "static"
 CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
 """The folder of the files for all pages, such as the official client."""
 
-SHARED: t.Final = ("feathers.min.js", "socket.io.min.js", "oauth.js")
+SHARED: t.Final = ("feathers.min.js", "socket.io.min.js")
 """The files for all pages that this one loads, too."""
 
 IMAGES: t.Final = "'self' data: blob:"

@@ -48,9 +48,6 @@ FILES: t.Final = "flask_records"
 REFERENCE: t.Final = "records_openapi"
 """The blueprint of the OpenAPI document."""
 
-LOGINS: t.Final = "records_oauth"
-"""The blueprint of the views of OAuth. Their cookies bind logins to the browser."""
-
 
 @dataclass(frozen=True)
 class CorsSettings:
@@ -96,8 +93,8 @@ class CorsSettings:
 
 
 def init_app(app: Flask) -> None:
-    """Add the headers of Flask-CORS to the responses of services, of the views of
-    OAuth, of the OpenAPI document and of our files in an application, errors included.
+    """Add the headers of Flask-CORS to the responses of services, of the OpenAPI
+    document and of our files in an application, errors included.
 
     An application that calls Flask-CORS itself is not in the way: the origins of both
     are allowed, and no header is added twice.
@@ -128,20 +125,16 @@ class CorsHeaders:
         self._origins = frozenset(settings.origins)
         # Flask-CORS takes the brackets of an address for a pattern.
         patterns = [re.compile(rf"{re.escape(each)}\Z") for each in settings.origins]
-        options: dict[str, t.Any] = {
-            "origins": ALL if self._is_for_all else patterns,
-            "send_wildcard": self._is_for_all,
-            "always_send": False,
-            "vary_header": False,
-            "automatic_options": False,
-            "expose_headers": EXPOSED,
-            "max_age": MAX_AGE,
-        }
-        self._decorators = {
-            has_cookies: cross_origin(supports_credentials=has_cookies, **options)
-            for has_cookies in (False, True)
-        }
-        self._credentials = settings.credentials
+        self._add_headers = cross_origin(
+            origins=ALL if self._is_for_all else patterns,
+            send_wildcard=self._is_for_all,
+            always_send=False,
+            vary_header=False,
+            automatic_options=False,
+            expose_headers=EXPOSED,
+            max_age=MAX_AGE,
+            supports_credentials=settings.credentials,
+        )
 
     def __call__(self, response: Response) -> Response:
         """Add the headers to a response, if it is one of ours."""
@@ -152,16 +145,13 @@ class CorsHeaders:
             RecordsError,
         )
 
-        if not is_of_service and name not in (FILES, REFERENCE, LOGINS):
+        if not is_of_service and name not in (FILES, REFERENCE):
             return response
 
         # Flask-CORS of the application may have added the headers before, and does so
         # later for other origins.
         if self._is_allowed() and ALLOWED not in response.headers:
-            has_cookies = self._credentials or name == LOGINS
-            is_known = request.headers["Origin"] in self._origins - ANYBODY
-            add_headers = self._decorators[has_cookies and is_known]
-            response = add_headers(lambda: response)()
+            response = self._add_headers(lambda: response)()
 
         # Caches would give a page the response to another.
         if not self._is_for_all:

@@ -11,7 +11,6 @@ from .answers import answer
 from .answers import BAD_REQUEST
 from .answers import BODY_ERRORS
 from .answers import FAILURE
-from .answers import JSON
 from .answers import NOT_AUTHENTICATED
 from .answers import NOT_FOUND
 from .answers import reference
@@ -19,12 +18,10 @@ from .answers import references_to
 from .answers import UNAVAILABLE
 from .calls import name_of
 from .operations import FORMS
-from .security import security_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping
-    from collections.abc import Sequence
 
     from ..extension import FlaskRecords
     from ..service import Service
@@ -42,14 +39,8 @@ ERRORS: t.Final = (BAD_REQUEST, NOT_AUTHENTICATED, NOT_FOUND, FAILURE, UNAVAILAB
 
 FORM: t.Final = FORMS[0]
 
-LIMITS: t.Final = {"connect": "start", "logout": "start", "answer": "callback"}
+LIMITS: t.Final = {"logout": "start", "answer": "callback"}
 """The views whose limits others share."""
-
-ADDRESS: t.Final[Schema] = {
-    "type": "object",
-    "properties": {"url": {"type": "string", "format": "uri"}},
-    "required": ["url"],
-}
 
 NO_QUERY: t.Final[Mapping[str, str]] = {}
 
@@ -63,8 +54,7 @@ REDIRECTED: t.Final = {"302": REDIRECT}
 RETURN: t.Final = {"redirect": "The address that the user returns to."}
 
 START: t.Final = RETURN | {
-    "challenge": "The SHA-256 of a verifier that the page keeps, in Base64 for URLs.",
-    "connect_code": "The code of a one-time address, which connects a login.",
+    "feathers_token": "The access token of the user who connects the login.",
 }
 
 ANSWER: t.Final = {
@@ -72,6 +62,13 @@ ANSWER: t.Final = {
     "state": "The state of the login.",
     "error": "The error of the provider.",
     "error_description": "A text about it.",
+}
+
+FORM_SCHEMA: t.Final[Schema] = {
+    "type": "object",
+    "properties": dict.fromkeys(ANSWER, TEXT),
+    "required": [],
+    "additionalProperties": False,
 }
 
 
@@ -85,7 +82,6 @@ class OAuthViews:
     def __init__(self, records: FlaskRecords, service: Service) -> None:
         self._oauth = service.target.settings.oauth
         self._login = reference("schemas", name_of(service))
-        self._security = security_of(records, service)
         self._is_limited = records.limits is not None
 
     def paths(self) -> Iterator[Path]:
@@ -97,26 +93,13 @@ class OAuthViews:
 
         login = answer(self._login, "The login, if no page is configured.")
         ended = {"200": login, "302": REDIRECT}
-        code = {"code": TEXT, "verifier": TEXT}
         start = self._view("start", "Log in at a provider", REDIRECTED, START)
-        connect = self._view(
-            "connect",
-            "Get an address to connect a login",
-            {"201": answer(ADDRESS, "The address, which works once.")},
-            body={"required": False, "content": _json({"redirect": TEXT}, ())},
-        )
         callback = self._view("callback", "Return from a provider", ended, ANSWER)
         log_out = self._view("logout", "Log out at a provider", REDIRECTED, RETURN)
-        exchange = self._view(
-            "token",
-            "Exchange the code of a login",
-            {"201": answer(self._login, "The login.")},
-            body={"required": True, "content": _json(code, ["code"])},
-        )
         returns = {"get": callback}
 
         if any(each.posts_back for each in providers.values()):
-            content = {FORM: {"schema": _object(dict.fromkeys(ANSWER, TEXT), ())}}
+            content = {FORM: {"schema": FORM_SCHEMA}}
             body = {"required": True, "content": content}
             returns["post"] = self._view("answer", "Return by a form", ended, body=body)
 
@@ -128,10 +111,9 @@ class OAuthViews:
         }
 
         for end, operations in {
-            "": {"get": start, "post": {**connect, "security": self._security}},
+            "": {"get": start},
             "/callback": returns,
             "/logout": {"get": log_out},
-            "/token": {"post": exchange},
         }.items():
             path = f"/oauth/{{{provider['name']}}}{end}"
             yield path, {"parameters": [provider], **operations}
@@ -165,13 +147,3 @@ class OAuthViews:
             },
             "security": [],
         }
-
-
-def _json(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    return {JSON: {"schema": _object(properties, required)}}
-
-
-def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    """Return the schema of an object without other properties."""
-    schema = {"type": "object", "properties": properties, "required": required}
-    return {**schema, "additionalProperties": False}

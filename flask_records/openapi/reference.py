@@ -34,8 +34,6 @@ from ..http.headers import forbid_sniffing
 from ..http.headers import vary
 from ..http.routes import current_routes
 from .document import document
-from .page_logins import page_logins
-from .page_logins import root_of
 from .rights import services_for
 
 if t.TYPE_CHECKING:
@@ -48,7 +46,6 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
-    from ..typing import Record
 
 SETTING: t.Final = "RECORDS_OPENAPI"
 """The key of ``app.config`` that has the settings of an application."""
@@ -58,12 +55,6 @@ NAME: t.Final = "records_openapi"
 
 FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
-
-CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
-"""The folder of the files for all pages."""
-
-SHARED: t.Final = "oauth.js"
-"""The file for all pages that this one loads, too."""
 
 VERBS: t.Final = ("GET", "HEAD", "OPTIONS")
 
@@ -231,7 +222,6 @@ class Reference:
             "flask_records/reference.html",
             route=route,
             login=_login(route),
-            providers=_providers(route),
             has_logins=bool(current_records.authentications),
         )
         return protect(make_response(page))
@@ -250,7 +240,7 @@ def _is_for_caller() -> bool:
 
 
 def _send_file(name: str, **route: t.Any) -> Response:
-    return send_from_directory(CLIENTS if name == SHARED else FILES, name)
+    return send_from_directory(FILES, name)
 
 
 def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
@@ -266,17 +256,6 @@ def _login(route: dict[str, t.Any]) -> dict[str, str] | None:
             return {"url": url, **fields}
 
     return None
-
-
-def _providers(route: dict[str, t.Any]) -> list[Record]:
-    """Return the OAuth providers that users return from to the page.
-
-    :param route: The values of placeholders in the prefix of services.
-    """
-    providers = [
-        each for login in page_logins(root_of(route)) for each in login["oauth"]
-    ]
-    return [each for each in providers if each["redirect"] is not None]
 
 
 def _options() -> Response:

@@ -24,8 +24,8 @@ NAMES: t.Final[Mapping[str, str]] = {"jwt": TOKEN}
 ISSUED: t.Final = "The accessToken of the answer to {paths}."
 
 ISSUED_BY_PROVIDERS: t.Final = (
-    " Browsers get one at GET {root}/oauth/{{provider}}, too, which ends with"
-    " POST {root}/oauth/{{provider}}/token. It is no flow of OAuth 2.0 for clients."
+    " Browsers get one at GET {root}/oauth/{{provider}}, too. It is not a flow of OAuth"
+    " 2.0 for clients."
 )
 
 

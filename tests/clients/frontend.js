@@ -1,4 +1,4 @@
-// A front end on a server of its own, which logs in as docs/oauth-return.md says.
+// A front end on a server of its own, which logs in as docs/oauth.md says.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const page = api => `<!doctype html>
 <script type="module" src="/main.js"></script>`
 
 const main = api => `
-import { enter } from './login.js'
+import { enter, startLogin } from './login.js'
 
 const api = '${api}'
 const client = feathers()
@@ -25,6 +25,11 @@ client.configure(usesSockets
   ? feathers.socketio(io(api, { transports: ['websocket'] }))
   : feathers.rest(api).fetch(window.fetch.bind(window)))
 client.configure(feathers.authentication({ storage: window.localStorage }))
+const link = document.querySelector('a')
+link.addEventListener('click', event => {
+  event.preventDefault()
+  startLogin(link.href)
+})
 const show = (role, text) => { document.querySelector(\`[role=\${role}]\`).textContent = text }
 
 enter(client).then(
@@ -34,10 +39,9 @@ enter(client).then(
 
 // Returns the front end, whose scripts come from the documentation and the package.
 export async function startFrontEnd (port) {
-  const docs = await read('docs/oauth-return.md')
+  const docs = await read('docs/oauth.md')
   const files = {
     '/login.js': docs.match(/```js\n(\/\/ login\.js\n.*?)```/s)[1],
-    '/oauth.js': await read(`${STATIC}/oauth.js`),
     '/feathers.min.js': await read(`${STATIC}/feathers.min.js`),
     '/socket.io.min.js': await read(`${STATIC}/socket.io.min.js`)
   }

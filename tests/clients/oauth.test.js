@@ -6,9 +6,6 @@ import { request } from 'playwright-core'
 import { answerOf, CLAIMS, logIn, startOpenID } from './openid.js'
 import { start } from './server.js'
 
-// No page reads a code here.
-const SETTINGS = { FLASK_RECORDS_AUTHENTICATION__oauth__response: 'fragment' }
-
 const PROBLEM = 'has a problem. Try again later.'
 const MISCONFIGURED = 'refused the login, because it is not set up correctly. Tell the owner of this site.'
 
@@ -24,7 +21,7 @@ after(() => stopBoth({ provider, server }))
 
 async function startBoth () {
   const provider = await startOpenID()
-  const server = await start({ ...provider.settings, ...SETTINGS })
+  const server = await start(provider.settings)
   await provider.serve(server.base)
   return { provider, server }
 }

@@ -15,7 +15,6 @@ before(async () => {
   port = await freePort()
   provider = await startProvider()
   server = await start({
-    FLASK_RECORDS_AUTHENTICATION__oauth__response: 'fragment',
     FLASK_RECORDS_AUTHENTICATION__oauth__google__key: CLIENT.id,
     FLASK_RECORDS_AUTHENTICATION__oauth__google__secret: CLIENT.secret,
     FLASK_RECORDS_AUTHENTICATION__oauth__google__discovery_url:

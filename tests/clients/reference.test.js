@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { Api, audit, launch, openWindow, PASSWORD, SCREENS } from './browser.js'
-import { start, startProvider } from './server.js'
+import { start } from './server.js'
 
 const flask = port => ['flask', '--app', 'tests.reference_app', 'run', '--port', port]
 
@@ -20,13 +20,11 @@ const PASSED = {
 let server
 let closed
 let markup
-let provider
 let browser
 let page
 
 before(async () => {
-  provider = await startProvider({ sub: 'cy', name: 'Cy', email: 'cy@example.com' })
-  const on = { FLASK_RECORDS_OPENAPI__enabled: 'true', ...provider.settings }
+  const on = { FLASK_RECORDS_OPENAPI__enabled: 'true' }
   const started = [start(on), start({ ...on, FLASK_RECORDS_OPENAPI__login: 'true' }), start({}, flask)];
   [server, closed, markup] = await Promise.all(started)
   for (const { base } of [server, closed]) {
@@ -39,7 +37,7 @@ before(async () => {
 
 after(async () => {
   await browser?.close()
-  for (const each of [server, closed, markup, provider]) await each?.stop()
+  for (const each of [server, closed, markup]) await each?.stop()
 })
 
 beforeEach(async () => { page = await openWindow(browser) })
@@ -125,32 +123,6 @@ test('a token is pasted, and a bad one is refused', async () => {
 
   const answer = await call('rooms-findRooms', { name: 'Engine room' })
   assert.deepEqual(JSON.parse(answer.text).total, 1)
-})
-
-test('a login at a provider returns to the page, and leaves nothing behind', async () => {
-  const addresses = []
-  page.on('framenavigated', frame => addresses.push(frame.url()))
-  await page.goto(`${closed.base}/docs`)
-
-  await own().getByRole('button', { name: 'Log in with Google' }).click()
-  await page.getByRole('button', { name: 'cy', exact: true }).click()
-  await own().getByText('Logged in', { exact: true }).waitFor()
-
-  assert.equal((await call('rooms-findRooms', { name: 'Library' })).status, 200)
-  assert.equal(page.url(), `${closed.base}/docs`)
-  assert.equal(await own().getByRole('button', { name: /^Log in/ }).count(), 0)
-  assert.deepEqual(addresses.filter(address => address.includes('eyJ')), [])
-  assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0])
-})
-
-test('a login at a provider that fails says why', async () => {
-  // Somebody else has sent the visitor here.
-  await page.goto(`${server.base}/docs#code=stolen`)
-
-  await own().getByRole('alert').getByText('This tab has not begun a login').waitFor()
-  await operation('rooms-findRooms').waitFor()
-  await own().getByText('Not logged in').waitFor()
-  assert.equal(page.url(), `${server.base}/docs`)
 })
 
 test('nothing is shown without the login that is asked', async () => {

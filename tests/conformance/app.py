@@ -91,12 +91,7 @@ def _app(engine, base, **options):
         "secret": SECRET,
         "allow_short_secret": True,
         "parse_strategies": ["jwt", "api-key"],
-        "oauth": {
-            "redirect": "/after-login",
-            # The reference application sends the token itself.
-            "response": "fragment",
-            **provider.settings(base),
-        },
+        "oauth": {"redirect": "/after-login", **provider.settings(base)},
     }
     # The sockets of the v4 client are those of Socket.IO 2.
     app.config["RECORDS_REALTIME"] = {"legacy_clients": True}

@@ -294,7 +294,6 @@ def test_path_of_sockets_is_that_of_the_server():
     ("oauth", "redirect"),
     [
         ({"redirect": "/"}, "/_records/"),
-        ({"redirect": "/", "response": "fragment"}, None),
         ({"redirect": "/shop/"}, None),
         ({"redirect": "https://app.example/"}, None),
         (

@@ -35,7 +35,7 @@ export const keepWish = wish => sessionStorage.setItem(keyOf('wish'), JSON.strin
 export function takeWish () {
   const text = sessionStorage.getItem(keyOf('wish'))
   sessionStorage.removeItem(keyOf('wish'))
-  return JSON.parse(text ?? '{}')
+  return JSON.parse(text)
 }
 
 // Returns a request with the token of a login.

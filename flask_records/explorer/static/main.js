@@ -3,7 +3,6 @@ import { announce, button, element, replace } from './dom.js'
 import { homeOf } from './homes.js'
 import { eventLogOf } from './eventlog.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
-import { finishLogin } from './oauth.js'
 
 const BASE = new URL('.', document.baseURI).href
 const MODULES = {
@@ -54,14 +53,17 @@ async function describe () {
 }
 
 // Takes up the login that the browser returns from a provider with.
-async function comeBack () {
+function comeBack () {
   const wish = takeWish()
-  try {
-    const login = await finishLogin()
-    if (login) keepLogin(wish.path, login.accessToken, wish)
-  } catch (error) {
-    announce(error.message, 'error')
-  }
+  const [page, answer] = location.href.split(/#(?=access_token=|error=)/)
+  if (!answer) return
+  // A reload, or a copied address, must not have it.
+  history.replaceState(null, '', page)
+  const login = new URLSearchParams(answer)
+  // Other sites can send a visitor here with a login, or a message, of their own.
+  if (!wish) announce('This tab has not begun a login. Log in again.', 'error')
+  else if (login.has('error')) announce(login.get('error'), 'error')
+  else keepLogin(wish.path, login.get('access_token'), wish)
 }
 
 function drawFrame (explorer) {
@@ -148,7 +150,7 @@ function focusTitle (view) {
 }
 
 async function start () {
-  await comeBack()
+  comeBack()
   const description = await describe()
   const connection = new Connection(description, BASE)
   const explorer = { description, services: connection.services, connection, go: hash => { location.hash = hash } }

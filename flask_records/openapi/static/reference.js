@@ -1,6 +1,5 @@
 // Shows the OpenAPI document of the services with Swagger UI, and logs in to it. A token is
 // kept in this script alone, and is gone with the page.
-import { finishLogin, startLogin } from './oauth.js'
 
 const reference = document.getElementById('reference')
 const state = document.getElementById('state')
@@ -8,7 +7,6 @@ const problem = document.getElementById('problem')
 const mine = document.getElementById('mine')
 const logIn = document.getElementById('log-in')
 const useToken = document.getElementById('use-token')
-const providers = document.getElementById('providers')
 const logOut = document.getElementById('log-out')
 const scheme = matchMedia('(prefers-color-scheme: dark)')
 
@@ -97,7 +95,7 @@ async function load () {
 function showLogin () {
   state.textContent = token ? 'Logged in' : 'Not logged in'
   logOut.hidden = !token
-  for (const way of [logIn, providers, useToken]) if (way) way.hidden = Boolean(token)
+  for (const way of [logIn, useToken]) if (way) way.hidden = Boolean(token)
 }
 
 function fail (error) {
@@ -169,22 +167,6 @@ useToken?.addEventListener('submit', async event => {
   await begin(pasted)
 })
 
-providers?.addEventListener('click', ({ target }) => {
-  const { url, redirect } = target.closest('button')?.dataset ?? {}
-  if (url) startLogin(url, { redirect })
-})
-
-// Shows the document, for the login that this page load returns from, if there is one.
-async function enter () {
-  try {
-    const login = await finishLogin()
-    await (login ? begin(login.accessToken) : load())
-  } catch (error) {
-    await load()
-    problem.textContent = error.message
-  }
-}
-
 logOut.addEventListener('click', () => {
   token = null
   mine.checked = false
@@ -194,4 +176,4 @@ logOut.addEventListener('click', () => {
 mine.addEventListener('change', load)
 scheme.addEventListener('change', paint)
 paint()
-enter()
+load()

@@ -1,7 +1,7 @@
 // The account of the user: their name, their password, and their logins at OAuth providers.
-import { startLogin } from '../records/oauth.js'
-import { address, client } from './client.js'
+import { client } from './client.js'
 import { attempt, find, onSubmit, say } from './dom.js'
+import { startLogin } from './login.js'
 import { logIn, logOut, replaceUser, session } from './session.js'
 import { remember, showImage, showName } from './users.js'
 
@@ -34,15 +34,9 @@ function changed (user) {
   showAccount(user)
 }
 
-// The answer has an address that works once, in this browser only.
+// Connects a login at a provider to the user of the token.
 async function connect (provider) {
-  const response = await fetch(address(`oauth/${provider}`), {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${await client.authentication.getAccessToken()}`, Accept: 'application/json' }
-  })
-  const answer = await response.json()
-  if (!response.ok) throw new Error(answer.message)
-  await startLogin(answer.url)
+  startLogin(provider, { feathers_token: await client.authentication.getAccessToken() })
 }
 
 for (const line of providers) {

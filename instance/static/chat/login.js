@@ -1,12 +1,12 @@
 // The login form, and logins at OAuth providers, which return to this page.
-import { finishLogin, startLogin } from '../records/oauth.js'
-import { address, client } from './client.js'
+import { address, client, storageKey } from './client.js'
 import { attempt, find, onSubmit, say } from './dom.js'
 import { logIn, resume } from './session.js'
 
 const section = find('#login')
 const form = find('#login form')
 const alert = find('#login [role=alert]')
+const BEGUN = `${storageKey} login`
 
 export function showLogin (words = '') {
   section.hidden = false
@@ -19,13 +19,34 @@ export function hideLogin () {
   say(alert)
 }
 
-// Logs in with what a provider has sent, or with the token that the browser keeps.
+// Goes to a provider. This tab remembers that it has begun the login.
+export function startLogin (provider, query = {}) {
+  sessionStorage.setItem(BEGUN, provider)
+  location.assign(address(`oauth/${provider}?${new URLSearchParams(query)}`))
+}
+
+// Returns the token that the browser returns from a provider with, or null.
+function finishLogin () {
+  const isOwn = sessionStorage.getItem(BEGUN) !== null
+  sessionStorage.removeItem(BEGUN)
+  const [page, answer] = location.href.split(/#(?=access_token=|error=)/)
+  if (!answer) return null
+  // A reload, or a copied address, must not have it.
+  history.replaceState(null, '', page)
+  const login = new URLSearchParams(answer)
+  // Other sites can send a visitor here with a login, or a message, of their own.
+  if (!isOwn) throw new Error('This tab has not begun a login. Log in again.')
+  if (login.has('error')) throw new Error(login.get('error'))
+  return login.get('access_token')
+}
+
+// Logs in with the token of a provider's login, or with the one that the browser keeps.
 export async function enter () {
   let problem
 
   try {
-    const login = await finishLogin()
-    if (login) await client.authentication.setAccessToken(login.accessToken)
+    const token = finishLogin()
+    if (token) await client.authentication.setAccessToken(token)
   } catch (error) {
     problem = error
   }
@@ -48,6 +69,6 @@ onSubmit(form, alert, async ({ email, password }, button) => {
 
 for (const button of section.querySelectorAll('[data-provider]')) {
   button.addEventListener('click', () => {
-    attempt(button, alert, () => startLogin(address(`oauth/${button.dataset.provider}`)))
+    attempt(button, alert, () => startLogin(button.dataset.provider))
   })
 }

@@ -1,5 +1,4 @@
 // Logins: with a password, at a provider, with a token, and the end of each.
-import { startLogin } from '../oauth.js'
 import { attempt, button, element, field, replace } from '../dom.js'
 import { address, nameOf } from '../main.js'
 import { keepWish } from '../connection.js'
@@ -122,7 +121,7 @@ function providerButton ({ path }, { title, name, url, redirect }, options) {
   if (redirect === null) return null
   const begin = () => {
     keepWish({ path, ...options() })
-    return startLogin(url, { redirect })
+    location.assign(`${url}?${new URLSearchParams({ redirect })}`)
   }
   return button(`Log in with ${title ?? name}`, event => attempt(event.target, begin))
 }
