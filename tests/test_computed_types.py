@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,7 @@ from flask_records import SQLAlchemyService
 from .computed import open_app as open_app
 from .computed import Person
 
+INTEGER = {"type": "integer"}
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
 
 
@@ -51,6 +53,31 @@ def test_schemas_have_the_type(open_app):
     assert "fullName" in schemas.query["properties"]["$select"]["items"]["enum"]
     assert "fullName" not in schemas.query["properties"]
     assert "fullName" not in schemas.patch["properties"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (bool, {"type": "boolean"}),
+        (str | None, {"type": ["string", "null"]}),
+        (dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
+        (list[int], {"type": "array", "items": INTEGER}),
+        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (int | str, {}),
+        (Person, {}),
+    ],
+)
+def test_annotations_are_schemas(open_app, hint, schema):
+    def values(records):
+        return [None for _ in records]
+
+    values.__annotations__["return"] = list[hint]
+    client, people = open_app(computed={"value": values})
+
+    with client.application.app_context():
+        schemas = people.target.schemas_for(None)
+
+    assert schemas.record["properties"]["value"] == {**schema, "readOnly": True}
 
 
 def test_types_of_clients_have_the_field(open_app):

@@ -12,14 +12,14 @@ from ..errors import BadRequest
 from ..errors import RecordsError
 from ..problems import NOT_IN_QUERIES
 from ..signals import call
-from .annotations import hint_of_items
-from .annotations import schema_of_hint
+from .python_types import hint_of_items
+from .python_types import schema_of_hint
 
 if t.TYPE_CHECKING:
     from ..typing import Computation
     from ..typing import Record
-    from .annotations import Schema
     from .field import Field
+    from .python_types import Schema
 
 FORM: t.Final = """\
 'computed' maps names of fields to functions of a list of records that return a list \

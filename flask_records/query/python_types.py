@@ -1,4 +1,4 @@
-"""Conversions by Python type, for types of the application and for annotations."""
+"""Conversions and JSON Schemas by Python type."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import enum
 import types
 import typing as t
 import uuid
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,6 +20,11 @@ from . import casts
 from .conversions import CONVERSIONS
 from .values import anything
 from .values import Conversion
+from .values import nullable
+
+Schema: t.TypeAlias = Mapping[str, t.Any]
+
+UNIONS: t.Final = (t.Union, types.UnionType)
 
 TYPES: t.Final[dict[type[t.Any], sa.types.TypeEngine[t.Any]]] = {
     bool: sa.Boolean(),
@@ -34,6 +42,12 @@ TYPES: t.Final[dict[type[t.Any], sa.types.TypeEngine[t.Any]]] = {
     dict: sa.JSON(),
 }
 """The types of columns for the values of Python types."""
+
+NUMBERS: t.Final[Mapping[t.Any, Schema]] = {
+    int: {"type": "integer"},
+    float: {"anyOf": [{"type": "number"}, {"type": "null"}]},
+}
+"""The schemas of numbers that no column limits. Those that are not finite are null."""
 
 
 def own_python_type(type_: t.Any) -> type[t.Any] | None:
@@ -63,14 +77,26 @@ def of_python_type(
         made = replace(made, is_ordered=False)
     elif class_ in (list, dict):
         made = _documents(class_)
-    elif class_ in TYPES:
-        type_ = TYPES[class_]
-        bases = type(type_).__mro__
-        made = next(CONVERSIONS[base](type_) for base in bases if base in CONVERSIONS)
     else:
-        return conversion
+        of_class = conversion_of_class(class_)
+
+        if of_class is None:
+            return conversion
+
+        made = of_class
 
     return replace(made, select=None, compared_by_database=True)
+
+
+def conversion_of_class(class_: t.Any) -> Conversion | None:
+    """Return the conversion of the values of a class, or ``None`` if it has none."""
+    type_: sa.types.TypeEngine[t.Any] | None = TYPES.get(class_)
+
+    if type_ is None:
+        return None
+
+    bases = type(type_).__mro__
+    return next(CONVERSIONS[base](type_) for base in bases if base in CONVERSIONS)
 
 
 def annotated_type(function: t.Any) -> sa.types.TypeEngine[t.Any] | None:
@@ -80,11 +106,78 @@ def annotated_type(function: t.Any) -> sa.types.TypeEngine[t.Any] | None:
     except (NameError, TypeError):
         return None
 
-    if t.get_origin(hint) in (t.Union, types.UnionType):
-        hints = [each for each in t.get_args(hint) if each is not type(None)]
-        hint = hints[0] if len(hints) == 1 else None
+    if t.get_origin(hint) in UNIONS:
+        hint = _optional(hint)
 
     return TYPES.get(t.get_origin(hint) or hint) if hint else None
+
+
+def hint_of_items(function: Callable[..., t.Any]) -> t.Any:
+    """Return the type of the items of the list that a function says it returns.
+    :data:`typing.Any` if it does not say, or names a type that can't be found.
+
+    :raises TypeError: It says that it returns something else.
+    """
+    try:
+        hint = t.get_type_hints(function).get("return", t.Any)
+    except (NameError, TypeError):
+        return t.Any
+
+    origin = t.get_origin(hint) or hint
+    arguments = t.get_args(hint)
+
+    if hint is t.Any or origin in (list, tuple) and not arguments:
+        return t.Any
+
+    if not isinstance(origin, type) or not issubclass(origin, Sequence):
+        raise TypeError(hint)
+
+    if issubclass(origin, (str, bytes)):
+        raise TypeError(hint)
+
+    return arguments[0] if arguments else t.Any
+
+
+def schema_of_hint(hint: t.Any) -> Schema:
+    """Return the JSON Schema of the values of a type in answers: a type of columns, a
+    list, a dict, an enum, a ``Literal``, or one of these or null. Empty for others.
+    """
+    origin, arguments = t.get_origin(hint), t.get_args(hint)
+
+    if origin is t.Literal:
+        return {"enum": list(arguments)}
+
+    if origin in UNIONS:
+        schema = schema_of_hint(_optional(hint))
+        return nullable(schema) if schema else {}
+
+    class_ = origin or hint
+    return _schema_of(class_, arguments) if isinstance(class_, type) else {}
+
+
+def _schema_of(class_: type[t.Any], arguments: Sequence[t.Any]) -> Schema:
+    if issubclass(class_, enum.Enum):
+        return {"enum": [each.value for each in class_]}
+
+    if class_ in NUMBERS:
+        return NUMBERS[class_]
+
+    if issubclass(class_, Mapping):
+        values = schema_of_hint(arguments[1]) if arguments[1:] else {}
+        return {"type": "object", "additionalProperties": values or True}
+
+    if issubclass(class_, Sequence) and not issubclass(class_, (str, bytes)):
+        item = arguments[0] if arguments and class_ is not tuple else t.Any
+        return {"type": "array", "items": schema_of_hint(item)}
+
+    conversion = conversion_of_class(class_)
+    return conversion.schema if conversion else {}
+
+
+def _optional(union: t.Any) -> t.Any:
+    """Return the type that a union has beside null, or ``None`` if it has several."""
+    hints = [each for each in t.get_args(union) if each is not type(None)]
+    return hints[0] if len(hints) == 1 else None
 
 
 def _is_of(impl: sa.types.TypeEngine[t.Any], class_: type[t.Any]) -> bool:

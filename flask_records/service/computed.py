@@ -12,9 +12,9 @@ from ..errors import BadRequest
 from ..pagination import with_records
 from ..problems import READ_ONLY
 from ..query import names_in
-from ..query.annotations import conversion_of_class
 from ..query.computed_fields import compute
 from ..query.computed_fields import not_in_queries
+from ..query.python_types import conversion_of_class
 from ..query.same_values import is_same
 from ..query.syntax import items_of
 from ..query.values import cast
