@@ -1,4 +1,4 @@
-"""The calls of a service, whatever carries them."""
+"""The calls of a service with their schemas, before they have verbs and paths."""
 
 from __future__ import annotations
 

@@ -13,21 +13,39 @@ from ..http.formatter import dumps
 from ..http.routes import current_routes
 from .answers import error_answers
 from .answers import ERROR_SCHEMA
+from .answers import JSON
+from .answers import reference
+from .calls import name_of
 from .oauth import OAuthViews
 from .oauth import TAG
 from .operations import Operations
+from .rights import METHODS
 from .rights import services_for
 from .security import schemes_of
-from .webhooks import webhooks_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..service.schemas import Schema
     from ..typing import Record
+    from .rights import DescribedService
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
 
 VERSION: t.Final = "3.1.0"
 """The version of OpenAPI."""
+
+EVENT_SUMMARIES: t.Final = {
+    "created": "A record was created",
+    "updated": "A record was replaced",
+    "patched": "A record was changed",
+    "removed": "A record was removed",
+}
+
+EVENT_DESCRIPTION: t.Final = (
+    "Sent over Socket.IO to the clients that may see it, and not by HTTP."
+)
 
 
 def document(params: Params | None = None, *, only_usable: bool = False) -> Record:
@@ -56,7 +74,7 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
         if has_events:
-            webhooks |= webhooks_of(each)
+            webhooks |= _webhooks_of(each)
 
         if service.path in records.authentications:
             views = dict(OAuthViews(records, service).paths())
@@ -77,3 +95,28 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
         "tags": tags,
     }
     return t.cast("Record", json.loads(dumps(made)))
+
+
+def _webhooks_of(described: DescribedService) -> Iterator[tuple[str, dict[str, t.Any]]]:
+    """Yield the events of a service that clients get, by name. OpenAPI has no other
+    place for what a server sends by itself.
+    """
+    service, schemas, events = described
+    name = name_of(service)
+
+    for event in events:
+        usual: Schema = {} if event not in METHODS else reference("schemas", name)
+        content = {JSON: {"schema": schemas.events.get(event, usual)}}
+        yield (
+            f"{service.path} {event}",
+            {
+                "post": {
+                    "operationId": f"{name}{event[0].upper()}{event[1:]}",
+                    "tags": [service.path],
+                    "summary": EVENT_SUMMARIES.get(event, f"The event {event}"),
+                    "description": EVENT_DESCRIPTION,
+                    "requestBody": {"required": True, "content": content},
+                    "responses": {"default": {"description": "There is no answer."}},
+                }
+            },
+        )

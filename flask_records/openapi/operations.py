@@ -19,7 +19,6 @@ from .answers import ETAG
 from .answers import JSON
 from .answers import NO_HEADERS
 from .calls import Calls
-from .calls import name_of as name_of
 from .examples import query_example
 from .security import security_of
 
