@@ -21,9 +21,6 @@ if t.TYPE_CHECKING:
 BODIES: t.Final = ("create", "update", "patch")
 """The methods with a body of their own."""
 
-LIMITS: t.Final = ("maxLength", "minimum", "maximum")
-"""The keywords of a model that hold beside those of a class."""
-
 
 def with_classes(
     schemas_for: Callable[[Params | None], Schemas],
@@ -49,7 +46,7 @@ def with_classes(
                 mode: t.Any = "partial" if method == "patch" else "whole"
                 body = data.json_schema(mode)
                 own = getattr(schemas, method)
-                changes[method] = _limited(data, body, own) if is_model else body
+                changes[method] = _written(data, body, own) if is_model else body
 
         for method in ("get", "find", *BODIES, "remove"):
             result = classes[method].result if method in classes else None
@@ -77,8 +74,9 @@ def with_classes(
     return schemas_of_classes
 
 
-def _limited(data: DataSchema, body: Schema, own: Schema) -> Schema:
-    """Return the schema of a body, with the rules of a model beside those of a class.
+def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
+    """Return the schema of a body, without the fields that a model does not take, and
+    with those that a class which allows others leaves to it.
 
     :param own: The schema of the model.
     """
@@ -86,7 +84,7 @@ def _limited(data: DataSchema, body: Schema, own: Schema) -> Schema:
     own_names = fields.keys() - data.names.values() if data.others == "allow" else ()
     properties = {name: fields[name] for name in fields if name in own_names}
     properties |= {
-        name: _with_limits(schema, fields[data.names.get(name, name)])
+        name: schema
         for name, schema in body.get("properties", {}).items()
         if data.names.get(name, name) in fields
     }
@@ -103,24 +101,8 @@ def _limited(data: DataSchema, body: Schema, own: Schema) -> Schema:
         for keyword, value in body.items()
         if keyword not in ("additionalProperties", "required")
     }
-    limited = {**rest, "properties": properties}
-    return {**limited, "required": required} if "required" in own else limited
-
-
-def _with_limits(schema: Schema, own: Schema) -> Schema:
-    """Return the schema of a value with the limits of a field."""
-    limits = {name: own[name] for name in LIMITS if name in own}
-    described = {name: own[name] for name in ("description",) if name in own}
-    kinds = own.get("type", ())
-
-    def limited(part: Schema) -> Schema:
-        kind = part.get("type", "null")
-        return {**limits, **part} if kind != "null" and kind in kinds else part
-
-    if "anyOf" in schema:
-        return {**described, **schema, "anyOf": [*map(limited, schema["anyOf"])]}
-
-    return {**described, **limited(schema)}
+    written = {**rest, "properties": properties}
+    return {**written, "required": required} if "required" in own else written
 
 
 def _lists_of(record: Schema) -> dict[str, Schema]:
