@@ -85,30 +85,18 @@ def print_openapi(destination: Destination) -> None:
 
 @group.command("types")
 @click.option(
-    "--lang",
-    type=click.Choice(["ts", "py"]),
-    help="TypeScript, by default, or Python, as for a file whose name ends with .py.",
-)
-@click.option(
     "--client/--no-client",
     "has_client",
     default=True,
-    help="Add createClient to TypeScript, the client of FeathersJS with these types.",
+    help="Add createClient, the client of FeathersJS with these types.",
 )
 @with_destination
-def print_types(destination: Destination, lang: str | None, has_client: bool) -> None:
-    """Print the types of all services, for clients in TypeScript or Python."""
-    # They are loaded for this command alone.
-    from .openapi.python import python
+def print_types(destination: Destination, has_client: bool) -> None:
+    """Print the types of all services, for clients in TypeScript."""
+    # It is loaded for this command alone.
     from .openapi.typescript import typescript
 
-    file = destination.file
-    is_python = lang is None and file is not None and file.suffix == ".py"
-
-    if lang == "py" or is_python:
-        destination.receive(python())
-    else:
-        destination.receive(typescript(has_client=has_client))
+    destination.receive(typescript(has_client=has_client))
 
 
 def callback_address(provider: str, base_url: str | None) -> str:

@@ -32,11 +32,6 @@ class Destination:
     check: Path | None = None
     """The file to compare with the output, in place of writing it."""
 
-    @property
-    def file(self) -> Path | None:
-        """The file that is written or compared."""
-        return self.output or self.check
-
     def receive(self, content: str) -> None:
         """Print or write an output, or compare a file with it.
 

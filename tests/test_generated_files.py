@@ -11,7 +11,6 @@ from flask_records.realtime import Realtime
 COMMANDS = [
     (["openapi"], "openapi.json"),
     (["types"], "api.ts"),
-    (["types", "--lang", "py"], "api.py"),
 ]
 
 
@@ -103,10 +102,3 @@ def test_a_file_that_can_not_be_written_is_named(run, tmp_path):
 
     assert f"Could not open file '{file}': No such file or directory" in result.stderr
     assert result.exit_code == 1
-
-
-def test_the_name_of_a_file_tells_the_language(run, tmp_path):
-    run("types", "--lang", "py", "--output", tmp_path / "api.py")
-
-    assert run("types", "--check", tmp_path / "api.py").exit_code == 0
-    assert run("types", "--check", tmp_path / "api.py", "--lang", "ts").exit_code == 1

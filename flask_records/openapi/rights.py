@@ -44,7 +44,7 @@ def services_for(params: Params, *, only_usable: bool) -> Iterator[DescribedServ
     """
     for service in current_records.services.values():
         schemas = service.capabilities.schemas_for(params)
-        events = tuple(event_names(service, schemas))
+        events = tuple(_event_names(service, schemas))
 
         if not only_usable:
             yield DescribedService(service, schemas, events)
@@ -71,7 +71,7 @@ def _with_methods(service: Service, methods: Iterable[str]) -> Service:
     return narrowed
 
 
-def event_names(service: Service, schemas: Schemas) -> Iterator[str]:
+def _event_names(service: Service, schemas: Schemas) -> Iterator[str]:
     """Yield the names of the events of a service that clients may get."""
     for event in (*METHODS, *service.custom_events):
         is_custom = event not in METHODS

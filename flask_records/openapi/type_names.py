@@ -32,7 +32,6 @@ def type_names(
     ends: Collection[str],
     reserved: Collection[str],
     *,
-    starts: Collection[str] = ("",),
     by_model: bool = True,
 ) -> dict[str, str]:
     """Return names for the records of services by path: that of the model, or that of
@@ -41,7 +40,6 @@ def type_names(
 
     :param ends: The ends of the names of the types of a service.
     :param reserved: The names of other types.
-    :param starts: The starts of the names of the types.
     :param by_model: ``False`` for names of paths alone.
     """
     services = list(services)
@@ -50,7 +48,7 @@ def type_names(
     names = {}
 
     def names_with(name: str) -> set[str]:
-        return {f"{start}{name}{end}" for start in starts for end in ends}
+        return {f"{name}{end}" for end in ends}
 
     for service in services:
         model = service.capabilities.model

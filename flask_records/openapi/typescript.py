@@ -9,8 +9,8 @@ from ..http.placeholders import fill_placeholders
 from ..http.placeholders import placeholders_of
 from ..http.placeholders import rule_of
 from ..query.syntax import POPULATE
+from ..query.values import nullable
 from ..service.schemas import CustomSchemas
-from .null_queries import with_nulls
 from .type_names import type_names
 from .typescript_client import client
 from .typescript_client import CLIENT_NAMES
@@ -65,6 +65,12 @@ ARGUMENTS_OF_MANY: t.Final[Mapping[str, str]] = {
 
 EVENTS: t.Final = ("created", "updated", "patched", "removed")
 """The events with a record."""
+
+TAKES_NULL: t.Final = ("$eq", "$ne")
+"""The operators whose value may be null."""
+
+TAKES_NULLS: t.Final = ("$in", "$nin")
+"""The operators with a list of values, which may be null."""
 
 
 def typescript(*, has_client: bool = True) -> str:
@@ -174,7 +180,7 @@ class _Types:
 
     def _query(self) -> str:
         name, schemas = f"{self._name}Query", self._schemas
-        schema = with_nulls(schemas.query, schemas.record)
+        schema = _with_nulls(schemas.query, schemas.record)
 
         if "properties" not in schema:
             return declaration(name, schema, ())
@@ -239,3 +245,54 @@ def _or(schema: Schema | None, default: str, named: Named) -> str:
 
 def _is_group(schema: Schema) -> bool:
     return "properties" in schema.get("items", {})
+
+
+def _with_nulls(query: Schema, record: Schema) -> Schema:
+    """Return the schema of queries with null as a value of the fields that may be null,
+    but for text: a query string has no null, only the empty text.
+
+    :param query: The schema of a query, whose fields have a value or operators.
+    :param record: The schema of a record.
+    """
+    fields = record.get("properties", {})
+    properties = {
+        name: _compared_with_null(each) if _may_be_null(fields.get(name, {})) else each
+        for name, each in query.get("properties", {}).items()
+    }
+    return {**query, "properties": properties} if properties else query
+
+
+def _compared_with_null(schema: Schema) -> Schema:
+    value, *operators = schema.get("anyOf", (schema,))
+
+    if not operators or _is_text(value):
+        return schema
+
+    allowed = dict(operators[-1].get("properties", {}))
+
+    for name in TAKES_NULL:
+        if name in allowed:
+            allowed[name] = nullable(allowed[name])
+
+    for name in TAKES_NULLS:
+        if name in allowed:
+            allowed[name] = {**allowed[name], "items": nullable(allowed[name]["items"])}
+
+    return {
+        "anyOf": [
+            nullable(value),
+            *operators[:-1],
+            operators[-1] | {"properties": allowed},
+        ]
+    }
+
+
+def _may_be_null(schema: Schema) -> bool:
+    types = schema.get("type", ())
+    return "null" in types or any(map(_may_be_null, schema.get("anyOf", ())))
+
+
+def _is_text(schema: Schema) -> bool:
+    return schema.get("type") == "string" and not {"format", "pattern", "enum"} & {
+        *schema
+    }
