@@ -58,12 +58,9 @@ export function addresses (connection, path, query) {
   return {
     url,
     curl: `curl -g ${needsLogin ? "-H 'Authorization: Bearer '\"$TOKEN\" " : ''}${quoted(url)}`,
-    javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${script(query)} })`,
-    python: `client.${pythonName(path)}.find(${python(query)})`
+    javascript: `await client.service(${JSON.stringify(path)}).find({ query: ${script(query)} })`
   }
 }
-
-const pythonName = path => path.replace(/[^\p{L}\p{N}_]+/gu, '_').replace(/^_+|_+$/g, '').replace(/^(?=\d)/, '_')
 
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -79,16 +76,4 @@ export function script (value) {
 function scriptName (name) {
   if (name === '__proto__') return '["__proto__"]'
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
-}
-
-// A value as Python writes it.
-export function python (value) {
-  if (value === null || value === undefined) return 'None'
-  if (typeof value === 'boolean') return value ? 'True' : 'False'
-  if (typeof value === 'string') return JSON.stringify(value.toWellFormed())
-  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`
-  if (typeof value === 'object') {
-    return `{${Object.entries(value).map(([name, part]) => `${python(name)}: ${python(part)}`).join(', ')}}`
-  }
-  return String(value)
 }

@@ -2,8 +2,8 @@
 import { announce, button, element } from '../dom.js'
 import { addresses } from '../query.js'
 
-const TITLES = { url: 'URL', curl: 'curl', javascript: 'JavaScript', python: 'Python' }
-const HINTS = { curl: 'TOKEN has the token.', javascript: 'With the official client.', python: 'With the client that flask records types --lang py prints.' }
+const TITLES = { url: 'URL', curl: 'curl', javascript: 'JavaScript' }
+const HINTS = { curl: 'TOKEN has the token.', javascript: 'With the official client.' }
 
 export function snippets ({ explorer, service, sent }) {
   const texts = addresses(explorer.connection, service.path, sent)
