@@ -23,7 +23,6 @@ from ..signals import EVENTS
 from ..signals import METHODS
 from ..validation import schemas_of
 from .caller import Caller
-from .class_schemas import with_classes
 from .computed import ComputedAnswers
 from .events import EventSender
 from .events import Publishers
@@ -33,6 +32,7 @@ from .hidden_names import Marks
 from .methods import methods_of
 from .methods import public_methods
 from .pipeline import Pipeline
+from .schemas import with_classes
 from .target import Capabilities
 from .target import refuse_class
 from .validation import MethodValidation

@@ -178,7 +178,8 @@ class PydanticSchema:
                 values[name] = value.get_secret_value()
             elif not is_plain_value(value):
                 try:
-                    values |= self._dump({name: value}, mode="json", by_alias=True)
+                    dumped = self._dump({name: value}, mode="json", by_alias=True)
+                    [values[name]] = dumped.values()
                 except ValueError:
                     problems[name] = NESTED_TOO_DEEP
 
