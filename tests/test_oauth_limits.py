@@ -1,14 +1,11 @@
-"""The costs of logins at providers: requests, threads, bodies and cookies."""
+"""The costs of logins at providers: requests, bodies and cookies."""
 
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -20,8 +17,6 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import hash_password
 from flask_records import SQLAlchemyService
-from flask_records.authentication.oauth_conversations import Conversations
-from flask_records.authentication.oauth_conversations import TooBusy
 
 from .conftest import running
 from .oauth_providers import answer_of
@@ -37,10 +32,6 @@ from .oauth_sites import LOST
 from .servers import environment
 from .servers import remember
 from .servers import ROOT
-from .waiting import wait_until
-
-BUSY = "Too many logins at Fake are in progress. Try again later."
-SILENT = "Other is not responding. Try again later."
 
 FORM_POST = {"params": {"response_mode": "form_post"}}
 
@@ -120,111 +111,6 @@ def test_without_a_limiter_nothing_is_counted(provider):
 def test_a_misspelt_limit_of_oauth_is_an_error_at_the_start():
     with pytest.raises(RuntimeError, match=re.escape("'oauth.begin'")):
         limited_client({"oauth.begin": "1 per minute"})
-
-
-# Conversations with a provider
-
-
-class Waiting:
-    """An endpoint of a provider that waits until it may answer."""
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.count = 0
-        self.may_answer = threading.Event()
-
-    def __call__(self, request):
-        self.count += 1
-        assert self.may_answer.wait(10)
-        return self.answer(request)
-
-
-@contextmanager
-def waiting_logins(provider, site, count):
-    """Logins that wait for the profile of a provider, and their answers in the end."""
-    waiting = provider.answers["profile"] = Waiting(provider.profile)
-
-    with ThreadPoolExecutor(count) as pool:
-        logins = [pool.submit(new_browser(site).log_in) for _ in range(count)]
-        wait_until(lambda: waiting.count == count)
-
-        try:
-            yield logins
-        finally:
-            waiting.may_answer.set()
-
-
-def new_browser(site):
-    return Site(site.app, site.url, requests.Session())
-
-
-def test_only_so_many_logins_wait_for_a_provider(provider, tmp_path):
-    oauth = {"redirect": HOME, "max_conversations": 2}
-    url = f"sqlite:///{tmp_path}/logins.db"
-
-    with serving_logins({"fake": provider}, oauth, url=url) as site:
-        with waiting_logins(provider, site, 2) as logins:
-            refused = new_browser(site).log_in()
-            is_waiting = not any(login.done() for login in logins)
-
-        done = [login.result() for login in logins]
-        after = new_browser(site).log_in()
-
-    assert (is_waiting, answer_of(refused)) == (True, (HOME, {"error": BUSY}))
-    assert [error_of(answer) for answer in (*done, after)] == [None] * 3
-
-
-def test_without_a_redirect_a_login_too_many_is_503(provider):
-    with serving_logins({"fake": provider}, {"max_conversations": 1}) as site:
-        with waiting_logins(provider, site, 1):
-            refused = new_browser(site).log_in()
-
-    assert (refused.status_code, refused.json()["message"]) == (503, BUSY)
-
-
-def test_a_slow_provider_keeps_nobody_from_another_one(provider):
-    oauth = {"redirect": HOME, "max_conversations": 1}
-
-    with (
-        running(other := OpenIDProvider()) as other.url,
-        serving_logins({"fake": provider, "other": other}, oauth) as site,
-        waiting_logins(provider, site, 1),
-    ):
-        answer = new_browser(site).log_in(provider="other")
-
-    assert error_of(answer) is None
-
-
-def test_a_conversation_that_goes_on_counts_until_it_ends():
-    may_end, conversations = threading.Event(), Conversations(1, deadline=0.05)
-
-    with pytest.raises(TimeoutError):
-        conversations.ask(may_end.wait, 10)
-
-    with pytest.raises(TooBusy):
-        conversations.ask(str)
-
-    may_end.set()
-    wait_until(lambda: can_ask(conversations))
-
-
-def can_ask(conversations):
-    try:
-        return conversations.ask(str) == ""
-    except TooBusy:
-        return False
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyError, TimeoutError])
-def test_a_conversation_that_fails_counts_no_longer(error):
-    conversations = Conversations(1)
-
-    def fail():
-        raise error
-
-    for _ in range(3):
-        with pytest.raises(error):
-            conversations.ask(fail)
 
 
 # Bodies
@@ -345,23 +231,17 @@ def test_cookies_of_others_are_left_alone(provider):
 
 
 @contextmanager
-def silent_server():
-    """A server that accepts connections and never answers, and its address."""
-    with socket.create_server(("127.0.0.1", 0), backlog=256) as server:
-        yield server, f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
-@contextmanager
-def gunicorn(folder, fake_url, other_url):
-    """The address of a gunicorn with 12 threads that serves the application."""
-    options = "--bind 127.0.0.1:0 --worker-class gthread --threads 12"
+def gunicorn(folder, provider_url):
+    """The address of a gunicorn that serves the application."""
+    options = "--bind 127.0.0.1:0 --worker-class gthread --threads 4"
     process = subprocess.Popen(
         [sys.executable, "-m", "gunicorn", *options.split()]
         + ["--graceful-timeout", "1", "tests.oauth_app:create_app()"],
         cwd=ROOT,
         env={
             **environment(f"sqlite:///{folder}/oauth.db", folder),
-            **{"FAKE_URL": fake_url, "OTHER_URL": other_url, "WEB_CONCURRENCY": "1"},
+            **dict.fromkeys(["FAKE_URL", "OTHER_URL"], provider_url),
+            "WEB_CONCURRENCY": "1",
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -388,31 +268,9 @@ def server(tmp_path_factory):
 
     with (
         running(provider) as provider.url,
-        silent_server() as (silent, other_url),
-        gunicorn(tmp_path_factory.mktemp("oauth"), provider.url, other_url) as url,
+        gunicorn(tmp_path_factory.mktemp("oauth"), provider.url) as url,
     ):
-        yield url, silent
-
-
-def test_a_silent_provider_does_not_hold_the_threads_of_a_worker(server):
-    url, silent = server
-
-    def begin(number):
-        return requests.get(f"{url}/oauth/other", allow_redirects=False)
-
-    with ThreadPoolExecutor(60) as pool:
-        starts = [pool.submit(begin, number) for number in range(60)]
-        wait_until(lambda: sum(one.done() for one in starts) >= 52, 20)
-        began = time.monotonic()
-        others = [requests.get(f"{url}/secrets") for _ in range(20)]
-        seconds = time.monotonic() - began
-        hanging = sum(not one.done() for one in starts)
-        silent.close()
-
-    errors = {error_of(one.result()) for one in starts}
-    assert (hanging, seconds < 1) == (8, True)
-    assert {answer.status_code for answer in others} == {401}
-    assert errors == {SILENT, BUSY.replace("Fake", "Other")}
+        yield url
 
 
 def test_an_answer_of_unknown_length_is_read_up_to_64_kb(server):
@@ -421,7 +279,7 @@ def test_an_answer_of_unknown_length_is_read_up_to_64_kb(server):
         yield from [b"x" * 1024] * 1024
 
     answer = requests.post(
-        f"{server[0]}/oauth/other/callback",
+        f"{server}/oauth/other/callback",
         data=chunks(),
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     )
@@ -432,7 +290,7 @@ def test_an_answer_of_unknown_length_is_read_up_to_64_kb(server):
 def test_a_browser_that_abandons_logins_can_still_log_in(server):
     """Gunicorn refuses a request with a header of 8 kB."""
     with requests.Session() as browser:
-        site = Site(None, server[0], browser)
+        site = Site(None, server, browser)
         started = [site.start(f"?redirect=/{number}") for number in range(40)]
         answer = site.follow(site.follow(started[-1]))
 

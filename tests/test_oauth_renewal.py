@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from urllib.parse import urlsplit
@@ -12,23 +11,16 @@ import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 from werkzeug.wrappers import Response
 
-from flask_records.authentication.metadata_cache import INTERVAL
-from flask_records.authentication.metadata_cache import MetadataCache
-from flask_records.authentication.providers import Provider as ProviderSettings
-
-from .conftest import running
 from .oauth_providers import as_json
 from .oauth_providers import error_of
-from .oauth_providers import HOME
-from .oauth_providers import OpenIDProvider
 from .oauth_providers import serving_logins
+from .oauth_providers import SIGNING_KEY
 from .oauth_providers import Site
 from .oauth_sites import INVALID
 from .openid_sites import provider as provider
 from .openid_sites import site as site
 from .test_oauth_mock_provider import log_in_at_form
 from .test_oauth_mock_provider import running_mock
-from .waiting import wait_until
 
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
@@ -80,24 +72,6 @@ def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(site, provider, key)
     assert error_of(site.log_in()) is None
 
 
-@pytest.mark.slow
-def test_a_provider_that_moves_its_endpoints_is_found_again(provider):
-    oauth = {"redirect": HOME, "discovery_max_age": 3}
-
-    with serving_logins({"fake": provider}, oauth) as site:
-        site.start()
-
-        with running(moved := OpenIDProvider()) as moved.url:
-            moved.answers["keys"] = provider.keys
-            provider.answers[CONFIGURATION] = moved.openid_configuration
-            # Nothing is left where it was.
-            provider.answers["authorize"] = Response("Gone", 410)
-            wait_until(lambda: "#" in site.log_in().headers.get("Location", ""), 30)
-            answer = site.log_in()
-
-    assert error_of(answer) is None
-
-
 @pytest.mark.parametrize("endpoint", ["token", "profile"])
 @pytest.mark.parametrize("status", [404, 410, 502])
 def test_an_endpoint_that_has_moved_is_found_during_a_login(
@@ -113,20 +87,27 @@ def test_an_endpoint_that_has_moved_is_found_during_a_login(
     assert error_of(site.log_in()) is None
 
 
-def test_bad_tokens_are_a_reason_to_ask_once_a_minute(site, provider):
+def test_bad_tokens_are_a_reason_to_ask(site, provider):
     site.log_in()
     asked = count(provider, CONFIGURATION, "keys")
     provider.key = OTHER_KEY
 
-    def log_in(number):
-        with requests.Session() as browser:
-            return Site(site.app, site.url, browser).log_in()
+    answer = site.log_in()
 
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(log_in, range(12)))
+    assert error_of(answer) == INVALID
+    assert asked == [CONFIGURATION, "keys"]
 
-    assert {error_of(answer) for answer in answers} == {INVALID}
-    assert sorted(asked) == ["keys", CONFIGURATION]
+
+def test_keys_may_be_rotated_again_at_once(site, provider):
+    site.log_in()
+    rotate(provider, "2")
+    first = site.log_in()
+    provider.key, provider.header = SIGNING_KEY, {"kid": "3"}
+    provider.published = {"3": SIGNING_KEY}
+
+    second = site.log_in()
+
+    assert [error_of(answer) for answer in (first, second)] == [None, None]
 
 
 def test_all_of_a_burst_get_the_new_keys(provider, tmp_path):
@@ -156,77 +137,6 @@ def test_a_code_that_is_refused_is_no_reason_to_ask(site, provider):
     assert asked == []
 
 
-@pytest.mark.slow
-def test_a_provider_that_hangs_keeps_no_login(provider):
-    oauth, may_end = {"redirect": HOME, "discovery_max_age": 3}, threading.Event()
-
-    with serving_logins({"fake": provider}, oauth) as site:
-        site.start()
-        asked = []
-
-        def hang(request):
-            asked.append(request)
-            may_end.wait(30)
-            return as_json({})
-
-        provider.answers[CONFIGURATION] = hang
-        answers = []
-        wait_until(lambda: answers.append(site.log_in()) or asked, 30)
-        answers.append(site.log_in())
-        may_end.set()
-
-    assert {error_of(answer) for answer in answers} == {None}
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self):
-        self.seconds = 1000.0
-
-    def __call__(self):
-        return self.seconds
-
-
-def cached(provider, max_age=3600):
-    """A cache of the metadata of a provider, and its clock."""
-    clock = Clock()
-    settings = ProviderSettings("fake", **provider.settings)
-    return MetadataCache(settings, max_age, clock), clock
-
-
-def test_a_minute_after_a_failure_it_is_asked_again(provider):
-    asked = count(provider, CONFIGURATION)
-
-    cache, clock = cached(provider)
-    known = cache.current()
-
-    for _ in range(3):
-        cache.newer(known)
-
-    clock.seconds += INTERVAL
-    cache.newer(known)
-    cache.newer(known)
-
-    assert len(asked) == 3
-
-
-def test_metadata_is_used_until_it_has_its_age(provider):
-    asked = count(provider, CONFIGURATION)
-
-    cache, clock = cached(provider, max_age=600)
-    cache.current()
-    clock.seconds += 600
-    cache.current()
-    before = len(asked)
-    clock.seconds += 1
-    cache.current()
-    wait_until(lambda: len(asked) > 1, 30)
-    cache.current()
-
-    assert (before, len(asked)) == (1, 2)
-
-
 @pytest.mark.parametrize("endpoint", [CONFIGURATION, "keys"])
 @pytest.mark.parametrize(
     "answer",
@@ -239,20 +149,16 @@ def test_metadata_is_used_until_it_has_its_age(provider):
         as_json({"keys": 1}),
     ],
 )
-def test_what_is_known_is_used_while_the_provider_can_not_tell_it(
-    provider, caplog, endpoint, answer
+def test_older_metadata_is_used_while_the_provider_has_no_other(
+    site, provider, endpoint, answer
 ):
-    cache, clock = cached(provider)
-    known = cache.current()
+    site.log_in()
     provider.answers[endpoint] = answer
-    clock.seconds += 3601
-    still_known = cache.current()
-    wait_until(lambda: caplog.records, 30)
+    provider.key = OTHER_KEY
+    failed = site.log_in()
+    provider.key = SIGNING_KEY
 
-    assert still_known is known
-    [line] = [record.getMessage() for record in caplog.records]
-    assert line.startswith("The configuration of fake can't be read again: ")
-    assert line.endswith("The one that was read 3601 seconds ago stays in use.")
+    assert (error_of(failed), error_of(site.log_in())) == (INVALID, None)
 
 
 def test_the_package_of_a_provider_restarts_with_other_keys():

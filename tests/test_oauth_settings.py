@@ -170,7 +170,6 @@ def test_missing_option_of_a_provider_is_named_in_full_at_the_start(option):
         *product(["base_url"], [*NO_ORIGINS, "/path", "https://x.example?x=1"]),
         *product(["base_url"], ["https://x.example/#x"]),
         *product(["origins"], ["https://app.example", "*", "", 5, True, {}, {"x": 1}]),
-        *product(["max_conversations"], [0, -1, 1.5, "8", True, [], {}]),
     ],
 )
 def test_wrong_option_is_named_in_full_at_the_start(option, value):

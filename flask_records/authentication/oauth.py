@@ -20,7 +20,6 @@ from ..http.routes import routes_of
 from .limits import count_view
 from .oauth_calls import result_of
 from .oauth_client import ProviderClient
-from .oauth_conversations import Conversations
 from .oauth_cookies import LoginCookies
 from .oauth_endings import ending
 from .oauth_endings import redirect_to
@@ -42,7 +41,6 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
     from .oauth_settings import OAuthSettings
-    from .provider_metadata import ProviderMetadata
     from .providers import Provider
     from .service import AuthenticationService
 
@@ -85,12 +83,8 @@ class OAuthBlueprint:
         self._settings = settings
         self._cookies = LoginCookies(app, service)
         self._clients = {
-            name: ProviderClient(provider, settings.discovery_max_age)
+            name: ProviderClient(provider)
             for name, provider in settings.providers.items()
-        }
-        self._conversations = {
-            name: Conversations(settings.max_conversations)
-            for name in settings.providers
         }
 
     def make(self) -> Blueprint:
@@ -123,7 +117,6 @@ class OAuthBlueprint:
         redirect_uri = self._url("callback", provider.name)
 
         try:
-            self._read_metadata(provider)
             start = self._clients[provider.name].start(redirect_uri)
             response = redirect_to(start.pop("url"))
         except PROVIDER_ERRORS as error:
@@ -137,15 +130,6 @@ class OAuthBlueprint:
         self._cookies.add(response, login, posts_back=provider.posts_back)
         return response
 
-    def _read_metadata(self, provider: Provider) -> ProviderMetadata:
-        """Return the metadata of a provider. The first request for it may be slow."""
-        metadata = self._clients[provider.name].metadata
-
-        if not metadata.is_known:
-            self._conversations[provider.name].ask(metadata.current)
-
-        return metadata.current()
-
     def _logout(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
         count_view("start")
@@ -155,7 +139,7 @@ class OAuthBlueprint:
 
         def log_out() -> Response:
             try:
-                metadata = self._read_metadata(chosen)
+                metadata = self._clients[provider].metadata()
             except PROVIDER_ERRORS as error:
                 raise provider_error(chosen, error, current_app.logger) from error
 
@@ -199,7 +183,6 @@ class OAuthBlueprint:
     ) -> Response:
         """Return the response of a login that the provider has answered."""
         client = self._clients[provider.name]
-        conversation = self._conversations[provider.name]
 
         try:
             if error := error_of(answer):
@@ -207,7 +190,7 @@ class OAuthBlueprint:
 
             raw = {
                 **(posted_profile(answer) if provider.posts_back else {}),
-                **conversation.ask(client.raw_profile, started, answer),
+                **client.raw_profile(started, answer),
             }
         except PROVIDER_ERRORS as error:
             known = [started["code_verifier"], started["nonce"], started["state"]]

@@ -1,9 +1,10 @@
-"""Conversations with OAuth providers."""
+"""Clients of OAuth providers."""
 
 from __future__ import annotations
 
 import secrets
 import typing as t
+from contextlib import suppress
 from functools import partial
 
 from authlib.integrations.base_client import OAuthError
@@ -14,9 +15,10 @@ from requests import HTTPError
 from ..pagination import without
 from .id_tokens import check_issuer
 from .id_tokens import IDTokens
-from .metadata_cache import MetadataCache
+from .oauth_errors import PROVIDER_ERRORS
 from .oauth_errors import ProviderError
 from .oauth_errors import raise_error_in
+from .provider_metadata import read_metadata
 from .provider_session import InvalidResponse
 from .provider_session import ProviderSession
 
@@ -43,13 +45,21 @@ class ProviderClient:
     has other addresses, or other keys, by now.
 
     :param provider: The provider.
-    :param max_age: The number of seconds after which its metadata is read again.
     """
 
-    def __init__(self, provider: Provider, max_age: float) -> None:
+    def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self.metadata = MetadataCache(provider, max_age)
-        """The addresses and keys of the provider."""
+        self._metadata: ProviderMetadata | None = None
+
+    def metadata(self) -> ProviderMetadata:
+        """Return the addresses and keys of the provider, which the first call requests.
+
+        :raises Exception: The provider does not respond, or its response is invalid.
+        """
+        if self._metadata is None:
+            self._metadata = read_metadata(self._provider)
+
+        return self._metadata
 
     def start(self, redirect_uri: str) -> Record:
         """Return a new login: ``url``, the address that the user is sent to, and
@@ -58,7 +68,7 @@ class ProviderClient:
         :raises Exception: The metadata of the provider is not known, and can't be read.
         """
         provider = self._provider
-        metadata = self.metadata.current()
+        metadata = self.metadata()
         verifier = secrets.token_urlsafe(36)
         is_openid = "openid" in provider.scope.split()
         nonce = secrets.token_urlsafe(20) if is_openid else None
@@ -95,17 +105,26 @@ class ProviderClient:
         return {**raw, **claims}
 
     def _attempt(self, step: Step) -> t.Any:
-        metadata = self.metadata.current()
+        metadata = self.metadata()
 
         try:
             return step(metadata)
         except STALE_ERRORS:
-            newer = self.metadata.newer(metadata)
+            newer = self._newer(metadata)
 
             if newer == metadata:
                 raise
 
             return step(newer)
+
+    def _newer(self, metadata: ProviderMetadata) -> ProviderMetadata:
+        """Return the metadata that the provider has now, or else the older."""
+        # Another login may have read it meanwhile.
+        if metadata is self._metadata:
+            with suppress(*PROVIDER_ERRORS):
+                self._metadata = read_metadata(self._provider)
+
+        return self.metadata()
 
     def _token(self, started: Record, code: str, metadata: ProviderMetadata) -> Record:
         place = "token endpoint"

@@ -22,8 +22,6 @@ from werkzeug.datastructures import WWWAuthenticate
 from ..errors import GeneralError
 from ..errors import NotAuthenticated
 from ..errors import RecordsError
-from ..errors import Unavailable
-from .oauth_conversations import TooBusy
 from .provider_session import InvalidResponse
 
 if t.TYPE_CHECKING:
@@ -39,7 +37,6 @@ PROVIDER_ERRORS: tuple[type[Exception], ...] = (
     LookupError,
     RequestException,
     RuntimeError,
-    TimeoutError,
     TypeError,
     ValueError,
 )
@@ -174,11 +171,6 @@ def provider_error(
     """
     title = provider.title
 
-    if isinstance(error, TooBusy):
-        return Unavailable(
-            f"Too many logins at {title} are in progress. Try again later."
-        )
-
     reference = new_reference()
     code = error.code if isinstance(error, ProviderError) else ""
     log = logger.info if MESSAGES.get(code) == CANCELLED else logger.warning
@@ -245,5 +237,4 @@ def _message(error: Exception) -> str:
     if isinstance(error, HTTPError) and error.response.status_code < 500:
         return INVALID
 
-    is_silent = isinstance(error, (RequestException, TimeoutError))
-    return SILENT if is_silent else INVALID
+    return SILENT if isinstance(error, RequestException) else INVALID

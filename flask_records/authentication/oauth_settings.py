@@ -11,7 +11,6 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ..http.origins import origin_of
-from ..settings import is_positive
 from .providers import KNOWN
 from .providers import Provider
 from .redirects import Redirects
@@ -44,14 +43,6 @@ class OAuthSettings:
     base_url: str | None = None
     """The address of the application, if it is not taken from the request."""
 
-    discovery_max_age: int = 3600
-    """The number of seconds after which the OpenID Connect configuration of a provider,
-    and its keys, are read again.
-    """
-
-    max_conversations: int = 8
-    """The number of threads of a process that may wait for one provider."""
-
     @classmethod
     def parse(
         cls, value: Mapping[str, t.Any], place: str, origins: tuple[str, ...] = ()
@@ -72,8 +63,6 @@ class OAuthSettings:
                 take("redirect", _url_or_path, None), take("origins", _origins, origins)
             ),
             base_url=take("base_url", _base_url, None),
-            discovery_max_age=take("discovery_max_age", _count, cls.discovery_max_age),
-            max_conversations=take("max_conversations", _count, cls.max_conversations),
             # All others are names of providers.
             providers={
                 name: _provider(name, options, f"{place}[{name!r}]")
@@ -206,13 +195,6 @@ def _base_url(value: t.Any, place: str) -> str:
 def _url_or_path(value: t.Any, place: str) -> str:
     is_path = isinstance(value, str) and OWN_PATH.fullmatch(value)
     return t.cast("str", value) if is_path else _url(value, place)
-
-
-def _count(value: t.Any, place: str) -> int:
-    if not is_positive(value):
-        raise RuntimeError(f"{place} must be a positive integer, not {value!r}.")
-
-    return t.cast("int", value)
 
 
 def _origins(value: t.Any, place: str) -> tuple[str, ...]:

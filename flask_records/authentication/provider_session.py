@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
 
     from .providers import Provider
 
-TIMEOUT: t.Final = 3
+TIMEOUT: t.Final = 5
 """The number of seconds that a provider may be silent."""
 
 
