@@ -11,6 +11,7 @@ from ..http.placeholders import rule_of
 from ..query.syntax import POPULATE
 from ..query.values import nullable
 from ..service.schemas import CustomSchemas
+from ..signals import EVENTS
 from .type_names import type_names
 from .typescript_client import client
 from .typescript_client import CLIENT_NAMES
@@ -62,9 +63,6 @@ ARGUMENTS_OF_MANY: t.Final[Mapping[str, str]] = {
     "remove": "id: null, ",
 }
 """The same for many records."""
-
-EVENTS: t.Final = ("created", "updated", "patched", "removed")
-"""The events with a record."""
 
 TAKES_NULL: t.Final = ("$eq", "$ne")
 """The operators whose value may be null."""
@@ -201,11 +199,11 @@ class _Types:
         return f"{type_of(schema['items'])} | {type}" if key == POPULATE else type
 
     def _events(self) -> Iterator[str]:
-        for event in EVENTS:
+        for event in EVENTS.values():
             yield member(event, self._name)
 
         for event in self._service.custom_events:
-            if event not in EVENTS:
+            if event not in EVENTS.values():
                 yield member(event, "any")
 
     def _methods(self, others: Named) -> Iterator[str]:
