@@ -343,9 +343,17 @@ class FlaskRecords:
             anonymous client by default.
         """
         # Applications do not need it.
-        from .testing import make_client
+        from .testing import TestClient
 
-        return make_client(self, app, user)
+        if user is None:
+            return TestClient(app, None)
+
+        with app.app_context():
+            authentication = self.authentication()
+            record = user if isinstance(user, dict) else {authentication.id: user}
+            token, _ = authentication.create_token(record)
+
+        return TestClient(app, token)
 
     def blueprint(self, service: Service) -> Blueprint:
         """Return the blueprint of a service, for HTTP middleware of all kinds. Use it
