@@ -153,7 +153,6 @@ NOT_VALID: t.Final = Problem("is not valid", "invalid")
 TOO_MANY_PROBLEMS: t.Final = Problem("has too many problems to name", "more")
 AND_MORE: t.Final = Problem("and more", "more")
 TOO_LONG: t.Final = Problem("is too long", "too_long")
-REFUSED_UUID: t.Final = Problem("is a UUID that MariaDB refuses", "misfit")
 MORE_DIGITS: t.Final = Problem("has more digits than SQLite keeps", "too_precise")
 TOO_PRECISE: t.Final = Problem("has more digits than a float", "too_precise")
 

@@ -19,6 +19,8 @@ from flask_records import SQLAlchemyService
 
 MARIADB = "mariadb+pymysql://nobody@127.0.0.1:1/nothing"
 ROUNDS = "'Thing.price': MariaDB rounds numbers to integers in a NUMERIC column"
+POSTGRESQL = "postgresql+psycopg://nobody@127.0.0.1:1/nothing"
+SINGLE = "'Thing.price': The database rounds this FLOAT to single precision"
 FEW = "'Thing.price': SQLite stores the numbers of a NUMERIC column as floats"
 
 
@@ -87,6 +89,16 @@ def test_other_numbers_are_no_warning_on_sqlite(caplog, type_):
     assert caplog.messages == []
 
 
+@pytest.mark.parametrize(
+    ("url", "type_"),
+    [(MARIADB, sa.Float()), (MARIADB, mysql.FLOAT()), (POSTGRESQL, sa.REAL())],
+)
+def test_a_float_of_single_precision_is_a_warning(caplog, url, type_):
+    app_of(url, model_of(type_))
+
+    assert [message.startswith(SINGLE) for message in caplog.messages] == [True]
+
+
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (19, 2), (5, 6), (5, -1)])
 def test_an_exact_numeric_has_sensible_digits(precision, scale):
     with pytest.raises(ValueError, match="needs a precision from 1 to 18"):
@@ -143,8 +155,8 @@ def test_an_expression_of_numbers_is_no_column(caplog):
 @pytest.mark.parametrize(
     ("type_", "why"),
     [
-        (sa.Float(), "MariaDB rounds a FLOAT"),
-        (mysql.FLOAT(), "MariaDB rounds a FLOAT"),
+        (sa.Float(), "rounds this FLOAT"),
+        (mysql.FLOAT(), "rounds this FLOAT"),
         (mysql.SET("red", "green"), "a primary key of the type SET"),
     ],
 )

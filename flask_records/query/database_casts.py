@@ -7,7 +7,6 @@ the name of the field.
 from __future__ import annotations
 
 import datetime as dt
-import struct
 import typing as t
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -16,16 +15,6 @@ from contextlib import suppress
 
 from .. import problems
 from . import casts
-
-
-def as_single(value: t.Any) -> float:
-    """Return a finite number of single precision."""
-    try:
-        single = struct.pack("<f", casts.as_float(value))
-    except OverflowError:
-        raise ValueError(problems.OUT_OF_RANGE) from None
-
-    return t.cast(float, struct.unpack("<f", single)[0])
 
 
 def as_zoned_time(value: t.Any) -> dt.time:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import typing as t
 from decimal import Decimal
 
@@ -24,33 +23,9 @@ class ShortestDecimal(TypeDecorator[Decimal]):
         return None if value is None else shortest_decimal(value)
 
 
-class Single(TypeDecorator[float]):
-    """Floats of single precision, read as the shortest that stand for them."""
-
-    impl = sa.Double
-    cache_ok = True
-
-    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
-        """Return a float."""
-        return None if value is None else shortest_single(value)
-
-
 def shortest_decimal(value: t.Any) -> Decimal:
     """Return the shortest decimal that stands for a float."""
     number = float(value)
     # The decimal of a whole number would end in a zero.
     is_short = number.is_integer() and abs(number) < MAX_EXACT
     return Decimal(int(number) if is_short else repr(number))
-
-
-def shortest_single(value: float) -> float:
-    """Return the float with the fewest digits among those that are the same in single
-    precision.
-    """
-    for digits in range(6, 9):
-        short = float(f"{value:.{digits}g}")
-
-        if struct.pack("<f", short) == struct.pack("<f", value):
-            return short
-
-    return float(f"{value:.9g}")

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
@@ -16,20 +15,17 @@ from sqlalchemy.dialects import mysql
 from .. import problems
 from ..problems import Problem
 from .conversions import scale_of
-from .database_casts import as_single
 from .database_casts import as_zoned_time
 from .moments_of_mariadb import as_moment
 from .moments_of_mariadb import as_time_of_day
 from .number_types import shortest_decimal
 from .number_types import ShortestDecimal
-from .number_types import Single
 from .values import Cast
 from .values import Check
 from .values import Conversion
 
 Refine: t.TypeAlias = Callable[[Conversion, t.Any], Conversion]
 
-EPOCH = dt.datetime(1970, 1, 1)
 DAY = dt.timedelta(days=1)
 
 NO_PRECISION = """\
@@ -37,9 +33,14 @@ MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give
 one, as in Numeric(12, 2).\
 """
 
-ROUNDED_KEY = """\
-MariaDB rounds a FLOAT, so that a record is not found by it. Give the table another \
-primary key, or the column the type Double.\
+SINGLE = """\
+The database rounds this FLOAT to single precision, so that few numbers are found by \
+it. Give the column the type Double.\
+"""
+
+SINGLE_KEY = """\
+The database rounds this FLOAT, so that a record is not found by it. Give the table \
+another primary key, or the column the type Double.\
 """
 
 MAX_DIGITS: t.Final = 15
@@ -90,8 +91,13 @@ def _limit(
 
 
 def _singles(conversion: Conversion) -> Conversion:
-    """Return the conversion of floats that are rounded to single precision."""
-    return replace(conversion, cast=as_single, compared_by_database=True)
+    """Return the conversion of floats of single precision, which equal few numbers."""
+    return replace(
+        conversion,
+        compared_by_database=True,
+        key_fault=SINGLE_KEY,
+        caution=SINGLE,
+    )
 
 
 def _floats_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
@@ -102,16 +108,8 @@ def _floats_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
 
 def _floats_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
     is_double = isinstance(type_, (sa.Double, sa.REAL, mysql.DOUBLE, mysql.REAL))
-
-    if is_double or (type_.precision or 0) > 24:
-        return conversion
-
-    # The answer would have six digits.
-    return replace(
-        _singles(conversion),
-        key_fault=ROUNDED_KEY,
-        select=lambda column: sa.type_coerce(sa.cast(column, sa.Double()), Single()),
-    )
+    is_double = is_double or (type_.precision or 0) > 24
+    return conversion if is_double else _singles(conversion)
 
 
 def _numerics_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
@@ -166,70 +164,21 @@ def _is_near_edge(moment: dt.datetime) -> bool:
     return naive < dt.datetime.min + DAY or naive > dt.datetime.max - DAY
 
 
-def _is_no_moment_plus(interval: dt.timedelta) -> bool:
-    # Without a type for intervals, SQLAlchemy stores a moment that long after 1970.
-    return not dt.datetime.min - EPOCH <= interval <= dt.datetime.max - EPOCH
-
-
-def _is_refused_uuid(value: UUID | str) -> bool:
-    # MariaDB refuses those of a high version that do not have the usual variant.
-    id = UUID(str(value))
-    return id.clock_seq_hi_variant < 0x80 and id.time_hi_version >= 0x8000
-
-
-def _long_texts(length: int) -> Refine:
-    def refine(conversion: Conversion, type_: t.Any) -> Conversion:
-        # With a length, the database chooses a type that is long enough.
-        if getattr(type_, "length", None) is not None:
-            return conversion
-
-        return _limit(
-            conversion,
-            lambda value: len(_encoded(value)) > length,
-            problems.too_long(length, "bytes"),
-        )
-
-    return refine
-
-
-def _encoded(value: str | bytes) -> bytes:
-    return value.encode() if isinstance(value, str) else value
-
-
-def _uuids_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
-    if not type_.native_uuid:
-        return conversion
-
-    refine = _refuse(_is_refused_uuid, problems.REFUSED_UUID)
-    return replace(refine(conversion, type_), compared_by_database=True)
-
-
 _NEAR_EDGE = _refuse(_is_near_edge, problems.OUT_OF_RANGE)
-_EMULATED_INTERVALS = _refuse(_is_no_moment_plus, problems.OUT_OF_RANGE)
 
 OF_MARIADB: Mapping[type[t.Any], Refine] = {
-    sa.Text: _long_texts(2**16 - 1),
-    mysql.TINYTEXT: _long_texts(2**8 - 1),
-    mysql.MEDIUMTEXT: _long_texts(2**24 - 1),
-    mysql.LONGTEXT: _long_texts(2**32 - 1),
-    sa.LargeBinary: _long_texts(2**16 - 1),
-    mysql.TINYBLOB: _long_texts(2**8 - 1),
-    mysql.MEDIUMBLOB: _long_texts(2**24 - 1),
-    mysql.LONGBLOB: _long_texts(2**32 - 1),
     sa.Numeric: _numerics_of_mariadb,
     sa.Float: _floats_of_mariadb,
     sa.DateTime: lambda conversion, type_: replace(conversion, select=as_moment),
     sa.Date: lambda conversion, type_: replace(conversion, select=as_moment),
     sa.Time: lambda conversion, type_: replace(conversion, select=as_time_of_day),
-    sa.Interval: _EMULATED_INTERVALS,
-    sa.Uuid: _uuids_of_mariadb,
+    sa.Uuid: lambda conversion, type_: replace(conversion, compared_by_database=True),
 }
 
 REFINEMENTS: Mapping[str, Mapping[type[t.Any], Refine]] = {
     "sqlite": {
         sa.Numeric: _numerics_of_sqlite,
         sa.Float: lambda conversion, type_: conversion,
-        sa.Interval: _EMULATED_INTERVALS,
     },
     "postgresql": {
         sa.String: _refuse(lambda value: "\0" in value, problems.NUL),

@@ -29,7 +29,6 @@ from .kinds import moments
 from .kinds import numbers
 from .kinds import texts
 from .rules import padded
-from .rules import single
 from .rules import utc_time
 from .rules import whole_seconds
 
@@ -95,9 +94,9 @@ TYPES = {
     "Integer()": numbers(sa.Integer(), 32),
     "SmallInteger()": numbers(sa.SmallInteger(), 16),
     "BigInteger()": numbers(sa.BigInteger(), 64),
-    "Float()": floats(sa.Float(), stored=single("mariadb")),
-    "Float(24)": floats(sa.Float(24), stored=single("postgresql", "mariadb")),
-    "REAL()": floats(sa.REAL(), stored=single("postgresql")),
+    "Float()": floats(sa.Float(), databases=["sqlite", "postgresql"]),
+    "Float(24)": floats(sa.Float(24), databases=["sqlite"]),
+    "REAL()": floats(sa.REAL(), databases=["sqlite", "mariadb"]),
     "Double()": floats(sa.Double()),
     "Numeric(10, 2)": decimals(sa.Numeric(10, 2), ["9.90", "-99999999.99", "0.01"]),
     "Numeric(20, 10)": decimals(sa.Numeric(20, 10)),
@@ -210,9 +209,6 @@ TYPES = {
     "mysql.BIT(8)": numbers(mysql.BIT(8), 8, unsigned=True, databases=["mariadb"]),
     "mysql.YEAR()": foreign(
         mysql.YEAR(), [], [2024, 1901, 2155, 2156, 0, 1, 99, "x"], "mariadb"
-    ),
-    "mysql.FLOAT()": floats(
-        mysql.FLOAT(), stored=single("mariadb"), databases=["mariadb"]
     ),
     "mysql.DATETIME(fsp=6)": moments(mysql.DATETIME(fsp=6), databases=["mariadb"]),
     "mysql.TIMESTAMP()": moments(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import struct
 
 
 def whole_seconds(database, value):
@@ -15,16 +14,6 @@ def whole_seconds(database, value):
         return dt.timedelta(seconds=value // dt.timedelta(seconds=1))
 
     return value.replace(microsecond=0)
-
-
-def single(*databases):
-    """Return the rule of databases whose floats have 24 binary digits."""
-
-    def rounded(database, value):
-        is_single = database in databases
-        return struct.unpack("f", struct.pack("f", value))[0] if is_single else value
-
-    return rounded
 
 
 def utc_time(value):
