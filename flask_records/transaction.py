@@ -12,7 +12,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Hashable
-    from collections.abc import Iterable
     from collections.abc import Mapping
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
@@ -21,8 +20,6 @@ if t.TYPE_CHECKING:
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None
 )
-
-_current_ending: ContextVar[Ending | None] = ContextVar("records_ending", default=None)
 
 _joining: list[Callable[[Transaction], None]] = []
 
@@ -74,6 +71,9 @@ class Participant(t.Protocol):
         """Release all resources. Always called last."""
 
 
+Collected: t.TypeAlias = "dict[Callable[[list[t.Any]], None], list[t.Any]]"
+"""Functions, and the items to call them with."""
+
 P = t.TypeVar("P", bound=Participant)
 
 T = t.TypeVar("T")
@@ -111,6 +111,7 @@ class Transaction:
         self._savepoints: dict[Hashable, Savepoint] = {}
         self._before_commit: list[Callable[[], t.Any]] = []
         self._after_commit: list[Callable[[], None]] = []
+        self._collected: Collected = {}
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
         self._is_broken = False
 
@@ -167,6 +168,14 @@ class Transaction:
         :param function: It must not raise.
         """
         self._after_commit.append(function)
+
+    def collect(self, function: Callable[[list[T]], None], item: T) -> None:
+        """Call a function with an item and all others that are collected for it, once
+        the functions of :meth:`after_commit` have run.
+
+        :param function: It is called with a list of items. It must not raise.
+        """
+        self._collected.setdefault(function, []).append(item)
 
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
@@ -244,6 +253,9 @@ class Transaction:
         parent._before_commit += self._before_commit
         parent._after_commit += self._after_commit
 
+        for function, items in self._collected.items():
+            parent._collected.setdefault(function, []).extend(items)
+
     def _keep_part(self) -> None:
         participants = self._outermost._participants
 
@@ -274,7 +286,7 @@ class Transaction:
                 self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
-        conclusion = Conclusion(self._held, self._after_commit)
+        conclusion = Conclusion(self._held, self._after_commit, self._collected)
         awaited: list[Participant] = []
 
         try:
@@ -367,15 +379,18 @@ class Conclusion:
 
     :param held: The locks by their keys.
     :param functions: The functions, which must not raise.
+    :param collected: Functions that are called after these, and their items.
     """
 
     def __init__(
         self,
         held: Mapping[str, AbstractContextManager[t.Any]],
         functions: Sequence[Callable[[], None]],
+        collected: Collected,
     ) -> None:
         self._held = held
         self._functions = functions
+        self._collected = collected
         self._locks = ExitStack()
         self._number_awaited = 0
 
@@ -404,59 +419,18 @@ class Conclusion:
             return
 
         try:
-            if self._functions:
-                Ending().run(self._functions)
+            for function in self._functions:
+                function()
+
+            for hand_on, items in self._collected.items():
+                hand_on(items)
         finally:
             self.drop()
 
     def drop(self) -> None:
         """Forget the functions, as the transaction is rolled back."""
-        self._functions = ()
+        self._functions, self._collected = (), {}
         self._locks.close()
-
-
-class Ending:
-    """Runs functions after a commit, and hands on the items that they gather, together.
-
-    A function may commit a transaction of its own. The items gathered until then are
-    handed on first, so that all items are in the order of the commits.
-    """
-
-    def __init__(self) -> None:
-        self._outer = Ending.current_or_none()
-        self._gathered: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
-        self._is_over = False
-
-    @classmethod
-    def current_or_none(cls) -> Ending | None:
-        """Return the ending whose functions are running, if there is one."""
-        ending = _current_ending.get()
-        # A thread that a function has started may have a copy of the context.
-        return None if ending is None or ending._is_over else ending
-
-    def run(self, functions: Iterable[Callable[[], None]]) -> None:
-        """Run functions, which must not raise, then hand on the items gathered."""
-        token = _current_ending.set(self)
-
-        try:
-            for function in functions:
-                function()
-        finally:
-            _current_ending.reset(token)
-            self._is_over = True
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        if not self._gathered:
-            return
-
-        if self._outer is not None:
-            self._outer._hand_on()
-
-        gathered, self._gathered = self._gathered, {}
-
-        for function, items in gathered.items():
-            function(items)
 
 
 def on_begin(function: Callable[[Transaction], None]) -> None:
@@ -484,23 +458,20 @@ def after_commit(function: Callable[[], None]) -> None:
     """
     transaction = _current.get()
 
-    if transaction is not None:
-        transaction.after_commit(function)
-    elif Ending.current_or_none() is not None:
+    if transaction is None:
         function()
     else:
-        Ending().run([function])
+        transaction.after_commit(function)
 
 
-def gather(function: Callable[[list[T]], None], item: T) -> None:
-    """Call a function with an item and all others that are gathered for it after the
-    same commit, or at once outside of functions that run after a commit.
-
-    :param function: It is called with a list of items. It must not raise.
+def collect(function: Callable[[list[T]], None], item: T) -> None:
+    """Call a function, which must not raise, with an item and all others that are
+    collected for it in the transaction in progress, after its commit; or with this item
+    at once if there is none.
     """
-    ending = Ending.current_or_none()
+    transaction = _current.get()
 
-    if ending is None:
+    if transaction is None:
         function([item])
     else:
-        ending._gathered.setdefault(function, []).append(item)
+        transaction.collect(function, item)

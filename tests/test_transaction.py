@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from contextvars import copy_context
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -14,8 +12,7 @@ from flask_records import Forbidden
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
-from flask_records.transaction import after_commit
-from flask_records.transaction import gather
+from flask_records.transaction import collect
 
 from .conftest import served
 from .models import Base
@@ -205,77 +202,43 @@ def test_functions_of_a_nested_transaction_that_failed_do_not_run():
     assert seen == []
 
 
-@pytest.fixture
-def handed_on():
-    """The lists of items that were handed on together."""
-    return []
+def test_items_of_one_transaction_are_handed_on_together_and_last():
+    handed_on = []
 
-
-@pytest.fixture
-def gather_later(handed_on):
-    """A function that gathers an item after the commit of the current transaction."""
-    hand_on = handed_on.append
-    return lambda item: after_commit(lambda: gather(hand_on, item))
-
-
-def test_items_of_one_transaction_are_handed_on_together(handed_on, gather_later):
-    with Transaction():
-        gather_later(1)
+    with Transaction() as transaction:
+        collect(handed_on.append, 1)
 
         with Transaction():
-            gather_later(2)
+            collect(handed_on.append, 2)
 
         with pytest.raises(LookupError), Transaction():
-            gather_later("undone")
+            collect(handed_on.append, "undone")
             raise LookupError
 
-        gather_later(3)
+        transaction.after_commit(lambda: handed_on.append("function"))
         inside = list(handed_on)
 
     assert inside == []
-    assert handed_on == [[1, 2, 3]]
+    assert handed_on == ["function", [1, 2]]
 
 
-def test_items_of_a_transaction_that_fails_are_not_handed_on(handed_on, gather_later):
+def test_items_of_a_transaction_that_fails_are_not_handed_on():
+    handed_on = []
+
     with pytest.raises(LookupError), Transaction():
-        gather_later(1)
+        collect(handed_on.append, 1)
         raise LookupError
 
     assert handed_on == []
 
 
-def test_items_are_handed_on_at_once_without_a_transaction(handed_on, gather_later):
-    gather_later(1)
-    gather(handed_on.append, 2)
+def test_items_are_handed_on_at_once_without_a_transaction():
+    handed_on = []
+
+    collect(handed_on.append, 1)
+    collect(handed_on.append, 2)
 
     assert handed_on == [[1], [2]]
-
-
-def test_items_are_handed_on_in_the_order_of_the_commits(handed_on, gather_later):
-    def write_more():
-        with Transaction():
-            gather_later("inner")
-
-    with Transaction():
-        gather_later("first")
-        after_commit(write_more)
-        gather_later("last")
-
-    assert handed_on == [["first"], ["inner"], ["last"]]
-
-
-def test_item_of_a_thread_that_goes_on_after_the_end_is_handed_on(
-    handed_on, gather_later
-):
-    contexts = []
-
-    with Transaction():
-        gather_later(1)
-        after_commit(lambda: contexts.append(copy_context()))
-
-    contexts[0].run(gather, handed_on.append, "late")
-
-    assert handed_on == [[1], ["late"]]
 
 
 def test_current_without_a_transaction_tells_the_cure():

@@ -15,6 +15,7 @@ from sqlalchemy import orm
 from ..context import HookContext
 from ..context import Params
 from ..transaction import Conclusion
+from ..transaction import Transaction
 from .host_commits import HostCommits
 from .writing import is_written_by_service
 
@@ -128,7 +129,7 @@ class Watch:
         if changes:
             root = t.cast("orm.SessionTransaction", session.get_transaction())
             told = _told.setdefault(root, set())
-            conclusion = Conclusion({}, [lambda: _tell(changes, told)])
+            conclusion = Conclusion({}, [lambda: _tell(changes, told)], {})
             HostCommits.of(session).add(session, conclusion)
 
 
@@ -155,18 +156,20 @@ def watch(services: Mapping[str, Service], target: t.Any) -> None:
 
 def _tell(changes: list[Change], told: set[tuple[Service, Id]]) -> None:
     """Send the events of changes that are committed, one for each record."""
-    for event, service, id, record in changes:
-        if (service, id) in told:
-            continue
+    # Transports get the events of one commit together.
+    with Transaction(writes=False):
+        for event, service, id, record in changes:
+            if (service, id) in told:
+                continue
 
-        record = record or _read(service, id)
+            record = record or _read(service, id)
 
-        if record is not None:
-            service.announce(event, *record)
+            if record is not None:
+                service.announce(event, *record)
 
-        # A record that is removed by now was changed before, which is another event.
-        if record is not None or event == "created":
-            told.add((service, id))
+            # A record that is removed by now was changed before: another event.
+            if record is not None or event == "created":
+                told.add((service, id))
 
 
 def _is_changed(session: orm.Session, instance: t.Any) -> bool:

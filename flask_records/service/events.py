@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from functools import partial
+from itertools import product
 
 from ..context import NO_RESULT
 from ..query.redaction import without_parameters
@@ -12,8 +14,7 @@ from ..query.syntax import POPULATE
 from ..signals import call
 from ..signals import EVENTS
 from ..signals import refuse_function
-from ..transaction import after_commit
-from ..transaction import gather
+from ..transaction import collect
 from ..transaction import Transaction
 from .big_integers import as_text
 from .plain_records import plain
@@ -105,14 +106,38 @@ class Transports(list[EventTransport]):
         """Return the transports that have listeners, or may have some."""
         return [transport for transport in self if transport.is_listened_to()]
 
-    def deliver(self, events: list[Event]) -> None:
-        """Hand the events of one transaction, in their order, to the transports."""
-        for transport in self.listening():
+    def deliver(self, sent: Sequence[SentEvents]) -> None:
+        """Hand the events of one transaction, in their order, to the transports, then
+        to the receivers.
+        """
+        listening = self.listening()
+        all_receivers = [each.receivers() for each in sent]
+        all_events = [
+            list(each.events) if listening or receivers else []
+            for each, receivers in zip(sent, all_receivers, strict=True)
+        ]
+        events = [event for each in all_events for event in each]
+
+        for transport in listening if events else ():
             try:
                 transport.deliver(events)
             except Exception:
                 # The calls are committed.
                 logger.exception("%d events could not be sent.", len(events))
+
+        for each, receivers in zip(all_events, all_receivers, strict=True):
+            for event, receiver in product(each, receivers):
+                _run(receiver, event)
+
+
+class SentEvents(t.NamedTuple):
+    """The events of one call."""
+
+    events: Iterable[Event]
+    """The events, which may be made when they are needed."""
+
+    receivers: Callable[[], Sequence[Callable[..., t.Any]]]
+    """Returns the receivers of the application."""
 
 
 class Publishers:
@@ -231,7 +256,8 @@ class EventSender:
             for transport in listening:
                 transport.prepare(self._service, visible)
 
-        after_commit(lambda: self._deliver(name, events))
+        receivers = partial(self._receivers, name)
+        collect(self._transports.deliver, SentEvents(events, receivers))
 
     def _events(
         self,
@@ -253,28 +279,16 @@ class EventSender:
         own, of_all = self._signals
         return [*own.ordered(name), *of_all.ordered(name)]
 
-    def _deliver(self, name: str, events: Iterable[Event]) -> None:
-        receivers, is_carried = self._receivers(name), self._transports.listening()
 
-        if not receivers and not is_carried:
-            return
-
-        for event in events:
-            if is_carried:
-                gather(self._transports.deliver, event)
-
-            for receiver in receivers:
-                self._run(receiver, event)
-
-    def _run(self, receiver: Callable[..., t.Any], event: Event) -> None:
-        try:
-            with Transaction():
-                call(receiver, event.name, event.record, event.context)
-        except Exception as error:
-            # The call is committed: a receiver can't undo it any more.
-            without_parameters(error)
-            path = self._service.path
-            logger.exception("A receiver of '%s %s' failed.", path, event.name)
+def _run(receiver: Callable[..., t.Any], event: Event) -> None:
+    try:
+        with Transaction():
+            call(receiver, event.name, event.record, event.context)
+    except Exception as error:
+        # The call is committed: a receiver can't undo it any more.
+        without_parameters(error)
+        path = event.service.path
+        logger.exception("A receiver of '%s %s' failed.", path, event.name)
 
 
 def _listed(result: t.Any) -> list[t.Any]:
