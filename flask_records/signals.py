@@ -72,7 +72,6 @@ class OrderedSignal(Signal):
         super().__init__(doc)
         self.senders = senders
         self._orders: dict[str, tuple[Callable[..., t.Any], ...]] = {}
-        self._slow: dict[str, bool] = {}
 
     def __call__(self, *senders: str) -> Callable[[F], F]:
         """Connect the decorated function.
@@ -136,23 +135,6 @@ class OrderedSignal(Signal):
 
         return order
 
-    def is_slow(self, sender: str) -> bool:
-        """Return ``True`` if a receiver of a name has the attribute ``is_slow``, which
-        says that it does much before it uses a database.
-        """
-        if not self.receivers:
-            return False
-
-        slow = self._slow
-        is_slow = slow.get(sender)
-
-        if is_slow is None:
-            receivers = self.ordered(sender)
-            is_slow = any(getattr(each, "is_slow", False) for each in receivers)
-            slow[sender] = is_slow
-
-        return is_slow
-
     def run(self, sender: str, *args: t.Any) -> None:
         """Call the receivers of a name with the name and the arguments, in order.
         Return values are ignored, exceptions are raised.
@@ -164,7 +146,7 @@ class OrderedSignal(Signal):
             call(receiver, sender, *args)
 
     def _forget(self) -> None:
-        self._orders, self._slow = {}, {}
+        self._orders = {}
 
     def _check(self, sender: str) -> None:
         if self.senders is not None and sender not in self.senders:

@@ -46,12 +46,12 @@ def serve(source, **options):
     return app, notes
 
 
-def test_a_read_makes_no_session(engine):
+def test_a_read_begins_no_session(engine):
     session = scoped_session(sessionmaker(engine))
     app, notes = serve(session)
 
     assert app.test_client().get("/notes/1").json == {"id": 1, "text": "Über"}
-    assert not session.registry.has()
+    assert not session().in_transaction()
 
 
 def test_a_read_sees_the_work_of_the_session_that_a_hook_has_begun(engine):
@@ -159,5 +159,5 @@ def test_the_session_of_flask_sqlalchemy_is_not_begun_by_a_read(tmp_path):
     with app.app_context():
         db.create_all()
         notes.find()
-        assert not db.session.registry.has()
+        assert not db.session().in_transaction()
         db.engine.dispose()

@@ -37,7 +37,6 @@ def test_optional_parts_of_an_adapter():
         sends_events=True,
         model=User,
         begin=target.begin,
-        begin_later=target.begin_later,
         check=target.check,
         check_multi=target.check_multi,
         fields_for=target.fields_for,

@@ -17,7 +17,6 @@ from .reading import Reading
 from .reading import SessionReading
 from .sources import session_of_app
 from .sources import source_of_app
-from .sources import spare_session
 from .unwritable import is_read_only
 from .unwritable import read_only
 from .writing import Writing
@@ -50,17 +49,6 @@ class Database:
         change until it writes.
         """
         self._joined().begin_writing(self._mapper)
-
-    def begin_writing_later(self) -> None:
-        """Make the session ready to write when it is first used, or now if it is in
-        use already.
-        """
-        joined = self._joined()
-
-        if joined.session.in_transaction() or not Transaction.current().is_outermost:
-            joined.begin_writing(self._mapper)
-        else:
-            joined.begin_writing_later()
 
     def begin_reading(self) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
@@ -124,9 +112,7 @@ class Database:
         return join(source)
 
     def _session(self) -> orm.Session:
-        """Return the session to read with, or the spare one of its factory if nobody
-        has begun one.
-        """
+        """Return the session to read with."""
         source = self._shared_source()
 
         if isinstance(source, orm.sessionmaker):
@@ -134,11 +120,6 @@ class Database:
 
             if joined is not None:
                 return t.cast(JoinedSession, joined).session
-
-            return spare_session(source) or source()
-
-        if isinstance(source, orm.scoped_session) and not source.registry.has():
-            return spare_session(source.session_factory) or source()
 
         return source if isinstance(source, orm.Session) else source()
 

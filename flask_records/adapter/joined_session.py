@@ -96,7 +96,6 @@ class JoinedSession:
         self._is_own = is_own
         self._session = source if isinstance(source, orm.Session) else None
         session = self.session_in_use()
-        self._waits_for_use = False
         self._ends_transaction = session is None
         self._work_before = NO_WORK
 
@@ -139,14 +138,6 @@ class JoinedSession:
         """Make the session ready to write."""
         self._begin_writing(self.connection(mapper))
         Transaction.current().protect(self._key)
-
-    def begin_writing_later(self) -> None:
-        """Make the session ready to write when it is first used."""
-        self._ends_transaction = True
-
-        if not self._waits_for_use:
-            self._waits_for_use = True
-            sa.event.listen(self.session, "after_begin", self._after_begin)
 
     def connection(self, mapper: Mapper) -> sa.Connection:
         """Return the connection of the session. A savepoint of the session begins with
@@ -245,23 +236,12 @@ class JoinedSession:
 
     def close(self) -> None:
         """Close the session, if it was made for the transaction."""
-        if self._waits_for_use:
-            sa.event.remove(self.session, "after_begin", self._after_begin)
-
         if self._is_own:
             self.session.close()
 
     def _has_worked(self, session: orm.Session) -> bool:
         """Return ``True`` if there is something to end with the transaction."""
         return self._ends_transaction or work_of(session) != self._work_before
-
-    def _after_begin(
-        self,
-        session: orm.Session,
-        transaction: orm.SessionTransaction,
-        connection: sa.Connection,
-    ) -> None:
-        self._begin_writing(connection)
 
     def _begin_writing(self, connection: sa.Connection) -> None:
         self._ends_transaction = True

@@ -300,17 +300,6 @@ class SQLAlchemyService:
         else:
             self._served.database.begin_writing()
 
-    def begin_later(self, method: str) -> None:
-        """Join the transaction in progress, as :meth:`begin` does. A call that may
-        write takes a connection, and SQLite's lock, when it first uses the database.
-
-        :param method: The name of the method that is called.
-        """
-        if method in READS:
-            self._served.database.begin_reading()
-        else:
-            self._served.database.begin_writing_later()
-
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model and a database that changes the
         values of a column. Log a warning for a column that holds less than it says, and

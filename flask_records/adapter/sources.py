@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from flask import current_app
@@ -20,10 +19,6 @@ NO_EXTENSION = """\
 This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the service a \
 'session': a sessionmaker, a scoped_session, or a function that returns a session.\
 """
-
-_spares: WeakKeyDictionary[
-    orm.sessionmaker[t.Any], tuple[dict[str, t.Any], orm.Session]
-] = WeakKeyDictionary()
 
 
 def session_of_app() -> orm.Session:
@@ -58,34 +53,17 @@ def known_bind(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
 
     factory = source_of_app() if source is session_of_app else source
     factory = getattr(factory, "session_factory", factory)
-    session = factory if isinstance(factory, orm.Session) else spare_session(factory)
 
-    if session is None:
+    if isinstance(factory, orm.sessionmaker):
+        methods = (factory.class_.__init__, factory.class_.get_bind)
+
+        if all(method.__module__ in LIBRARIES for method in methods):
+            factory = factory()
+
+    if not isinstance(factory, orm.Session):
         return None
 
     with suppress(sa.exc.UnboundExecutionError):
-        return session.get_bind(mapper)
+        return factory.get_bind(mapper)
 
     return None
-
-
-def spare_session(factory: t.Any) -> orm.Session | None:
-    """Return a session that is never used, but has the same engine and listeners as
-    those that a factory makes. ``None`` if these depend on code of the application.
-    """
-    if not isinstance(factory, orm.sessionmaker):
-        return None
-
-    settings, session = _spares.get(factory, ({}, None))
-
-    if session is not None and settings == factory.kw:
-        return session
-
-    methods = (factory.class_.__init__, factory.class_.get_bind)
-
-    if not all(method.__module__ in LIBRARIES for method in methods):
-        return None
-
-    spare: orm.Session = factory()
-    _spares[factory] = dict(factory.kw), spare
-    return spare

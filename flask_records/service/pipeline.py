@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from contextlib import ExitStack
 from functools import partial
+from itertools import takewhile
 
 from ..context import NO_RESULT
 from ..errors import BadRequest
@@ -152,14 +153,7 @@ class Pipeline:
         if validation is not None:
             self._validate(context, validation)
 
-        self._begin(context.method)
-
-        if context.params.provider is not None:
-            self._limit(context)
-
-        relationships = AskedRelationships(context.params.query)
-        self._all.before.run(context.method, context)
-        self._own.before.run(context.method, context)
+        relationships = self._run_before(context)
         is_own = False
 
         if context.result is NO_RESULT:
@@ -193,12 +187,33 @@ class Pipeline:
         if validate not in own and validate not in of_all:
             validation.check_data(context)
 
-    def _begin(self, method: str) -> None:
-        # Others would wait for a lock, or for a connection, as long as a hook is slow.
-        if self._all.before.is_slow(method) or self._own.before.is_slow(method):
-            self._service.capabilities.begin_later(method)
-        else:
-            self._service.capabilities.begin(method)
+    def _run_before(self, context: HookContext) -> AskedRelationships:
+        """Begin, run the before hooks, and return the relationships that were asked for
+        before them.
+        """
+        method, begin = context.method, self._service.capabilities.begin
+        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
+        # Others would wait for a lock, or for a connection, as long as these run.
+        slow = list(takewhile(_is_slow, hooks))
+
+        if not slow:
+            begin(method)
+
+        if context.params.provider is not None:
+            self._limit(context)
+
+        relationships = AskedRelationships(context.params.query)
+
+        for hook in slow:
+            call(hook, method, context)
+
+        if slow:
+            begin(method)
+
+        for hook in hooks[len(slow) :]:
+            call(hook, method, context)
+
+        return relationships
 
     def _limit(self, context: HookContext) -> None:
         """Limit a call of a client to what the client may name and see."""
@@ -337,6 +352,11 @@ class Pipeline:
         function of the application has computed.
         """
         return not self._service.capabilities.computed_fields and self.is_own(method)
+
+
+def _is_slow(hook: Callable[..., t.Any]) -> bool:
+    """Return ``True`` for a hook that says that it does not use a database."""
+    return getattr(hook, "is_slow", False)
 
 
 def _names_in(data: t.Any) -> frozenset[str]:

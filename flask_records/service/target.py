@@ -68,11 +68,8 @@ class Target(t.Protocol):
     """The functions of the class that return records of the model and no others."""
 
     def begin(self, method: str) -> None:
-        """Prepare for a call, in its transaction, before any of its hooks runs."""
-
-    def begin_later(self, method: str) -> None:
-        """Do so when the call first needs it, since one of its hooks is slow. What
-        :meth:`begin` does, by default.
+        """Prepare for a call, in its transaction, before its hooks run, but
+        for those at the beginning that are slow.
         """
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
@@ -182,7 +179,6 @@ class Capabilities:
     own_methods: frozenset[Callable[..., t.Any]] = frozenset()
     field_rules: FieldRules = NO_RULES
     begin: Callable[[str], None] = _do_nothing
-    begin_later: Callable[[str], None] = _do_nothing
     check: Callable[[Flask, Collection[str]], None] = _do_nothing
     check_multi: Callable[[str, Params, int], None] = _do_nothing
     fields_for: Callable[[Params], Fields] | None = None
@@ -207,8 +203,6 @@ class Capabilities:
             # A property that needs an application is not known yet.
             with suppress(AttributeError, RuntimeError):
                 values[field.name] = getattr(target, field.name)
-
-        values.setdefault("begin_later", values.get("begin", _do_nothing))
 
         # A method of this name is a method of the service.
         if callable(values.get("hidden")):
