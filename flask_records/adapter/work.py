@@ -27,12 +27,12 @@ WRITES: t.Final = re.compile(
 """The beginnings of statements in text that write."""
 
 BEGINS: t.Final = "SAVEPOINT"
-RELEASES: t.Final = "RELEASE SAVEPOINT"
-"""The beginnings of statements that begin a savepoint, or end it and keep its writes.
-"""
+"""The beginning of statements that begin a savepoint."""
 
 _statements: WeakKeyDictionary[Begun, int] = WeakKeyDictionary()
-"""The number of statements that a transaction of a connection has written with."""
+"""The number of statements that have written in a transaction of a connection, or in a
+savepoint, since it began.
+"""
 
 
 class Work(t.NamedTuple):
@@ -75,12 +75,12 @@ def work_of(session: orm.Session) -> Work:
     is_begun = len(transactions) > 1 or block is not None
     changed = (each for each in session.dirty if session.is_modified(each))
     instances = frozenset(map(id, [*session.new, *session.deleted, *changed]))
-    return Work(is_begun, instances, sum(map(written_by, transactions)))
+    return Work(is_begun, instances, written_by(transactions[-1]))
 
 
 def written_by(transaction: orm.SessionTransaction) -> int:
-    """Return the number of statements that a transaction of a session has written
-    with, except for those of savepoints in it that are open.
+    """Return the number of statements that have written since a transaction or a
+    savepoint of a session began.
     """
     entries = _entries(transaction)
     return sum(
@@ -117,9 +117,7 @@ def _count(cursor: t.Any, statement: str, parameters: t.Any, context: t.Any) -> 
     connection = context.root_connection
 
     if _is_write(statement, context):
-        _add(_innermost(connection), 1)
-    elif statement.startswith(RELEASES):
-        _count_released(connection)
+        _add(connection, 1)
     elif statement.startswith(BEGINS) and Transaction.current_or_none():
         # Outside of a transaction, SQLite commits a savepoint when it is released.
         begin_writing(connection)
@@ -136,7 +134,7 @@ def _forget_failed(error: sa.ExceptionContext) -> None:
         return
 
     if error.statement is not None and _is_write(error.statement, context):
-        _add(_innermost(connection), -1)
+        _add(connection, -1)
 
 
 def _is_write(statement: str, context: t.Any) -> bool:
@@ -148,22 +146,19 @@ def _is_write(statement: str, context: t.Any) -> bool:
     )
 
 
-def _innermost(connection: sa.Connection) -> Begun | None:
-    return connection.get_nested_transaction() or connection.get_transaction()
+def _add(connection: sa.Connection, number: int) -> None:
+    """Count statements of a transaction, and of all savepoints in it that are open."""
+    transaction: t.Any = connection.get_nested_transaction()
 
-
-def _add(transaction: Begun | None, number: int) -> None:
-    if transaction is not None:
+    while transaction is not None:
         _statements[transaction] = _statements.get(transaction, 0) + number
+        # SQLAlchemy has no public name for the savepoint around it.
+        transaction = transaction._previous_nested
 
+    root = connection.get_transaction()
 
-def _count_released(connection: sa.Connection) -> None:
-    nested = connection.get_nested_transaction()
-
-    if nested is not None and nested in _statements:
-        # SQLAlchemy has no public name for it.
-        outer = t.cast("t.Any", nested)._previous_nested
-        _add(outer or connection.get_transaction(), _statements[nested])
+    if root is not None:
+        _statements[root] = _statements.get(root, 0) + number
 
 
 LISTENERS: t.Final[Mapping[str, Callable[..., t.Any]]] = {
