@@ -53,6 +53,9 @@ MAPPER_EVENTS: t.Final = {
 PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal, UUID})
 """The types of values that an insert need not look at one by one."""
 
+KEPT: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)
+"""The types whose values all databases read as they were given, but for CHAR."""
+
 OWN_LISTENER: t.Final = "_event_on_init"
 """The name of SQLAlchemy's own listener to new instances."""
 
@@ -72,6 +75,7 @@ class Reason(enum.Enum):
     VISIBLE = "the caller sees a field in some records only"
     COMPUTED = "functions compute fields of a record that is removed"
     GUARDS = "a client may write a field to some records only"
+    KEYS = "the database may read a key in another form"
     FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
     MANY = "many records are written by a query"
     VALUES = "values are expressions, a null of JSON, or not given for the same fields"
@@ -135,6 +139,13 @@ class Eligibility:
                 row[column.key] = value
 
         return row
+
+    @cached_property
+    def _other_keys(self) -> Set[str]:
+        """The fields of the primary key that a database may read in another form."""
+        keys = self._mapper.primary_key
+        columns = self._columns.items()
+        return {n for n, each in columns if each in keys and not _is_kept(each.type)}
 
     @cached_property
     def _keys(self) -> Mapping[str, str]:
@@ -253,6 +264,9 @@ class Eligibility:
         if any(not self._relations.isdisjoint(body) for body in bodies):
             return Reason.RELATED
 
+        if verb == "insert" and any(not self._other_keys.isdisjoint(b) for b in bodies):
+            return Reason.KEYS
+
         if verb == "insert":
             is_eligible = _are_plain(bodies) or _are_alike(list(map(self.row, bodies)))
         else:
@@ -317,6 +331,11 @@ def _is_null_a_value(type_: t.Any) -> bool:
     """Return ``True`` for a type that has a null of its own, as JSON has."""
     is_decorated = isinstance(type_, sa.types.TypeDecorator)
     return type_.should_evaluate_none or (is_decorated and is_json(type_))
+
+
+def _is_kept(type_: t.Any) -> bool:
+    """Return ``True`` for a type whose values all databases read as they are given."""
+    return isinstance(type_, KEPT) and not isinstance(type_, (sa.CHAR, sa.Enum))
 
 
 def _is_usual(session: type[orm.Session]) -> bool:

@@ -19,7 +19,6 @@ from .rows import rows_of
 from .unreadable import fetch_to_write
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Iterator
     from collections.abc import Sequence
@@ -113,23 +112,6 @@ class Writing:
         with self._translated(bodies, plan.query):
             connection = self._connection()
             return fetch_to_write(lambda: rows_of(connection, plan))
-
-    def rows_if(
-        self, plan: Plan, is_right: Callable[[Rows], bool], bodies: Sequence[Record]
-    ) -> Rows | None:
-        """Return the rows of a plan that writes, or undo it alone and return ``None``
-        if they are not right.
-
-        :param is_right: Returns ``True`` for rows that may stay.
-        """
-        with self._translated(bodies), self._connection().begin_nested() as savepoint:
-            rows = fetch_to_write(lambda: rows_of(savepoint.connection, plan))
-
-            if not is_right(rows):
-                savepoint.rollback()
-                return None
-
-        return rows
 
     def is_stored(self, values: Record) -> bool:
         """Return ``True`` if there is a record with some values, and ``False`` if that

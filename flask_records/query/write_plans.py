@@ -33,10 +33,11 @@ class WritePlans:
         self,
         selected: tuple[Field, ...],
         rows: Sequence[Mapping[str, t.Any]],
-        *,
-        in_order: bool,
     ) -> Plan:
-        """Return the plan that inserts rows and returns fields, then primary keys."""
+        """Return the plan that inserts rows and returns fields, then primary keys, in
+        the order of the rows.
+        """
+        in_order = len(rows) > 1
 
         def build() -> sa.Insert:
             return sa.insert(self._table).returning(
