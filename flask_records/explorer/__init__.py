@@ -1,3 +1,3 @@
 """A page on which developers see, query and change the records of an application."""
 
-from .extension import Explorer as Explorer
+from .page import Explorer as Explorer

@@ -14,7 +14,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
-from flask_records.explorer import pages
+from flask_records.explorer import page as explorer_page
 
 from ..conftest import running
 from ..test_routes import placed
@@ -67,8 +67,8 @@ def test_files_are_asked_for_anew_and_not_guessed():
 def test_modules_import_what_is_there():
     client = app_with().test_client()
     names = {
-        f"/_records/files/{path.relative_to(pages.FILES).parent.as_posix()}/{name}"
-        for path in pages.FILES.rglob("*.js")
+        f"/_records/files/{path.relative_to(explorer_page.FILES).parent.as_posix()}/{name}"
+        for path in explorer_page.FILES.rglob("*.js")
         for name in IMPORT.findall(path.read_text())
     }
     answers = {name: client.get(normpath(name), buffered=True) for name in names}
@@ -77,8 +77,8 @@ def test_modules_import_what_is_there():
 
 
 def test_all_files_together_are_light():
-    files = [path for path in pages.FILES.rglob("*") if path.is_file()]
-    files += [pages.CLIENTS / name for name in pages.SHARED]
+    files = [path for path in explorer_page.FILES.rglob("*") if path.is_file()]
+    files += [explorer_page.CLIENTS / name for name in explorer_page.SHARED]
 
     sizes = [len(gzip.compress(path.read_bytes())) for path in files]
 
@@ -205,7 +205,7 @@ def test_path_of_a_service_is_refused():
         Explorer(records, app)
 
 
-@pytest.mark.parametrize("name", ["../pages.py", "..%2fpages.py", "feathers.d.ts", "x"])
+@pytest.mark.parametrize("name", ["../page.py", "..%2fpage.py", "feathers.d.ts", "x"])
 def test_other_files_are_not_sent(name):
     answer = app_with().test_client().get(f"/_records/files/{name}")
 
