@@ -9,9 +9,13 @@ from collections.abc import Set
 
 from ..errors import not_an_object
 from ..problems import Problem
+from ..problems import READ_ONLY
 from ..problems import REQUIRED
+from ..problems import UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS
+from ..query.bounds import shortened
 from ..query.refusals import refuse
+from ..validation.schema import Beside
 from .constructors import Constructor
 from .constructors import has_constructor
 from .defaults import default_of
@@ -22,6 +26,7 @@ if t.TYPE_CHECKING:
     from ..query.body_fields import Body
     from ..typing import Record
     from .related import Relations
+    from .view import Views
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
@@ -208,3 +213,33 @@ def _beside(
 ) -> Set[str]:
     """Return the names that a client has sent beside those of a schema."""
     return NOTHING if schema_fields is None else {*client_fields} - {*schema_fields}
+
+
+def beside_schema(
+    views: Views, body: Mapping[str, t.Any], *, is_compared: bool
+) -> Beside:
+    """Return the fate of values whose names a schema does not have.
+
+    Front ends send whole records back. So values of fields that the schema leaves out
+    are taken if the record has them, and are refused as those of read-only fields
+    otherwise.
+
+    :param is_compared: ``True`` if there is a record to compare the values with.
+    """
+    fields, relations = views.fields, views.relations
+    beside = Beside({}, {})
+
+    for name, value in body.items():
+        is_shown = name in fields.names or name in relations.shown
+        is_shown = is_shown and name not in relations.writable
+
+        if is_compared and is_shown:
+            beside.compared[name] = value
+        elif name not in fields.names:
+            beside.problems[shortened(name)] = UNKNOWN_FIELD
+        # Front ends send a new record with a null for its identifier.
+        elif not (value is None and name == fields.id.name):
+            if not fields.body.is_ignored(name):
+                beside.problems[name] = READ_ONLY
+
+    return beside

@@ -6,6 +6,10 @@ import inspect
 import typing as t
 from collections.abc import Mapping
 
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..globals import current_records
 from ..query.operators import flag
 from ..query.operators import like
 from ..query.operators import many
@@ -251,3 +255,48 @@ def _docstring(model: type[t.Any]) -> str | None:
     doc = vars(model).get("__doc__")
     is_own = doc and not doc.startswith(f"{model.__name__}(")
     return inspect.cleandoc(doc) if is_own else None
+
+
+def references(fields: Fields) -> dict[str, str]:
+    """Return the paths of the services whose records fields identify, by the names of
+    the fields: those of foreign keys.
+
+    :param fields: The fields that the caller knows of.
+    """
+    paths = _paths_by_column()
+    named = {}
+
+    for field in fields:
+        targets = (key.column for key in _foreign_keys(fields.mapper, field.name))
+        path = next((paths[each] for each in targets if each in paths), None)
+
+        if path is not None:
+            named[field.name] = path
+
+    return named
+
+
+def _paths_by_column() -> dict[sa.Column[t.Any], str]:
+    """Return the paths of services by the columns that identify their records. The
+    first service over a model counts.
+    """
+    paths: dict[sa.Column[t.Any], str] = {}
+
+    for path, service in current_records.services.items():
+        if service.capabilities.model is not None:
+            mapper = sa.inspect(service.capabilities.model)
+
+            for column in _columns(mapper, service.capabilities.id):
+                paths.setdefault(column, path)
+
+    return paths
+
+
+def _foreign_keys(mapper: orm.Mapper[t.Any], name: str) -> list[sa.ForeignKey]:
+    return [key for each in _columns(mapper, name) for key in each.foreign_keys]
+
+
+def _columns(mapper: orm.Mapper[t.Any], name: str) -> list[sa.Column[t.Any]]:
+    prop = mapper.attrs.get(name)
+    columns = prop.columns if isinstance(prop, orm.ColumnProperty) else ()
+    return [column for column in columns if isinstance(column, sa.Column)]

@@ -24,7 +24,7 @@ from ..query.refusals import refuse
 from ..signals import METHODS
 from ..signals import READS
 from ..transaction import Transaction
-from .beside_schemas import beside_schema
+from .bodies import beside_schema
 from .calls import Calls
 from .checks import check_bigints
 from .checks import check_class
@@ -37,8 +37,8 @@ from .places import add_place_of_conflict
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
-from .references import references
 from .schemas import ModelSchemas
+from .schemas import references
 from .served_model import ServedModel
 from .sources import session_of_app
 from .unchanged import changed
