@@ -223,7 +223,7 @@ def _names_of(class_: t.Any, config: Mapping[str, t.Any]) -> Iterator[tuple[str,
     fields: dict[str, FieldInfo] | None = getattr(class_, "__pydantic_fields__", None)
 
     if fields is None:
-        for name in t.get_type_hints(class_):
+        for name in _hints_of(class_):
             yield name, name
 
         return
@@ -255,6 +255,16 @@ def _optional_of(class_: t.Any) -> Iterator[str]:
             yield name
 
 
+def _hints_of(class_: t.Any) -> dict[str, t.Any]:
+    """Return the types of the fields of a ``TypedDict`` or a dataclass."""
+    hints = t.get_type_hints(class_, include_extras=True)
+
+    if not dataclasses.is_dataclass(class_):
+        return hints
+
+    return {each.name: hints[each.name] for each in dataclasses.fields(class_)}
+
+
 def _dict_of(class_: t.Any) -> t.Any:
     """Return a ``TypedDict`` with the fields of a class, of which none is required."""
     if issubclass(class_, BaseModel):
@@ -263,10 +273,7 @@ def _dict_of(class_: t.Any) -> t.Any:
             for name, field in class_.model_fields.items()
         }
     else:
-        hints = t.get_type_hints(class_, include_extras=True)
-
-    if dataclasses.is_dataclass(class_):
-        hints = {each.name: hints[each.name] for each in dataclasses.fields(class_)}
+        hints = _hints_of(class_)
 
     make: t.Any = TypedDict
     made = make(class_.__name__, hints, total=False)

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 from functools import cached_property
 from typing import Annotated
+from typing import ClassVar
 from typing import Literal
 from typing import NotRequired
 
@@ -152,6 +153,15 @@ def test_null_is_left_to_the_model_if_a_field_is_sent_by_two_names():
         height: int | None = None
 
     assert PydanticSchema(Box).check({"width": 2, "w": 3}) == {"width": 2}
+
+
+def test_variables_of_a_class_are_no_fields():
+    @dataclasses.dataclass
+    class Box:
+        unit: ClassVar[str] = "cm"
+        width: int = 1
+
+    assert PydanticSchema(Box).names == {"width": "width"}
 
 
 def test_values_that_a_class_computes_are_kept():
