@@ -26,7 +26,6 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
-from flask_records.realtime.metrics import metrics_of
 
 from .authentication import LOGIN
 from .authentication import serving
@@ -503,23 +502,16 @@ def test_two_servers_at_two_paths_work(tmp_path, when):
 
 
 @pytest.mark.parametrize("transport", ["polling", "websocket"])
-def test_connections_of_the_application_can_be_ended_and_counted(tmp_path, transport):
+def test_connections_of_the_application_can_be_ended(tmp_path, transport):
     with host(tmp_path, no_handlers) as site, site.connect(transports=[transport]) as c:
         log_in(c)
         server = site.app.extensions["records_realtime"]
-        metrics = metrics_of(server)
 
         with site.app.app_context():
             server.disconnections.send("user", "users/1", "Bye.")
 
         assert c.events.get(timeout=TIMEOUT) == ("disconnected", {"message": "Bye."})
         wait_until(lambda: not c.connected and not server.connections)
-
-    assert (metrics.websockets, metrics.polling, metrics.logins) == (
-        transport == "websocket",
-        transport == "polling",
-        1,
-    )
 
 
 @pytest.mark.parametrize("path", ["", "/", 5, None])

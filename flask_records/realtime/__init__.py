@@ -4,7 +4,6 @@ try:
     from .channels import Channel as Channel
     from .connection import Connection as Connection
     from .extension import Realtime as Realtime
-    from .metrics import Metrics as Metrics
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error}. {__name__} needs 'flask-record-services[realtime]'."

@@ -57,9 +57,6 @@ def answer_json(
     :param read: Returns the message as JSON has it.
     :param is_counted: The call is counted, and has waited.
     """
-    counters = connection.registry.counters
-    counters.calls_begun += 1
-
     try:
         delay = 0 if is_counted else connection.count_call()
 
@@ -71,9 +68,6 @@ def answer_json(
             context = context_of(records, method, read(message), connection.params)
             return b"[null,%b]" % dumps(checked(run(context).sent, context))
     except Exception as error:
-        counters.calls_failed += 1
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])
         return b"[%b]" % dumps(body_of(visible))
-    finally:
-        counters.calls_ended += 1

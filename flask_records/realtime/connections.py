@@ -6,7 +6,6 @@ import threading
 import typing as t
 from collections.abc import Mapping
 
-from .counters import Counters
 from .user_index import LoginIndex
 from .user_index import UserIndex
 
@@ -34,8 +33,6 @@ class Connections(Mapping[str, "Connection"]):
     """
 
     def __init__(self) -> None:
-        self.counters = Counters()
-        """Counts what the worker does for them."""
         self._by_id: dict[str, Connection] = {}
         # Dicts are sets that keep the order.
         self._members: dict[str, dict[Connection, None]] = {}

@@ -37,7 +37,6 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse
     from _typeshed.wsgi import WSGIEnvironment
 
-    from .counters import Counters
     from .session import Answer
     from .settings import Settings
 
@@ -65,7 +64,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
     def __init__(
         self,
         settings: Settings,
-        counters: Counters,
         has_joined: Callable[[str], bool],
         **options: t.Any,
     ) -> None:
@@ -81,7 +79,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         """The bytes that a client may leave unread."""
         limit = settings.max_connections
         self._gate = Gate(limit, settings.max_connections_per_address or limit)
-        self.counters = counters
         """Counts what the worker does."""
         self.has_joined = has_joined
         """Returns whether a session is connected to Socket.IO."""
@@ -186,7 +183,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         if not origin or allowed is None or origin in allowed:
             return None
 
-        self.counters.refused["origin"] += 1
         self._log_error_once(f"{origin} is not an accepted origin.", "bad-origin")
         return "Not an accepted origin."
 
@@ -207,14 +203,10 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         refusal = self._refusal(environ, transport)
 
         if refusal is not None:
-            self.counters.refused["protocol"] += 1
             return t.cast("Answer", self._bad_request(refusal))
 
         address = network_of(environ.get("REMOTE_ADDR") or "unknown")
         place = self._gate.enter(address)
-
-        if place is None:
-            self.counters.refused["full"] += 1
 
         return place or TOO_MANY
 
@@ -290,8 +282,6 @@ class Engine(engineio.Server):  # type: ignore[misc]  # it has no hints
         return self._packets(session)
 
     def _refuse_protocol(self, request: Request) -> Answer:
-        self.counters.refused["protocol"] += 1
-
         if request.version != LEGACY.version:
             versions = ", ".join(self._protocols)
             return self._refused(f"The protocol must be of version EIO={versions}.")

@@ -84,16 +84,6 @@ class EventLog:
         self._append(None, [])
 
     @property
-    def count(self) -> int:
-        """The number of events."""
-        return self._events
-
-    @property
-    def size(self) -> int:
-        """The size of the events as JSON, in bytes."""
-        return self._size
-
-    @property
     def end(self) -> str:
         """The place after the last event."""
         last = self._entries[-1]

@@ -18,7 +18,6 @@ from .audience import AUTHENTICATED
 from .channels import Channel
 from .channels import channel_of
 from .hosting import warn_about_server
-from .metrics import metrics_of
 from .paths import check_paths
 from .presence import PresenceOptions
 from .presence_service import PresenceService
@@ -41,7 +40,6 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .asgi import Application
     from .connection import Connection
-    from .metrics import Metrics
 
 logger = logging.getLogger(__package__)
 
@@ -132,12 +130,17 @@ class Realtime:
 
         return serve(t.cast("Server", app.extensions[EXTENSION]), threads)
 
-    def metrics(self, app: Flask) -> Metrics:
-        """Return the state of the connections of this worker, in numbers.
+    def metrics(self, app: Flask) -> dict[str, int]:
+        """Return the number of connections of this worker, and of the events that they
+        were sent since its start.
 
         :param app: The application.
         """
-        return metrics_of(t.cast("Server", app.extensions[EXTENSION]))
+        server = t.cast("Server", app.extensions[EXTENSION])
+        return {
+            "connections": len(server.connections),
+            "events_sent": server.events_sent,
+        }
 
     def channel(self, name: str) -> Channel:
         """Return a channel of the application in use.

@@ -65,7 +65,8 @@ class Server:
         """The application."""
         self.records = records
         """The extension with the services."""
-        self.counters = self.connections.counters
+        self.events_sent = 0
+        """The number of times that an event was sent to a connection."""
         """Counts what the worker does."""
         self.settings = settings
         """The settings of the application."""
@@ -223,7 +224,6 @@ class Server:
             if self.wsgi.is_shared:
                 return Params()
 
-            self.counters.refused["login"] += 1
             raise
 
     def disconnect(self, id: str) -> None:
@@ -294,11 +294,10 @@ class Server:
         :param offset: The place of the event in the log, if there is one.
         """
         name = f"{message['service']} {message['event']}"
-        self.counters.events += any(connections for _, connections in groups)
 
         for record, connections in groups:
             if connections:
-                self.counters.sent += len(connections)
+                self.events_sent += len(connections)
                 self.transport.send_event(name, record, connections, offset)
 
     def _handle_loss(

@@ -182,7 +182,6 @@ class Session(Socket):  # type: ignore[misc]  # it has no hints
                 self._put(pkt)
                 return
 
-        self.server.counters.late_readers += 1
         self.tell_and_end(LATE_READER)
 
     def _put(self, pkt: packet.Packet) -> None:

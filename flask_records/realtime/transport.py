@@ -11,7 +11,6 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .closing import Reason
     from .connection import Connection
-    from .metrics import Traffic
 
 
 class Transport(t.Protocol):
@@ -52,9 +51,6 @@ class Transport(t.Protocol):
 
     def wait_for_order(self) -> None:
         """Wait until the functions that were given before have run."""
-
-    def traffic(self) -> Traffic:
-        """Return the number of clients, and of bytes that they have not accepted."""
 
     def start_task(self, function: Callable[[], None]) -> t.Any:
         """Run a function in the background."""

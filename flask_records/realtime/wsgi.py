@@ -18,7 +18,6 @@ from .disconnections import LINGER
 from .dispatcher import Dispatcher
 from .dispatcher import NAMESPACE
 from .engine import Engine
-from .metrics import Traffic
 from .order import Order
 from .origins import origin_check
 from .packets import JSON
@@ -150,15 +149,6 @@ class FlaskSocketIO:
     def wait_for_order(self) -> None:
         """Return at once: there is nothing that runs later."""
 
-    def traffic(self) -> Traffic:
-        """Return the number of clients, and of bytes that they have not accepted.
-        A server of the application does not tell the bytes.
-        """
-        sessions = list(self.socketio.server.eio.sockets.values())
-        websockets = sum(bool(session.upgraded) for session in sessions)
-        unsent = sum(getattr(session, "unsent", 0) for session in sessions)
-        return Traffic(websockets, len(sessions) - websockets, unsent)
-
     def start_task(self, function: Callable[[], None]) -> t.Any:
         """Run a function in the background."""
         return self.socketio.start_background_task(function)
@@ -199,7 +189,6 @@ class FlaskSocketIO:
         manager, settings = server.manager, self._server.settings
         engine = Engine(
             settings,
-            self._server.counters,
             lambda sid: manager.sid_from_eio_sid(sid, "/") is not None,
             async_mode=server.async_mode,
             cors_allowed_origins=origin_check(settings),

@@ -53,7 +53,6 @@ class Handshakes:
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
-        self._refused = loop.server.counters.refused
         self._is_allowed = origin_check(loop.settings)
         self._has_warned = False
 
@@ -84,19 +83,10 @@ class Handshakes:
         if self._is_allowed(origin, environ):
             return None
 
-        self._refused["origin"] += 1
         return Refusal(400, "Not an accepted origin. See RECORDS_REALTIME['origins'].")
 
     def check(self, query: Mapping[str, str], transport: str) -> Refusal | None:
         """Return the refusal of a transport or of a version of the protocol."""
-        refusal = self._refusal(query, transport)
-
-        if refusal is not None:
-            self._refused["protocol"] += 1
-
-        return refusal
-
-    def _refusal(self, query: Mapping[str, str], transport: str) -> Refusal | None:
         allowed = self._loop.settings.transports
 
         if query.get("transport", "polling") != transport:
@@ -141,7 +131,6 @@ class Handshakes:
         if place is not None:
             return place
 
-        self._refused["full"] += 1
         text = t.cast(bytes, TOO_MANY["response"]).decode()
         return Refusal(503, text, ((b"retry-after", b"10"),))
 

@@ -170,7 +170,6 @@ class Session:
         """
         if self._is_joined:
             if not self.outlet.offer(packet, self._loop.max_unsent):
-                self._loop.server.counters.late_readers += 1
                 self.end(*LATE_READER)
         elif self._is_open:
             self._waiting.append(packet)

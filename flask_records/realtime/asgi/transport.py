@@ -8,7 +8,6 @@ import threading
 import time
 import typing as t
 from collections import deque
-from concurrent.futures import Future
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -17,9 +16,7 @@ from ..bus import LOCK_TIMEOUT
 from ..closing import STOPPED
 from ..disconnections import EVENT as DISCONNECTED
 from ..gate import Gate
-from ..metrics import Traffic
 from . import packet as packets
-from .outlet import Queue
 from .share import MAX_WAITING
 from .share import Share
 from .share import share_of
@@ -145,27 +142,6 @@ class EventLoop:
 
             if is_submitted and not done.wait(LOCK_TIMEOUT):
                 logger.warning("A write waited too long for earlier events.")
-
-    def traffic(self) -> Traffic:
-        """Return the number of clients, and of bytes that they have not accepted."""
-        future: Future[Traffic] = Future()
-
-        if self._loop is None:
-            return Traffic()
-
-        self.post(lambda: future.set_result(self._traffic()))
-
-        try:
-            return future.result(LOCK_TIMEOUT)
-        except TimeoutError:
-            # The loop has ended, or is busy.
-            return Traffic()
-
-    def _traffic(self) -> Traffic:
-        outlets = [session.outlet for session in self.sessions.values()]
-        polling = sum(isinstance(outlet, Queue) for outlet in outlets)
-        unsent = sum(outlet.unsent for outlet in outlets)
-        return Traffic(len(outlets) - polling, polling, unsent)
 
     def start_task(self, function: Callable[[], None]) -> t.Any:
         """Run a function in the background."""

@@ -45,17 +45,9 @@ less to fail.
 class Bus:
     """Hands what is sent to the handlers of this worker."""
 
-    delay: float = 0
-    """The seconds that what this worker sent took lately until it was handled."""
-
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
         self._locks = [threading.RLock() for _ in range(LOCKS)]
-
-    @property
-    def is_available(self) -> bool:
-        """``False`` while what is sent reaches this worker only, and there are more."""
-        return True
 
     def start(self) -> None:
         """Begin to receive what other workers send."""

@@ -76,11 +76,9 @@ class SharedBus(Bus):
         self._is_recorded = is_recorded
         self._id = uuid.uuid4().hex
         self._is_available = True
-        self._is_listening = False
         self._was_alone = False
         self._is_ahead = False
         self._last_alone = -1
-        self._probe: tuple[int, float] | None = None
         self._numbers = itertools.count()
         self._handled: OrderedDict[int, None] = OrderedDict()
         self._uncertain: dict[str, str] = {}
@@ -116,9 +114,6 @@ class SharedBus(Bus):
 
     def _send(self, topic: str, body: bytes) -> None:
         number, data = self._entry(topic, body)
-
-        if self._probe is None and self._is_listening:
-            self._probe = number, time.monotonic()
 
         # Entries that come back from the broker are in the same order for all workers.
         if not self._append(topic, number, data):
@@ -162,19 +157,12 @@ class SharedBus(Bus):
                 return
 
             self._handled[number] = None
-            self._note_delay(number)
 
             if len(self._handled) > MAX_HANDLED:
                 self._handled.popitem(last=False)
 
         received = json.loads(data)
         self._handle(received["topic"], received["body"], id)
-
-    def _note_delay(self, number: int) -> None:
-        # One entry at a time is measured.
-        if self._probe is not None and number >= self._probe[0]:
-            self.delay = time.monotonic() - self._probe[1]
-            self._probe = None
 
     @contextmanager
     def _locked_for_all(self, number: int) -> Iterator[None]:
@@ -247,14 +235,12 @@ class SharedBus(Bus):
                 if position is None:
                     position = self._begin()
 
-                self._is_listening = True
                 ready.set()
 
                 for entry in self._broker.read(position, READ_TIMEOUT):
                     position = entry.id
                     self._handle_entry(entry)
             except BrokerError as error:
-                self._is_listening = False
                 self._set_unavailable(error)
                 time.sleep(RETRY_PAUSE)
             except Lost as error:
