@@ -90,7 +90,7 @@ def test_an_address_that_is_none_is_refused(provider, url):
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (as_json({}, 500), "HTTPError: 500 Server Error"),
+        (as_json({}, 500), "HTTPError: 500"),
         (as_json([]), "InvalidResponse: "),
         (as_json({}), "InvalidResponse: The issuer is not text."),
         (

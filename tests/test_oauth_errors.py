@@ -83,7 +83,7 @@ def test_an_error_of_a_provider_has_a_message_that_fits_and_is_in_the_log(
         (
             level,
             f"The login at fake failed (reference {reference_of(answer)}):"
-            f' {code!r} from its {PLACES[endpoint]}: "{DESCRIPTION}"',
+            f" {code!r} from its {PLACES[endpoint]}",
         )
     ]
 
@@ -115,43 +115,7 @@ def test_an_error_may_be_in_a_header(site, provider, caplog):
     answer = site.log_in()
 
     assert error_of(answer) == MISCONFIGURED
-    assert "'insufficient_scope' from its profile: 'No email'" in caplog.text
-
-
-def test_a_description_in_the_log_is_one_short_line(site, provider, caplog):
-    description = "A forged line:\n\x1b[31m\u2028WARNING " + "no " * 1000
-    refuse(provider, "token", {"error": "x", "error_description": description})
-
-    site.log_in()
-
-    [line] = [record.getMessage() for record in caplog.records]
-    assert line.isprintable()
-    assert "A forged line:  [31m WARNING no no" in line
-    assert len(line) < 450
-
-
-SHOWN = [
-    "Trace ID: 0e4a3d3c-1b5f-4d5b-9a54-1b2f6e7a0f00",
-    "redirect_uri https://app.example/oauth/github/callback",
-    "invalid_request_parameter_is_not_allowed_here",
-]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("token gho_16C7e42F292c6912E7710c838347Ae178B4a", "token [hidden]"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "[hidden]"),
-        *((text, text) for text in SHOWN),
-    ],
-)
-def test_what_may_be_a_token_is_hidden_in_the_log(site, provider, caplog, text, shown):
-    refuse(provider, "token", {"error": "x", "error_description": text})
-
-    site.log_in()
-
-    [line] = [record.getMessage() for record in caplog.records]
-    assert line.endswith(f": {shown!r}")
+    assert "'insufficient_scope' from its profile" in caplog.text
 
 
 def test_the_reason_against_an_id_token_is_in_the_log(caplog):
@@ -161,7 +125,9 @@ def test_the_reason_against_an_id_token_is_in_the_log(caplog):
         answer = site.log_in()
 
     assert error_of(answer) == INVALID
-    assert f"(reference {reference_of(answer)}): InvalidClaimError: " in caplog.text
+    assert (
+        f"(reference {reference_of(answer)}): InvalidClaimError: nonce" in caplog.text
+    )
 
 
 def drop_users(site):
@@ -261,23 +227,8 @@ def test_an_error_without_a_state_is_in_the_log_too(site, caplog, code, message)
     assert answer_of(answer) == (HOME, {"error": message})
     [line] = [record.getMessage() for record in caplog.records]
     assert line.endswith(
-        f"(reference {reference_of(answer)}): {code!r} from its authorization endpoint:"
-        " 'No'"
+        f"(reference {reference_of(answer)}): {code!r} from its authorization endpoint"
     )
-
-
-def test_a_token_that_the_profile_repeats_is_hidden_in_the_log(site, provider, caplog):
-    provider.answers["profile"] = lambda request: as_json(
-        {
-            "error": "invalid_token",
-            "error_description": f"Unknown: {request.headers['Authorization']}",
-        },
-        401,
-    )
-
-    site.log_in()
-
-    assert "'Unknown: Bearer [hidden]'" in caplog.text
 
 
 def test_an_id_token_that_is_missing_is_in_the_log(caplog):

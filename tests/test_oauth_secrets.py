@@ -52,8 +52,7 @@ def test_what_a_provider_says_of_an_error_is_not_shown(site, provider, caplog):
     told = [*secrets_of(provider), verifier]
     assert error_of(answer) == AGAIN
     assert not any(one in shown for one in [*told, "invalid_grant", "Forged"])
-    assert not any(one in line for line in logged for one in told)
-    assert not any("\n" in line for line in logged)
+    assert not any(one in line for line in logged for one in [*told, "Forged"])
 
 
 def test_the_secret_is_sent_to_the_token_endpoint_only(site, provider):

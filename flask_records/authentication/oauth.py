@@ -193,9 +193,7 @@ class OAuthBlueprint:
                 **client.raw_profile(started, answer),
             }
         except PROVIDER_ERRORS as error:
-            known = [started["code_verifier"], started["nonce"], started["state"]]
-            known.append(answer.get("code"))
-            raise provider_error(provider, error, current_app.logger, known) from error
+            raise provider_error(provider, error, current_app.logger) from error
 
         login = OAuthLogin(provider, raw, started["link"])
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from requests import HTTPError
-
 from .oauth_errors import describe
 from .oauth_errors import PROVIDER_ERRORS
 from .provider_metadata import read_metadata
@@ -54,7 +52,7 @@ def _problem_of(session: ProviderSession, url: str) -> str | None:
         response = session.get(url, withhold_token=True, allow_redirects=False)
 
         if response.status_code >= 500:
-            raise HTTPError(f"{response.status_code} {response.reason}")
+            response.raise_for_status()
     except PROVIDER_ERRORS as error:
         return describe(error)
 

@@ -138,7 +138,7 @@ class ProviderClient:
                     code_verifier=started["code_verifier"],
                 )
             except OAuthError as error:
-                raise ProviderError(error.error, error.description, place) from error
+                raise ProviderError(error.error, place) from error
             except HTTPError as error:
                 raise_error_in(error.response, place)
                 raise
@@ -169,7 +169,7 @@ class ProviderClient:
         response = self._get(metadata, metadata.profile_url, token, headers)
 
         if not response.ok:
-            raise_error_in(response, "profile", [token["access_token"]])
+            raise_error_in(response, "profile")
             response.raise_for_status()
 
         raw = response.json()

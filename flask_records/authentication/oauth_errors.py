@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import secrets
 import typing as t
-from urllib.parse import quote
-from urllib.parse import quote_plus
 
 from authlib.common.errors import AuthlibBaseError
+from joserfc.errors import ClaimError
 from joserfc.errors import JoseError
 from requests import ConnectionError
 from requests import HTTPError
 from requests import RequestException
 from requests import Response
-from requests import Timeout
-from requests import TooManyRedirects
 from werkzeug.datastructures import WWWAuthenticate
 
 from ..errors import GeneralError
@@ -25,7 +21,8 @@ from ..errors import RecordsError
 from .provider_session import InvalidResponse
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
+    from collections.abc import Mapping
     from logging import Logger
 
     from .providers import Provider
@@ -42,27 +39,8 @@ PROVIDER_ERRORS: tuple[type[Exception], ...] = (
 )
 """The errors of a provider that does not respond, or whose response is invalid."""
 
-TELLING_ERRORS: t.Final = (
-    ConnectionError,
-    HTTPError,
-    InvalidResponse,
-    JoseError,
-    Timeout,
-    TooManyRedirects,
-)
-"""The errors whose messages say what is wrong, and quote no token."""
-
 CODE = re.compile(r"[A-Za-z_.-]{1,60}")
 """An error code of OAuth."""
-
-MAX_DESCRIPTION: t.Final = 300
-"""The number of characters of a description in the log."""
-
-OPAQUE = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?:\.[\w-]+)*")
-"""A word that may be a token or a code."""
-
-UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""An identifier that providers know an error by."""
 
 CANCELLED: t.Final = "The login was cancelled."
 
@@ -110,27 +88,20 @@ class ProviderError(RuntimeError):
     """An error that a provider has answered with.
 
     :param code: Its code.
-    :param description: Its description, which may quote what the provider was sent.
     :param place: The endpoint.
-    :param known: Secrets that it was sent.
     """
 
-    def __init__(
-        self, code: t.Any, description: t.Any, place: str, known: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, code: t.Any, place: str) -> None:
         self.code = code if isinstance(code, str) and CODE.fullmatch(code) else ""
-        self.description = description if isinstance(description, str) else ""
         self.place = place
-        self.known = tuple(known)
         super().__init__(self.code)
 
 
-def raise_error_in(response: Response, place: str, known: Iterable[str] = ()) -> None:
+def raise_error_in(response: Response, place: str) -> None:
     """Raise the error that a response tells of in its body, or in its header
     ``WWW-Authenticate``, if there is one.
 
     :param place: The endpoint.
-    :param known: Secrets that it was sent.
     :raises ProviderError: There is one.
     """
     try:
@@ -142,8 +113,7 @@ def raise_error_in(response: Response, place: str, known: Iterable[str] = ()) ->
         header = WWWAuthenticate.from_header(response.headers.get("WWW-Authenticate"))
         body = {} if header is None else header.parameters
 
-    description = body.get("error_description")
-    error = ProviderError(body.get("error"), description, place, known)
+    error = ProviderError(body.get("error"), place)
 
     if error.code:
         raise error
@@ -160,17 +130,9 @@ def with_reference(message: str, reference: str) -> str:
 
 
 def provider_error(
-    provider: Provider,
-    error: Exception,
-    logger: Logger,
-    known: Iterable[str | None] = (),
+    provider: Provider, error: Exception, logger: Logger
 ) -> RecordsError:
-    """Return an error of a provider as people see it, and log what the provider said.
-
-    :param known: Secrets of the login, which the description may quote.
-    """
-    title = provider.title
-
+    """Return an error of a provider as people see it, and log its code."""
     reference = new_reference()
     code = error.code if isinstance(error, ProviderError) else ""
     log = logger.info if MESSAGES.get(code) == CANCELLED else logger.warning
@@ -178,9 +140,10 @@ def provider_error(
         "The login at %s failed (reference %s): %s",
         provider.name,
         reference,
-        describe(error, [provider.secret, *_credentials(provider), *known]),
+        describe(error),
     )
-    return NotAuthenticated(with_reference(_message(error).format(title), reference))
+    message = _message(error).format(provider.title)
+    return NotAuthenticated(with_reference(message, reference))
 
 
 def server_error(reference: str) -> RecordsError:
@@ -188,46 +151,32 @@ def server_error(reference: str) -> RecordsError:
     return GeneralError(with_reference(FAILED, reference))
 
 
-def describe(error: Exception, known: Iterable[str | None] = ()) -> str:
-    """Return one line on an error for the log, without secrets."""
+def describe(error: Exception) -> str:
+    """Return one line on an error for the log, without a text of the provider, which
+    may quote what it was sent.
+    """
     if isinstance(error, ProviderError):
-        text = f"{error.code!r} from its {error.place}"
-        said = safe_text(error.description, [*error.known, *known])
-        return f"{text}: {said!r}" if said else text
+        return f"{error.code!r} from its {error.place}"
 
     name = type(error).__name__
-    # The messages of other errors may quote what was sent.
-    is_telling = isinstance(error, TELLING_ERRORS)
-    own = safe_text(str(_reason(error)), known) if is_telling else ""
-    return f"{name}: {own}" if own else name
+    details = (one(error) for kind, one in DETAILS.items() if isinstance(error, kind))
+    detail = next(details, "")
+    return f"{name}: {detail}" if detail else name
 
 
-def _reason(error: Exception) -> t.Any:
+def _reason(error: Exception) -> str:
     """Return what a failed connection wraps, which names the host and the problem."""
     first = error.args[0] if error.args else None
-    return getattr(first, "reason", error)
+    return str(getattr(first, "reason", ""))
 
 
-def safe_text(text: str, known: Iterable[str | None] = ()) -> str:
-    """Return a text for the log: one line of bounded length, without secrets."""
-    # Halves of characters can't be quoted.
-    for secret in (one.encode(errors="replace").decode() for one in known if one):
-        for encode in (str, quote, quote_plus):
-            text = text.replace(encode(secret), "[hidden]")
-
-    text = OPAQUE.sub(_hide, text)
-    text = "".join(one if one.isprintable() else " " for one in text)
-    return text if len(text) <= MAX_DESCRIPTION else f"{text[:MAX_DESCRIPTION]}..."
-
-
-def _hide(match: re.Match[str]) -> str:
-    return match[0] if UUID.fullmatch(match[0]) else "[hidden]"
-
-
-def _credentials(provider: Provider) -> list[str]:
-    """Return the key and the secret as their header has them."""
-    pair = f"{provider.key}:{provider.secret}"
-    return [base64.b64encode(pair.encode()).decode()]
+DETAILS: t.Final[Mapping[type[Exception], Callable[[t.Any], str]]] = {
+    ClaimError: lambda error: error.claim,
+    ConnectionError: _reason,
+    HTTPError: lambda error: str(error.response.status_code),
+    InvalidResponse: str,
+}
+"""The functions that return what the log has of an error beside its class."""
 
 
 def _message(error: Exception) -> str:

@@ -52,8 +52,7 @@ def error_of(answer: Mapping[str, str]) -> ProviderError | None:
     if "error" not in answer and "code" in answer:
         return None
 
-    code, description = answer.get("error"), answer.get("error_description")
-    return ProviderError(code, description, "authorization endpoint")
+    return ProviderError(answer.get("error"), "authorization endpoint")
 
 
 def posted_profile(answer: Mapping[str, str]) -> Record:

@@ -102,13 +102,14 @@ def read_metadata(provider: Provider) -> ProviderMetadata:
         metadata = _parse(provider, _object_at(session, provider.discovery_url))
 
     with ProviderSession(provider, metadata.urls) as session:
-        keys = _object_at(session, t.cast("str", metadata.keys_url))
+        keys_url = t.cast("str", metadata.keys_url)
+        keys = _object_at(session, keys_url)
 
     # Keys of kinds that are not known must not spoil the others.
     usable = [key for key in keys.get("keys", []) if _is_usable(key)]
 
     if not usable:
-        raise InvalidResponse(f"There are no keys at {metadata.keys_url}.")
+        raise InvalidResponse(f"There are no keys at {origin_of(keys_url)}.")
 
     return replace(metadata, keys={"keys": usable})
 
@@ -158,7 +159,7 @@ def _object_at(session: ProviderSession, url: str) -> Record:
     content = response.json()
 
     if not isinstance(content, dict):
-        raise InvalidResponse(f"The response of {url} is not an object.")
+        raise InvalidResponse(f"The response of {origin_of(url)} is not an object.")
 
     return content
 
