@@ -44,7 +44,6 @@ def test_optional_parts_of_an_adapter():
         beside_schema=target.beside_schema,
         client_fields=target.client_fields,
         matching=target.matching,
-        meets=target.meets,
         own_methods=frozenset(target.own_methods),
         field_rules=target.field_rules,
         relations_of=target.relations_of,

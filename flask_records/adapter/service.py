@@ -31,7 +31,6 @@ from .checks import check_class
 from .checks import check_database
 from .checks import check_populate
 from .checks import check_rules
-from .met_queries import met_queries
 from .multi import Multi
 from .places import add_place_of_conflict
 from .reads import identifier
@@ -326,20 +325,6 @@ class SQLAlchemyService:
 
         fields = self._served.application.on(dialect).fields
         return Matching(fields, self._served.syntax, records)
-
-    def meets(
-        self, queries: Sequence[Record], ids: Sequence[Id]
-    ) -> list[list[bool]] | None:
-        """Return for each of some queries which records meet it, or ``None`` if only
-        :meth:`get` can tell.
-
-        :param queries: Queries of the application.
-        :param ids: The identifiers of the records.
-        :raises BadRequest: A query is not understood.
-        :raises NotFound: There can't be such an identifier.
-        """
-        with Transaction(writes=False):
-            return met_queries(self._served, queries, ids)
 
     def relations_of(
         self, records: Sequence[Record], names: Sequence[str], params: Params

@@ -44,14 +44,12 @@ class Owners:
     events. Their rules have to confirm it.
 
     :param rights: The rights to the records.
-    :param count: The number of the records.
     """
 
-    def __init__(self, rights: Rights, count: int, connections: Connections) -> None:
+    def __init__(self, rights: Rights, connections: Connections) -> None:
         self._rights = rights
         self._matching = rights.matching
         self._connections = connections
-        self._indices = range(count)
         self._constants: dict[int, Condition] = {}
         self._checked: set[UserRule] = set()
 
@@ -104,7 +102,6 @@ class Owners:
         if condition is None:
             condition = self._rights.condition("readable", term.query)
             self._constants[id(term)] = condition
-            self._rights.look_up([(condition, index) for index in self._indices])
 
         return condition
 

@@ -99,7 +99,7 @@ class Recipients:
         self._only = None if only is None else dict.fromkeys(only)
         stored = [message.get("stored", message["record"]) for message in messages]
         self._rights = Rights(service, stored)
-        self._owners = Owners(self._rights, len(stored), connections)
+        self._owners = Owners(self._rights, connections)
         self._populated = Populated(records, service, messages, self._rights)
         self._is_public = service.sends_events and not service.public.isdisjoint(READS)
         self._accepted: dict[t.Any, bool] = {}
@@ -110,22 +110,10 @@ class Recipients:
     def deliveries(self) -> list[list[Delivery]]:
         """Return what connections get of each event."""
         views = [list(self._views_of(index)) for index in range(len(self._messages))]
-        look_up = self._rights.look_up
-        look_up(
-            (view.visibility.may_see, index)
-            for index, each in enumerate(views)
-            for view in each
-        )
         views = [
             [view for view in each if view.visibility.may_see(index)]
             for index, each in enumerate(views)
         ]
-        look_up(
-            (may_see, index)
-            for index, each in enumerate(views)
-            for view in each
-            for may_see in view.visibility.fields.values()
-        )
         return [list(self._deliveries(*pair)) for pair in enumerate(views)]
 
     def _deliveries(self, index: int, views: Sequence[View]) -> Iterator[Delivery]:

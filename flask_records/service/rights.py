@@ -16,7 +16,6 @@ from ..query.matching import key_of_query
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Hashable
-    from collections.abc import Iterable
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -114,41 +113,6 @@ class Rights:
         permissions = partial(self._service.permissions_of, user)
         return Visibility(show, self._fields(permissions)).hidden(index)
 
-    def look_up(self, questions: Iterable[tuple[MaySee, int]]) -> None:
-        """Decide with few statements what only the database can decide.
-
-        :param questions: Parts of visibilities, and the indices of records.
-        """
-        undecided: dict[Condition, list[int]] = {}
-
-        for may_see, index in questions:
-            if isinstance(may_see, Condition) and may_see.results[index] is None:
-                undecided.setdefault(may_see, []).append(index)
-
-        indices = {index for each in undecided.values() for index in each}
-        name = self._service.capabilities.id
-        stored = [
-            index
-            for index in sorted(indices)
-            if isinstance(self._records[index], dict) and name in self._records[index]
-        ]
-
-        # One is looked up as it is asked for.
-        if len(undecided) * len(stored) < 2:
-            return
-
-        ids = [self._records[index][name] for index in stored]
-
-        try:
-            met = self._service.meets([each.query for each in undecided], ids)
-        except Exception:
-            # Each is looked up by itself, and those that fail are logged.
-            return
-
-        for condition, results in zip(undecided, met or (), strict=met is not None):
-            for index, result in zip(stored, results, strict=True):
-                condition.results[index] = result
-
     def _shared(self, may_see: MaySee, fields: dict[str, MaySee]) -> Visibility:
         key = may_see, tuple(fields.items())
         visibility = self._visibilities.get(key)
@@ -210,7 +174,7 @@ class Rights:
             condition.decide_all(make_test())
 
             # Few kinds of results are kept for thousands of users.
-            if condition.is_decided:
+            if None not in condition.results:
                 results = tuple(condition.results)
                 condition = self._conditions.setdefault(results, condition)
 
@@ -226,13 +190,12 @@ class Condition:
     :param rule: The name of the rule.
     """
 
-    __slots__ = ("query", "results", "_rule", "_service", "_records")
+    __slots__ = ("results", "_query", "_rule", "_service", "_records")
 
     def __init__(
         self, rule: str, service: Service, records: Sequence[t.Any], query: Record
     ) -> None:
-        self.query = query
-        """The query."""
+        self._query = query
         self.results: list[bool | None] = []
         """The result for each record. ``None`` if only the database can tell."""
         self._rule = rule
@@ -247,11 +210,6 @@ class Condition:
             result = self.results[index] = bool(self._decided(self._is_found, index))
 
         return result
-
-    @property
-    def is_decided(self) -> bool:
-        """``True`` if there is nothing to ask the database."""
-        return None not in self.results
 
     def decide_all(self, test: Test) -> None:
         """Set the result for each record.
@@ -278,7 +236,7 @@ class Condition:
             return False
 
         try:
-            self._service._get(record[name], Params(query=dict(self.query)))
+            self._service._get(record[name], Params(query=dict(self._query)))
             return True
         except NotFound:
             return False

@@ -426,19 +426,6 @@ class Service:
         names = [names_in(rule.query) for rule in rules if isinstance(rule, UserRule)]
         return self.capabilities.hidden.intersection(frozenset().union(*names))
 
-    def meets(
-        self, queries: Sequence[Record], ids: Sequence[Id]
-    ) -> list[list[bool]] | None:
-        """Return for each of some queries which records :meth:`_get` finds with it, or
-        ``None`` if only that can tell.
-
-        :param queries: The queries.
-        :param ids: The identifiers of the records.
-        """
-        meets = self.capabilities.meets
-        is_own = meets is not None and self._pipeline.is_own("get")
-        return meets(queries, ids) if meets and is_own else None
-
     @property
     def has_rules(self) -> bool:
         """``True`` if not every user sees every record, or every field."""

@@ -27,7 +27,6 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..query import Fields
     from ..query import Matching
-    from ..typing import Id
     from ..typing import Record
     from ..validation import Beside
     from .schemas import Schemas
@@ -99,13 +98,6 @@ class Target(t.Protocol):
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return what decides which records, stored or in JSON, meet a query."""
-
-    def meets(
-        self, queries: Sequence[Record], ids: Sequence[Id]
-    ) -> list[list[bool]] | None:
-        """Return for each of some queries which stored records meet it, as :meth:`get`
-        finds them, or ``None`` if only that can tell.
-        """
 
     def relations_of(
         self, records: Sequence[Record], names: Sequence[str], params: Params
@@ -186,9 +178,6 @@ class Capabilities:
     beside_schema: Callable[..., Beside] | None = None
     client_fields: Fields | None = None
     matching: Callable[[Sequence[t.Any]], Matching] | None = None
-    meets: (
-        Callable[[Sequence[Record], Sequence[Id]], list[list[bool]] | None] | None
-    ) = None
     relations_of: (
         Callable[[Sequence[Record], Sequence[str], Params], list[Record]] | None
     ) = None
