@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
-import string
 import typing as t
 import uuid
 
@@ -26,19 +25,6 @@ MAX_DIGITS: t.Final = 30
 
 MAX_INTERVAL = dt.timedelta(seconds=2**32)
 """The interval up to which the number of its seconds is exact in JSON."""
-
-# Collations may ignore all but letters and digits, and zeros before a number. Some take
-# letters for the same, as in Latin, or "ch" for "c", as in Lithuanian.
-LETTERS = str.maketrans(
-    dict.fromkeys(map(chr, range(128)))
-    | {letter: letter.lower() for letter in string.ascii_letters}
-    | dict.fromkeys("jyJY", "i")
-    | dict.fromkeys("uwUW", "v")
-    | dict.fromkeys("hH")
-)
-DIGITS = str.maketrans(
-    dict.fromkeys(map(chr, range(128))) | {digit: digit for digit in "123456789"}
-)
 
 
 def exactly(value: t.Any) -> t.Any:
@@ -65,16 +51,16 @@ def key_of(value: t.Any) -> Hashable:
 
 
 def may_equal(value: str, other: t.Any) -> bool:
-    """Return ``False`` if a text differs from another value in all collations of
-    databases: not only by case, accents, spaces, punctuation or contractions.
+    """Return ``False`` if a text differs from another value by more than case, accents
+    and spaces at the end.
     """
     keys = key_of(value), key_of(other)
     return UNKNOWN in keys or keys[0] == keys[1]
 
 
 def _key_of_text(text: str) -> Hashable:
-    if not text.isascii():
+    # Only the database knows which accents and control characters it ignores.
+    if not (text.isascii() and text.isprintable()):
         return UNKNOWN
 
-    # Languages contract letters, such as "ccs" for "cscs".
-    return frozenset(text.translate(LETTERS)), text.translate(DIGITS)
+    return text.casefold().rstrip()
