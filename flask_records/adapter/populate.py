@@ -18,7 +18,6 @@ from ..query.plans import Plan
 from ..query.values import cast
 from ..service.schemas import Relation
 from .chunks import chunks
-from .equal_keys import equal_keys
 from .relationships import field_name
 from .relationships import is_plain
 from .relationships import key_field
@@ -26,6 +25,7 @@ from .relationships import local_column
 from .relationships import remote_column
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Mapping
@@ -36,6 +36,9 @@ if t.TYPE_CHECKING:
     from ..service import Service
     from ..typing import Record
     from .database import Database
+
+LOOSE: t.Final = frozenset({"mysql", "mariadb"})
+"""The databases whose usual collations ignore case."""
 
 
 class Populate:
@@ -220,42 +223,28 @@ class Link:
 
         left = self._relationship.synchronize_pairs[0][1]
         pairs = self._pairs(database, left, keys)
-        keys_of: dict[t.Any, list[t.Any]] = defaultdict(list)
-        related: dict[t.Any, list[Record]] = defaultdict(list)
-
-        for key, equal in equal_keys(
-            database, left, keys, {p[0] for p in pairs}
-        ).items():
-            for each in equal:
-                keys_of[each].append(key)
-
         others = self._joined(database, list({pair[1] for pair in pairs}), params)
+        related: dict[t.Any, list[Record]] = defaultdict(list)
+        form = form_of_keys(database, left)
 
-        for each, other_key in pairs:
-            for key in keys_of[each]:
-                related[key] += others[other_key]
+        for key, other_key in pairs:
+            related[form(key)] += others[other_key]
 
-        return related
+        return {key: related[form(key)] for key in keys}
 
     def _joined(
         self, database: Database, keys: Sequence[t.Any], params: Params
     ) -> Mapping[t.Any, list[Record]]:
         """Return the records of the other end whose key is one of some keys."""
         by_key: dict[t.Any, list[Record]] = defaultdict(list)
+        form = form_of_keys(database, remote_column(self._relationship))
 
         for key, other in self._ordered(
             database, keys, self._others(keys, params), params
         ):
-            by_key[key].append(other)
+            by_key[form(key)].append(other)
 
-        column = remote_column(self._relationship)
-        equal = equal_keys(database, column, keys, by_key)
-        return {
-            key: [
-                other for each in equal.get(key, ()) for other in by_key.get(each, ())
-            ]
-            for key in keys
-        }
+        return {key: by_key[form(key)] for key in keys}
 
     def _ordered(
         self,
@@ -327,6 +316,26 @@ class Link:
         read = conversion.cast if is_text or conversion.show else _same
         # A hook may have removed the key.
         return [(read(record[name]), record) for record in records if name in record]
+
+
+def form_of_keys(database: Database, column: t.Any) -> Callable[[t.Any], t.Any]:
+    """Return a function that makes keys the same that MariaDB and MySQL compare as
+    equal: texts that differ by case, or by spaces at the end.
+    """
+    is_loose = database.reading().dialect.name in LOOSE and not is_exact(column)
+    return _folded if is_loose else _same
+
+
+def is_exact(column: t.Any) -> bool:
+    """Return ``True`` if a model gives a column a collation that ignores nothing."""
+    options = column.table.kwargs
+    table = options.get("mariadb_collate") or options.get("mysql_collate")
+    collation = getattr(column.type, "collation", None) or table or ""
+    return str(collation).endswith("_bin")
+
+
+def _folded(key: t.Any) -> t.Any:
+    return key.casefold().rstrip() if isinstance(key, str) else key
 
 
 def _same(value: t.Any) -> t.Any:
