@@ -72,7 +72,9 @@ class Post(Base):
     keyed: Mapped[dict[str, Tag]] = relationship(
         secondary=table_of("keyed"), collection_class=attribute_keyed_dict("name")
     )
-    written: WriteOnlyMapped[Tag] = relationship(secondary=table_of("written"))
+    written: WriteOnlyMapped[Tag] = relationship(
+        secondary=table_of("written"), passive_deletes=True
+    )
     dynamic: DynamicMapped[Tag] = relationship(secondary=table_of("dynamic"))
     shown: Mapped[list[Tag]] = relationship(
         secondary=Base.metadata.tables["post_tags"], viewonly=True

@@ -29,6 +29,12 @@ UNWRITTEN: t.Final = """\
 'write_once' names '{name}', which clients can't write anyway. Remove it there.\
 """
 
+WRITE_ONLY: t.Final = """\
+A record of '{model}' can't be removed while '{model}.{name}' is write-only: let the \
+database do it with relationship(passive_deletes=True), or add the service without \
+'remove' in its methods.\
+"""
+
 RULED: t.Final = """\
 '{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
 identifies the records.\
@@ -111,6 +117,20 @@ def check_rules(model: ServedModel) -> None:
     for name in model.options.write_once:
         if not fields.body.is_sent(name):
             raise ValueError(UNWRITTEN.format(name=name))
+
+
+def check_removal(model: ServedModel, methods: Collection[str]) -> None:
+    """Refuse ``remove`` for a model whose relationships SQLAlchemy can't load.
+
+    :raises ValueError: A relationship is write-only, without ``passive_deletes``.
+    """
+    if "remove" not in methods:
+        return
+
+    for relationship in model.application.fields.mapper.relationships:
+        if relationship.lazy == "write_only" and not relationship.passive_deletes:
+            name = model.mapped_class.__name__
+            raise ValueError(WRITE_ONLY.format(model=name, name=relationship.key))
 
 
 def check_database(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

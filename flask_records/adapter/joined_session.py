@@ -166,13 +166,6 @@ class JoinedSession:
         self._connections[mapper] = session.get_transaction(), connection
         return connection
 
-    def last_connection(self, mapper: Mapper) -> sa.Connection | None:
-        """Return the connection that the session has used last, if there is one, also
-        where a flush has failed.
-        """
-        entry = self._connections.get(mapper)
-        return None if entry is None else entry[1]
-
     def savepoint(self) -> Savepoint:
         """Return a savepoint of the database."""
         session = self.session_in_use()

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from functools import cached_property
 
-from ..errors import Conflict
 from ..names import names_of
 from ..pagination import Page
 from ..pagination import Pagination
@@ -30,9 +29,9 @@ from .checks import check_bigints
 from .checks import check_class
 from .checks import check_database
 from .checks import check_populate
+from .checks import check_removal
 from .checks import check_rules
 from .multi import Multi
-from .places import add_place_of_conflict
 from .reads import identifier
 from .reads import not_found
 from .reads import read_many
@@ -313,6 +312,7 @@ class SQLAlchemyService:
         """
         self._served.populate.check()
         check_rules(self._served)
+        check_removal(self._served, methods)
         check_database(self._served, app, methods)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
@@ -408,14 +408,7 @@ class SQLAlchemyService:
         call = self._calls.guarded(call)
         writer = self._writers.choose("insert", writing, call, bodies)
 
-        try:
-            records = writer.create(writing, call, bodies, is_list=is_list)
-        except Conflict as error:
-            if is_list:
-                add_place_of_conflict(error, bodies, writing.is_stored)
-
-            raise
-
+        records = writer.create(writing, call, bodies, is_list=is_list)
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:

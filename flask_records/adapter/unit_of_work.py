@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 
@@ -13,7 +14,6 @@ from ..problems import Problem
 from ..query.values import is_json
 from .constructors import Constructor
 from .constructors import has_constructor
-from .places import add_place
 from .reads import has_great_nulls
 from .reads import identifier
 from .reads import not_found
@@ -21,11 +21,11 @@ from .reads import read_keyed
 from .related_bodies import load_related
 from .related_bodies import Related
 from .related_bodies import settled
-from .write_only import loading_related
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..errors import RecordsError
     from ..typing import Id
     from ..typing import Record
     from .calls import ResolvedCall
@@ -69,7 +69,7 @@ class UnitOfWork:
                 instances.append(self._instance(values))
             except BadRequest as error:
                 if is_list:
-                    add_place(error, index)
+                    _add_place(error, index)
 
                 raise
 
@@ -114,10 +114,7 @@ class UnitOfWork:
         instances = self._instances("remove", writing, call, id)
         records = self._read_back(writing, call, instances)
 
-        with (
-            loading_related(self._fields.mapper, writing.session),
-            writing.of(instances),
-        ):
+        with writing.of(instances):
             for instance in instances:
                 writing.session.delete(instance)
 
@@ -242,3 +239,14 @@ class UnitOfWork:
             k: sa.null() if v is None and is_json(columns[k].type) else v
             for k, v in values.items()
         }
+
+
+def _add_place(error: RecordsError, index: int) -> None:
+    """Put the index of a record before the names of fields, as in ``1.email``."""
+    if not isinstance(error.errors, Mapping):
+        return
+
+    for name in error.errors:
+        error.message = error.message.replace(f"'{name}'", f"'{index}.{name}'")
+
+    error.errors = {f"{index}.{name}": why for name, why in error.errors.items()}

@@ -12,7 +12,6 @@ from sqlalchemy import orm
 from ..query.plans import Plan
 from .attempt import Attempt
 from .database_errors import translated
-from .drivers import fails_as_a_whole
 from .reading import SessionReading
 from .rows import NO_OPTIONS
 from .rows import rows_of
@@ -112,20 +111,6 @@ class Writing:
         with self._translated(bodies, plan.query):
             connection = self._connection()
             return fetch_to_write(lambda: rows_of(connection, plan))
-
-    def is_stored(self, values: Record) -> bool:
-        """Return ``True`` if there is a record with some values, and ``False`` if that
-        can't be found out any more, as a statement has failed.
-        """
-        connection = self._joined.last_connection(self._mapper)
-
-        if connection is None or connection.closed or fails_as_a_whole(connection):
-            return False
-
-        columns = self._fields.columns
-        conditions = [columns[name] == value for name, value in values.items()]
-        statement = sa.select(sa.literal(1)).where(*conditions).limit(1)
-        return bool(rows_of(connection, Plan(statement, {})))
 
     def _connection(self) -> sa.Connection:
         self.session.flush()

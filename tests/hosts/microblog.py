@@ -30,6 +30,8 @@ from sqlalchemy.orm import WriteOnlyMapped
 from werkzeug.security import check_password_hash
 from werkzeug.security import generate_password_hash
 
+from ..conftest import enforce_foreign_keys
+
 db = SQLAlchemy()
 login = LoginManager()
 login.login_view = "auth.log_in"
@@ -86,7 +88,9 @@ class User(UserMixin, db.Model):
     password_hash: orm.Mapped[str | None] = orm.mapped_column(sa.String(256))
     about_me: orm.Mapped[str | None] = orm.mapped_column(sa.String(140))
     last_seen: orm.Mapped[dt.datetime | None]
-    posts: WriteOnlyMapped[Post] = orm.relationship(back_populates="author")
+    posts: WriteOnlyMapped[Post] = orm.relationship(
+        back_populates="author", passive_deletes=True
+    )
     following: WriteOnlyMapped[User] = orm.relationship(
         secondary=followers,
         primaryjoin=lambda: followers.c.follower_id == User.id,
@@ -229,6 +233,8 @@ def create_app(url, *, prepare=lambda app: None):
         return text.upper()
 
     with app.app_context():
+        # Without foreign keys, SQLite removes a user and leaves the posts.
+        sa.event.listen(db.engine, "connect", enforce_foreign_keys)
         db.create_all()
 
     prepare(app)
