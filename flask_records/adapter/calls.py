@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
     from .database import Database
     from .populate import Link
     from .reading import Reading
-    from .rows import Rows
+    from .reading import Rows
     from .served_model import ServedModel
     from .view import View
     from .writing import Writing

@@ -21,8 +21,6 @@ from .misfits import incomparable
 from .misfits import is_misfit
 from .misfits import misfit
 from .referrers import referred_to
-from .unreadable import is_unreadable
-from .unreadable import unreadable
 from .unwritable import unwritable
 from .violations import Kind
 from .violations import Violation
@@ -124,9 +122,6 @@ def not_kept(fields: Fields) -> BadRequest:
 def _of_driver(error: sa.exc.DBAPIError, attempt: Attempt) -> Exception | None:
     if code_of(error) == IN_FAILED_TRANSACTION:
         return RuntimeError(FAILED)
-
-    if is_unreadable(error):
-        return unreadable()
 
     # Some drivers have no class for some broken rules.
     if violation := violation_of(error):

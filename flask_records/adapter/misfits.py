@@ -13,7 +13,6 @@ from ..errors import BadRequest
 from ..query.database_types import conversion_of
 from ..query.operators import pattern
 from .availability import code_of
-from .unreadable import is_unreadable
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +78,12 @@ class Candidate(t.NamedTuple):
 
 def is_misfit(error: sa.exc.StatementError) -> bool:
     """Return ``True`` if a database, or the type of a column, refuses a value."""
-    if is_unreadable(error):
-        return False
-
     if not isinstance(error, sa.exc.DBAPIError):
         return isinstance(error.orig, BIND_ERRORS)
+
+    # psycopg can't read a stored value, after the statement.
+    if error.statement is None:
+        return False
 
     is_data = isinstance(error, sa.exc.DataError) or code_of(error) in CODES
     return is_data or _is_syntax_of_value(error)

@@ -15,14 +15,25 @@ from .database_errors import raise_translated
 from .database_errors import translated
 from .drivers import fails_as_a_whole
 from .drivers import without_transaction
-from .rows import read_rows
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..query.resolution import ResolvedQuery
     from .joined_session import JoinedSession
-    from .rows import Rows
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
+    Rows: t.TypeAlias = Sequence[sa.Row[t.Any]]
+
+NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
+
+
+def rows_of(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
+    """Return the rows of a plan."""
+    statement, parameters, options, *_ = plan
+    return executor.execute(
+        statement, parameters, execution_options=options or NO_OPTIONS
+    ).all()
 
 
 class EngineReading:
@@ -67,7 +78,7 @@ class EngineReading:
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
         self._query = plan.query
-        return read_rows(self._connection, self._connection, plan)
+        return rows_of(self._connection, plan)
 
 
 class SessionReading:
@@ -108,11 +119,11 @@ class SessionReading:
         executor = session if is_filtered else connection
 
         if not (plan.may_fail and fails_as_a_whole(connection)):
-            return read_rows(executor, connection, plan)
+            return rows_of(executor, plan)
 
         # A hook that catches the error goes on.
         with connection.begin_nested():
-            return read_rows(executor, connection, plan)
+            return rows_of(executor, plan)
 
 
 Reading: t.TypeAlias = EngineReading | SessionReading

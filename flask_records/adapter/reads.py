@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from .calls import ResolvedCall
     from .reading import Reading
-    from .rows import Rows
+    from .reading import Rows
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:

@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .calls import ResolvedCall
     from .eligibility import Eligibility
-    from .rows import Rows
+    from .reading import Rows
     from .view import View
     from .writing import Writing
 

@@ -12,10 +12,9 @@ from sqlalchemy import orm
 from ..query.plans import Plan
 from .attempt import Attempt
 from .database_errors import translated
+from .reading import NO_OPTIONS
+from .reading import rows_of
 from .reading import SessionReading
-from .rows import NO_OPTIONS
-from .rows import rows_of
-from .unreadable import fetch_to_write
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,7 +26,7 @@ if t.TYPE_CHECKING:
     from ..query.resolution import ResolvedQuery
     from ..typing import Record
     from .joined_session import JoinedSession
-    from .rows import Rows
+    from .reading import Rows
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
 
@@ -81,7 +80,7 @@ class Writing:
             result = self.session.scalars(
                 statement, parameters, execution_options=options or NO_OPTIONS
             )
-            return fetch_to_write(lambda: list(result))
+            return list(result)
 
     @contextmanager
     def of(self, instances: Sequence[t.Any]) -> Iterator[None]:
@@ -109,8 +108,7 @@ class Writing:
         :param bodies: The values of the fields. None for a removal.
         """
         with self._translated(bodies, plan.query):
-            connection = self._connection()
-            return fetch_to_write(lambda: rows_of(connection, plan))
+            return rows_of(self._connection(), plan)
 
     def _connection(self) -> sa.Connection:
         self.session.flush()

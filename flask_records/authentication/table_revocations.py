@@ -21,7 +21,7 @@ from ..signals import CallSignals
 from ..transaction import Transaction
 
 if t.TYPE_CHECKING:
-    from ..adapter.rows import Rows
+    from ..adapter.reading import Rows
     from ..adapter.sources import SessionSource
     from ..typing import Record
 

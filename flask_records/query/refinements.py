@@ -16,8 +16,6 @@ from .. import problems
 from ..problems import Problem
 from .conversions import scale_of
 from .database_casts import as_zoned_time
-from .moments_of_mariadb import as_moment
-from .moments_of_mariadb import as_time_of_day
 from .number_types import shortest_decimal
 from .number_types import ShortestDecimal
 from .values import Cast
@@ -169,9 +167,6 @@ _NEAR_EDGE = _refuse(_is_near_edge, problems.OUT_OF_RANGE)
 OF_MARIADB: Mapping[type[t.Any], Refine] = {
     sa.Numeric: _numerics_of_mariadb,
     sa.Float: _floats_of_mariadb,
-    sa.DateTime: lambda conversion, type_: replace(conversion, select=as_moment),
-    sa.Date: lambda conversion, type_: replace(conversion, select=as_moment),
-    sa.Time: lambda conversion, type_: replace(conversion, select=as_time_of_day),
     sa.Uuid: lambda conversion, type_: replace(conversion, compared_by_database=True),
 }
 
