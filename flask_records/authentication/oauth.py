@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import typing as t
 from functools import partial
+from urllib.parse import urlencode
+from urllib.parse import urljoin
+from urllib.parse import urlsplit
 
 from flask import Blueprint
 from flask import current_app
@@ -11,9 +14,13 @@ from flask import request
 from flask import Response
 from flask import url_for
 
+from ..errors import is_answer
 from ..errors import NotAuthenticated
 from ..errors import NotFound
+from ..errors import RecordsError
+from ..globals import current_records
 from ..http.formatter import dumps
+from ..http.formatter import empty
 from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
 from ..http.routes import routes_of
@@ -21,11 +28,10 @@ from .limits import count_view
 from .oauth_calls import result_of
 from .oauth_client import ProviderClient
 from .oauth_cookies import LoginCookies
-from .oauth_endings import ending
-from .oauth_endings import redirect_to
+from .oauth_errors import new_reference
 from .oauth_errors import provider_error
 from .oauth_errors import PROVIDER_ERRORS
-from .oauth_logout import logout_address
+from .oauth_errors import server_error
 from .oauth_requests import error_of
 from .oauth_requests import linking_claims
 from .oauth_requests import other_page
@@ -36,6 +42,8 @@ from .oauth_strategy import OAuthStrategy
 from .provider_session import InvalidResponse
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask import Flask
     from flask.typing import ResponseReturnValue
 
@@ -110,7 +118,7 @@ class OAuthBlueprint:
             login = {"target": target, "link": link, "query": query}
             return self._redirect_to_provider(chosen, login)
 
-        return ending(chosen, self._strategy(chosen), target, start)
+        return self._ending(chosen, target, start)
 
     def _redirect_to_provider(self, provider: Provider, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
@@ -118,7 +126,7 @@ class OAuthBlueprint:
 
         try:
             start = self._clients[provider.name].start(redirect_uri)
-            response = redirect_to(start.pop("url"))
+            response = _redirect_to(start.pop("url"))
         except PROVIDER_ERRORS as error:
             raise provider_error(provider, error, current_app.logger) from error
 
@@ -143,9 +151,19 @@ class OAuthBlueprint:
             except PROVIDER_ERRORS as error:
                 raise provider_error(chosen, error, current_app.logger) from error
 
-            return redirect_to(logout_address(chosen, metadata, url, target))
+            if metadata.logout_url is None:
+                raise NotFound(f"{chosen.title} has no address to log out at.")
 
-        return ending(chosen, self._strategy(chosen), target, log_out)
+            # ID tokens are not stored, so that the provider may ask the user first.
+            query = {"client_id": chosen.key}
+
+            if target is not None:
+                query["post_logout_redirect_uri"] = urljoin(url, target)
+
+            separator = "&" if urlsplit(metadata.logout_url).query else "?"
+            return _redirect_to(f"{metadata.logout_url}{separator}{urlencode(query)}")
+
+        return self._ending(chosen, target, log_out)
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
@@ -155,11 +173,10 @@ class OAuthBlueprint:
 
         if login is None:
             target = self._target_of_latest(provider)
-            refuse = partial(self._refuse, chosen, answer)
-            return ending(chosen, self._strategy(chosen), target, refuse)
+            return self._ending(chosen, target, partial(self._refuse, chosen, answer))
 
         log_in = partial(self._log_in, chosen, login, answer)
-        response = ending(chosen, self._strategy(chosen), login["target"], log_in)
+        response = self._ending(chosen, login["target"], log_in)
         self._cookies.remove(response, login)
         return response
 
@@ -209,7 +226,32 @@ class OAuthBlueprint:
         if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        return redirect_to(self._strategy(provider).success_url(target, result))
+        return _redirect_to(self._strategy(provider).success_url(target, result))
+
+    def _ending(
+        self, provider: Provider, target: str | None, respond: Callable[[], Response]
+    ) -> Response:
+        """Return the response of a part of a login, or of its failure.
+
+        :param target: The address that the user returns to, if there is one.
+        :param respond: Returns the response of the part.
+        :raises RecordsError: The part failed, and there is no address to return to.
+        """
+        try:
+            return respond()
+        except Exception as error:
+            is_records_error = isinstance(error, RecordsError)
+
+            if is_answer(error) or (target is None and is_records_error):
+                raise
+
+            # Whatever fails, the user returns to the page.
+            visible = _visible(provider, error)
+
+            if target is None:
+                return current_records.errors.answer(visible)
+
+            return _redirect_to(self._strategy(provider).failure_url(target, visible))
 
     def _strategy(self, provider: Provider) -> OAuthStrategy:
         return t.cast("OAuthStrategy", self._service.strategy(provider.name))
@@ -230,6 +272,24 @@ class OAuthBlueprint:
             raise NotFound(f"There is no login with '{name}'.")
 
         return self._settings.providers[name]
+
+
+def _redirect_to(url: str) -> Response:
+    """Return a redirect whose body does not show what is in the address."""
+    response = empty(302)
+    response.location = url
+    return response
+
+
+def _visible(provider: Provider, error: Exception) -> RecordsError:
+    """Return an error as the user sees it, and log that of the server."""
+    if isinstance(error, RecordsError) and (error.code or 500) < 500:
+        return error
+
+    reference = new_reference()
+    failure = "The login at %s failed (reference %s)."
+    visible = current_records.errors.report(error, failure, provider.name, reference)
+    return server_error(reference) if visible.code == 500 else visible
 
 
 def _keep_private(response: Response) -> Response:
