@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import json
 import typing as t
+from difflib import unified_diff
+from functools import wraps
+from itertools import islice
+from pathlib import Path
 
 import click
 from flask import current_app
 from flask.cli import AppGroup
 
-from .generated_files import with_destination
 from .globals import current_records
 from .http.origins import origin_of
 
 if t.TYPE_CHECKING:
-    from .generated_files import Destination
+    from collections.abc import Callable
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
 
 NO_PROVIDERS = "No OAuth provider is configured."
+
+MAX_LINES: t.Final = 20
+"""The number of lines of a difference that are shown."""
+
+CURE: t.Final = "Make it again: run this command with --output in place of --check."
+
+FILE: t.Final = click.Path(dir_okay=False, path_type=Path)
 
 
 def checked_url(
@@ -72,15 +82,42 @@ def check_oauth(base_url: str | None) -> None:
         raise SystemExit(1)
 
 
+def kept_in_file(make: Callable[..., str]) -> Callable[..., None]:
+    """Return a command that prints a text, writes it to a file with ``--output``, or
+    compares a file with it with ``--check``.
+
+    :param make: Returns the text.
+    """
+
+    @click.option("--output", type=FILE, help="Write to this file.")
+    @click.option(
+        "--check", type=FILE, help="Fail if this file is not what would be written."
+    )
+    @wraps(make)
+    def command(output: Path | None, check: Path | None, **options: t.Any) -> None:
+        if output is not None and check is not None:
+            raise click.UsageError("Use either --output or --check.")
+
+        text = make(**options)
+
+        if check is not None:
+            compare(check, text)
+        elif output is not None:
+            write(output, text)
+        else:
+            click.echo(text, nl=False)
+
+    return command
+
+
 @group.command("openapi")
-@with_destination
-def print_openapi(destination: Destination) -> None:
+@kept_in_file
+def print_openapi() -> str:
     """Print the OpenAPI document of all services, as anonymous clients may see it."""
     # It is loaded for this command alone.
     from .openapi import document
 
-    made = json.dumps(document(), indent=2, ensure_ascii=False)
-    destination.receive(f"{made}\n")
+    return f"{json.dumps(document(), indent=2, ensure_ascii=False)}\n"
 
 
 @group.command("types")
@@ -90,13 +127,49 @@ def print_openapi(destination: Destination) -> None:
     default=True,
     help="Add createClient, the client of FeathersJS with these types.",
 )
-@with_destination
-def print_types(destination: Destination, has_client: bool) -> None:
+@kept_in_file
+def print_types(has_client: bool) -> str:
     """Print the types of all services, for clients in TypeScript."""
     # It is loaded for this command alone.
     from .openapi.typescript import typescript
 
-    destination.receive(typescript(has_client=has_client))
+    return typescript(has_client=has_client)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file.
+
+    :raises click.ClickException: It can't be written.
+    """
+    try:
+        path.write_bytes(text.encode())
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror) from error
+
+    click.echo(f"{path} is written.", err=True)
+
+
+def compare(path: Path, text: str) -> None:
+    """Compare a file with a text.
+
+    :raises click.ClickException: They differ, or the file can't be read.
+    """
+    try:
+        stored = path.read_bytes()
+    except FileNotFoundError:
+        raise click.ClickException(f"{path} does not exist. {CURE}") from None
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror) from error
+
+    # Git may have changed the ends of lines.
+    before, after = stored.decode(errors="replace").splitlines(), text.splitlines()
+    differences = list(unified_diff(before, after, "stored", "made", n=1, lineterm=""))
+
+    if differences:
+        click.echo("\n".join(islice(differences, MAX_LINES)), err=True)
+        raise click.ClickException(f"{path} is stale. {CURE}")
+
+    click.echo(f"{path} is up to date.")
 
 
 def callback_address(provider: str, base_url: str | None) -> str:
