@@ -78,7 +78,7 @@ class Reason(enum.Enum):
     KEYS = "the database may read a key in another form"
     FIELDS = "a field is not a column that is compared by SQLAlchemy itself"
     MANY = "many records are written by a query"
-    VALUES = "values are expressions, a null of JSON, or not given for the same fields"
+    VALUES = "values are expressions, nulls with a meaning, or of different fields"
 
 
 class Eligibility:
@@ -117,29 +117,6 @@ class Eligibility:
             or self._reason_of_values(verb, bodies)
         )
 
-    def row(self, values: Record) -> Record | None:
-        """Return values by the keys of columns, as the unit of work inserts them: where
-        there is a default, null stands for it. ``None`` if one is more than a value.
-        """
-        if PLAIN.issuperset(map(type, values.values())):
-            keys = self._keys
-            return {keys[name]: value for name, value in values.items()}
-
-        row: Record = {}
-
-        for name, value in values.items():
-            column = self._inserted[name]
-
-            if value is None and (column.is_null_a_value or column.has_default):
-                if column.is_null_a_value:
-                    return None
-            elif isinstance(value, ClauseElement):
-                return None
-            else:
-                row[column.key] = value
-
-        return row
-
     @cached_property
     def _other_keys(self) -> Set[str]:
         """The fields of the primary key that a database may read in another form."""
@@ -148,12 +125,12 @@ class Eligibility:
         return {n for n, each in columns if each in keys and not _is_kept(each.type)}
 
     @cached_property
-    def _keys(self) -> Mapping[str, str]:
-        return {name: str(column.key) for name, column in self._columns.items()}
-
-    @cached_property
-    def _inserted(self) -> Mapping[str, InsertedColumn]:
-        return {name: InsertedColumn.of(each) for name, each in self._columns.items()}
+    def _special_nulls(self) -> Mapping[str, Set[str]]:
+        """The fields, by verb, whose null is a value, as JSON's, or means a default."""
+        columns = self._columns.items()
+        values = {name for name, each in columns if _is_null_a_value(each.type)}
+        defaults = {name for name, each in columns if _has_default(each)}
+        return {"insert": values | defaults, "update": values}
 
     @cached_property
     def _reasons(self) -> Mapping[str, Reason | None]:
@@ -267,70 +244,37 @@ class Eligibility:
         if verb == "insert" and any(not self._other_keys.isdisjoint(b) for b in bodies):
             return Reason.KEYS
 
-        if verb == "insert":
-            is_eligible = _are_plain(bodies) or _are_alike(list(map(self.row, bodies)))
-        else:
-            is_eligible = bool(bodies[0]) and self._are_values(bodies[0])
+        return None if self._are_rows(verb, bodies) else Reason.VALUES
 
-        return None if is_eligible else Reason.VALUES
-
-    def _are_values(self, values: Record) -> bool:
-        columns = self._columns
-        return all([_is_value(columns[name], value) for name, value in values.items()])
-
-
-class InsertedColumn(t.NamedTuple):
-    """A column as an insert needs it."""
-
-    key: str
-    """The key of the column in its table."""
-
-    has_default: bool
-    """``True`` if null stands for a default."""
-
-    is_null_a_value: bool
-    """``True`` if null is stored as a value of its own, as in JSON."""
-
-    @classmethod
-    def of(cls, column: sa.Column[t.Any]) -> t.Self:
-        """Return a column as an insert needs it."""
-        defaults = column.default, column.server_default
-        has_default = column.primary_key or any(each is not None for each in defaults)
-        is_null = _is_null_a_value(column.type) or (
-            has_default and is_json(column.type)
+    def _are_rows(self, verb: str, bodies: Sequence[Record]) -> bool:
+        """Return ``True`` for values of the same fields that are no SQL expressions."""
+        names = bodies[0].keys() if bodies else None
+        nulls = self._special_nulls[verb]
+        return bool(names) and all(
+            [
+                body.keys() == names
+                and (
+                    PLAIN.issuperset(map(type, body.values()))
+                    or all([_is_value(*item, nulls) for item in body.items()])
+                )
+                for body in bodies
+            ]
         )
-        return cls(str(column.key), has_default, is_null)
 
 
-def _are_plain(bodies: Sequence[Record]) -> bool:
-    """Return ``True`` for values of the same fields that need no closer look."""
-    names = bodies[0].keys() if bodies else None
-    return bool(names) and all(
-        [
-            body.keys() == names and PLAIN.issuperset(map(type, body.values()))
-            for body in bodies
-        ]
-    )
-
-
-def _are_alike(rows: Sequence[Record | None]) -> bool:
-    """Return ``True`` if there are rows with values for the same columns."""
-    keys = rows[0].keys() if rows and rows[0] is not None else None
-    return bool(keys) and all([row is not None and row.keys() == keys for row in rows])
-
-
-def _is_value(column: sa.Column[t.Any], value: t.Any) -> bool:
-    """Return ``False`` for an expression and for a null of JSON."""
-    if value is None:
-        return not _is_null_a_value(column.type)
-
-    return not isinstance(value, ClauseElement)
+def _is_value(name: str, value: t.Any, nulls: Set[str]) -> bool:
+    return name not in nulls if value is None else not isinstance(value, ClauseElement)
 
 
 def _is_null_a_value(type_: t.Any) -> bool:
     """Return ``True`` for a type that has a null of its own, as JSON has."""
     is_decorated = isinstance(type_, sa.types.TypeDecorator)
     return type_.should_evaluate_none or (is_decorated and is_json(type_))
+
+
+def _has_default(column: sa.Column[t.Any]) -> bool:
+    defaults = column.default, column.server_default
+    return column.primary_key or any(each is not None for each in defaults)
 
 
 def _is_kept(type_: t.Any) -> bool:

@@ -14,7 +14,6 @@ if t.TYPE_CHECKING:
     from ..typing import Id
     from ..typing import Record
     from .calls import ResolvedCall
-    from .eligibility import Eligibility
     from .reading import Rows
     from .view import View
     from .writing import Writing
@@ -23,11 +22,11 @@ if t.TYPE_CHECKING:
 class SingleStatement:
     """Writes records of a model by single statements, where it is eligible for them."""
 
-    def __init__(self, view: View, eligibility: Eligibility) -> None:
-        self._view = view
+    def __init__(self, view: View) -> None:
         self._fields = view.fields
         self._plans = WritePlans(view.fields)
-        self._eligibility = eligibility
+        columns = view.fields.columns.items()
+        self._column_keys = {name: str(column.key) for name, column in columns}
         self._keys = [str(column.key) for column in view.fields.mapper.primary_key]
 
     def create(
@@ -44,7 +43,8 @@ class SingleStatement:
         :raises BadRequest: The database does not keep a primary key.
         :raises Conflict: The values contradict a record that is there.
         """
-        inserted = t.cast("list[Record]", list(map(self._eligibility.row, bodies)))
+        keys = self._column_keys
+        inserted = [{keys[name]: body[name] for name in body} for body in bodies]
         plan = self._plans.insert(call.query.selected, inserted)
         rows = writing.rows(plan, bodies)
         self._check_keys(inserted, rows)

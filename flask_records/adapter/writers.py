@@ -72,7 +72,7 @@ class Writers:
                 self._writers.clear()
 
             writers = self._writers[call.view] = (
-                SingleStatement(call.view, self._eligibility),
+                SingleStatement(call.view),
                 UnitOfWork(call.view, self._multi),
             )
 
