@@ -23,7 +23,7 @@ from .database_casts import hstore_of_query
 from .database_casts import multirange_of_query
 from .exact_numeric import EXACT
 from .exact_numeric import ExactNumeric
-from .number_types import ShortestDecimal
+from .exact_numeric import ShortestDecimal
 from .values import anything
 from .values import Cast
 from .values import Check

@@ -1,4 +1,4 @@
-"""Decimal numbers that keep all digits on every database."""
+"""Types of decimal numbers that read back as they are stored."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ MAX_PRECISION: t.Final = 18
 
 MAX_INTEGER: t.Final = 2**63
 """The lowest integer that is too great for SQLite."""
+
+MAX_EXACT: t.Final = 2**53
+"""The number up to which all whole numbers are floats."""
 
 EXACT: t.Final = Context(prec=3000)
 """The context of calculations that keep all digits."""
@@ -70,3 +73,22 @@ class ExactNumeric(TypeDecorator[Decimal]):
             return value
 
         return Decimal(value).scaleb(-self.scale, EXACT)
+
+
+class ShortestDecimal(TypeDecorator[Decimal]):
+    """Floats, read as the shortest decimals that stand for them."""
+
+    impl = sa.Float
+    cache_ok = True
+
+    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
+        """Return a decimal."""
+        return None if value is None else shortest_decimal(value)
+
+
+def shortest_decimal(value: t.Any) -> Decimal:
+    """Return the shortest decimal that stands for a float."""
+    number = float(value)
+    # The decimal of a whole number would end in a zero.
+    is_short = number.is_integer() and abs(number) < MAX_EXACT
+    return Decimal(int(number) if is_short else repr(number))

@@ -16,10 +16,8 @@ from .. import problems
 from ..problems import Problem
 from .conversions import scale_of
 from .database_casts import as_zoned_time
-from .number_types import shortest_decimal
-from .number_types import ShortestDecimal
-from .values import Cast
-from .values import Check
+from .exact_numeric import shortest_decimal
+from .exact_numeric import ShortestDecimal
 from .values import Conversion
 
 Refine: t.TypeAlias = Callable[[Conversion, t.Any], Conversion]
@@ -50,42 +48,21 @@ digits are refused. ExactNumeric(18, 2) keeps 18 digits.\
 """
 
 
-def _and(first: Cast, check: Check) -> Cast:
-    """Return a cast that refuses what a check refuses, in bodies and in queries."""
-
-    def cast(value: t.Any) -> t.Any:
-        value = first(value)
-        check(value)
-        return value
-
-    return cast
-
-
 def _refuse(is_wrong: Callable[[t.Any], bool], problem: Problem) -> Refine:
     """Return the refinement that refuses some values in bodies and in queries."""
 
-    def check(value: t.Any) -> None:
-        if is_wrong(value):
-            raise ValueError(problem)
+    def refine(conversion: Conversion, type_: t.Any) -> Conversion:
+        def cast(value: t.Any) -> t.Any:
+            value = conversion.cast(value)
 
-    return lambda conversion, type_: replace(
-        conversion, cast=_and(conversion.cast, check)
-    )
+            if is_wrong(value):
+                raise ValueError(problem)
 
+            return value
 
-def _limit(
-    conversion: Conversion, is_wrong: Callable[[t.Any], bool], problem: Problem
-) -> Conversion:
-    """Return a conversion that refuses some more values in bodies."""
-    check_before = conversion.check
+        return replace(conversion, cast=cast)
 
-    def check(value: t.Any) -> None:
-        check_before(value)
-
-        if is_wrong(value):
-            raise ValueError(problem)
-
-    return replace(conversion, check=check)
+    return refine
 
 
 def _singles(conversion: Conversion) -> Conversion:
@@ -116,17 +93,20 @@ def _numerics_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
 
 def _numerics_of_sqlite(conversion: Conversion, type_: t.Any) -> Conversion:
     scale = scale_of(type_)
+    check_before = conversion.check
 
-    def changes(number: Decimal) -> bool:
+    def check(number: Decimal) -> None:
+        check_before(number)
         stored = float(number)
         read = shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
-        return Decimal(read) != number
 
-    conversion = _limit(conversion, changes, problems.MORE_DIGITS)
+        if Decimal(read) != number:
+            raise ValueError(problems.MORE_DIGITS)
 
     is_short = type_.precision is not None and type_.precision <= MAX_DIGITS
     conversion = replace(
         conversion,
+        check=check,
         compared_by_database=not is_short,
         caution=None if is_short else FEW_DIGITS,
     )
