@@ -225,7 +225,7 @@ def test_savepoint_of_a_call_is_no_commit(app, db, posts, drafts):
 def test_log_tells_the_way_of_a_write(app, db, posts, caplog):
     with caplog.at_level(logging.DEBUG, "flask_records.adapter"):
         posts.remove(None)
-        sa.event.listen(db.session, "before_commit", lambda session: None)
+        sa.event.listen(db.session, "before_flush", lambda *args: None)
         posts.create({"body": "a"})
 
     assert caplog.messages == [

@@ -160,7 +160,7 @@ def test_calls_send_their_own_events_only(app, db, rooms, messages, sent):
 
 
 def test_unit_of_work_of_a_call_sends_the_events_of_the_call(app, db, rooms, sent):
-    sa.event.listen(db.session, "before_commit", lambda session: None)
+    sa.event.listen(db.session, "before_flush", lambda *args: None)
 
     rooms.create({"name": "a"})
     rooms.patch(1, {"name": "b"})

@@ -39,7 +39,6 @@ SESSION_EVENTS: t.Final = (
     *("do_orm_execute", "before_flush", "after_flush", "after_flush_postexec"),
     *("before_attach", "after_attach", "transient_to_pending", "pending_to_persistent"),
     *("loaded_as_persistent", "persistent_to_deleted", "deleted_to_detached"),
-    *("before_commit", "after_commit"),
 )
 INSTANCE_EVENTS: t.Final = ("load", "refresh", "refresh_flush")
 ATTRIBUTE_EVENTS: t.Final = ("set", "init_scalar", "modified")

@@ -89,7 +89,10 @@ def test_writes_over_http_are_one_statement_each(cards):
     assert [status for status, _ in answers] == [201, 201, 409, 400, 200, 404, 200, 404]
 
     if engine.dialect.name != "mariadb":
-        assert kinds(statements) == "INSERT INSERT INSERT UPDATE UPDATE DELETE DELETE"
+        # SQLite inserts one after the other what it can't return in an order.
+        inserts = 4 if engine.dialect.name == "sqlite" else 3
+        others = ["UPDATE", "UPDATE", "DELETE", "DELETE"]
+        assert kinds(statements).split() == ["INSERT"] * inserts + others
 
 
 def test_writes_that_populate_are_left_to_the_unit_of_work(cards):
