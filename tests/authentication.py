@@ -18,7 +18,7 @@ from flask_records import NotAuthenticated
 from flask_records import SQLAlchemyService
 from flask_records import Strategy
 
-from .conftest import leave
+from .databases import leave
 from .models import Base
 from .models import User
 

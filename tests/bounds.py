@@ -13,7 +13,7 @@ from flask_records import SQLAlchemyService
 
 from .models import Base
 from .models import Message
-from .servers import started
+from .processes import started
 
 WHITELIST = ["$and", "$ilike", "$like", "$not", "$search"]
 

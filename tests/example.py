@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import pytest
 
 from .authentication import bearer
-from .conftest import url_of
-from .servers import environment
-from .servers import PASSWORD
-from .servers import ROOT
+from .databases import url_of
+from .processes import environment
+from .processes import PASSWORD
+from .processes import ROOT
 
 NUMBERS = itertools.count(1)
 

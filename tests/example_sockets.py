@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from .conftest import running
+from .listening import running
 from .realtime import connected
 
 

@@ -35,8 +35,8 @@ from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import make_records
 from .authentication import SECRET
-from .conftest import leave
-from .conftest import running
+from .databases import leave
+from .listening import running
 
 KEY = "key-of-the-application"
 

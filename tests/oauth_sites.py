@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import make_members
 from .oauth_providers import Provider
 from .oauth_providers import serving_logins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import as_json
 from .oauth_providers import OpenIDProvider
 from .oauth_providers import present

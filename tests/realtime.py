@@ -23,7 +23,7 @@ from flask_records.realtime import Realtime
 from .authentication import ANN
 from .authentication import make_records
 from .authentication import serving
-from .conftest import running
+from .listening import running
 from .models import Base
 from .models import Message
 from .models import Room

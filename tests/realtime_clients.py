@@ -14,11 +14,11 @@ from socket import SHUT_RDWR
 
 import websocket
 
+from .processes import environment
+from .processes import ROOT
+from .processes import started
+from .processes import wait_for_workers
 from .realtime_app import PASSWORD
-from .servers import environment
-from .servers import ROOT
-from .servers import started
-from .servers import wait_for_workers
 
 
 def run_command(settings, *arguments):

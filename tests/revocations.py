@@ -27,7 +27,7 @@ from flask_records import TableRevocations
 from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import SECRET
-from .conftest import redis_url
+from .databases import redis_url
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 

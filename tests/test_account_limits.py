@@ -29,8 +29,8 @@ from .authentication import bearer
 from .authentication import CHEAP
 from .authentication import LOGIN
 from .authentication import SECRET
-from .conftest import redis_url
-from .conftest import running
+from .databases import redis_url
+from .listening import running
 from .models import Base
 from .models import User
 

@@ -11,8 +11,8 @@ from flask_records import Params
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 
-from .conftest import served
-from .conftest import url_of
+from .databases import served
+from .databases import url_of
 from .models import Message
 from .models import Room
 from .stored import stored

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 from .models import Message
 from .models import Room
 

@@ -23,8 +23,8 @@ from flask_records import Page
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .conftest import running
-from .conftest import served
+from .databases import served
+from .listening import running
 
 VERBS = ("GET", "PUT", "PATCH", "DELETE")
 MULTI_NAMES = ("create", "patch", "remove")

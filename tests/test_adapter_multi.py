@@ -11,7 +11,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 
 from .bounds import worker
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import Message
 from .realtime import live

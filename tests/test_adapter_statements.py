@@ -11,7 +11,7 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import membership
 from .models import Message

@@ -14,7 +14,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import Everything
 from .zones import go_far_east

@@ -15,7 +15,7 @@ from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 from .sql import statements_of
 
 

@@ -13,9 +13,9 @@ from flask import Flask
 from flask_records import Transaction
 from flask_records import Unavailable
 
-from .conftest import served
-from .conftest import SERVERS
-from .conftest import url_of
+from .databases import served
+from .databases import SERVERS
+from .databases import url_of
 from .models import Message
 
 CALLS = [

@@ -11,7 +11,7 @@ from flask_records import AuthenticationService
 from flask_records import BadRequest
 from flask_records import FlaskRecords
 
-from .conftest import running
+from .listening import running
 
 ALL = "GET,POST,PUT,PATCH,DELETE"
 

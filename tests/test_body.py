@@ -17,7 +17,7 @@ from flask_records import FlaskRecords
 
 from .bounds import create_app
 from .bounds import worker
-from .conftest import running
+from .listening import running
 
 MEBIBYTE = 1024 * 1024
 

@@ -16,9 +16,9 @@ from flask_records.query.bounds import Bounds
 from flask_records.query.bounds import current_bounds
 
 from .bounds import worker
-from .conftest import running
-from .conftest import served
+from .databases import served
 from .effort import at_most
+from .listening import running
 from .models import Message
 from .realtime import live
 from .realtime import make_live_records

@@ -16,7 +16,7 @@ from flask_records.realtime.bus.postgresql import GRANTS
 from flask_records.realtime.bus.postgresql import PostgreSQLBroker
 from flask_records.realtime.bus.postgresql import TABLE
 
-from .conftest import url_of
+from .databases import url_of
 from .faults.postgresql import postgresql
 
 KEY_DATA = b"K\0\0\0\x0c"

@@ -28,10 +28,10 @@ from flask_records.realtime.bus.postgresql import PostgreSQLBroker
 from flask_records.realtime.bus.redis import RedisBroker
 
 from .broker_servers import nats_server
-from .conftest import url_in
+from .databases import url_in
 from .faults.postgresql import postgresql
+from .processes import ROOT
 from .redis_server import own_redis
-from .servers import ROOT
 from .waiting import wait_until
 
 PROCESSES = 3

@@ -8,7 +8,7 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import as_json
 from .oauth_providers import CLIENT_SECRET
 from .oauth_providers import make_app

@@ -28,7 +28,7 @@ from flask_records.query import Fields
 from flask_records.query.composite_keys import text_of
 
 from .authentication import ANN
-from .conftest import served
+from .databases import served
 from .realtime import live
 from .realtime import make_live_records
 

@@ -21,7 +21,7 @@ from flask_records import Params
 from flask_records import Problem
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 
 @dataclasses.dataclass(frozen=True)

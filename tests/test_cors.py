@@ -21,9 +21,9 @@ from flask_records.http.cors import CorsSettings
 from flask_records.realtime.settings import Settings as RealtimeSettings
 
 from .authentication import SECRET
-from .conftest import running
+from .listening import running
 from .oauth_providers import HOME
-from .servers import ROOT
+from .processes import ROOT
 
 APP = "https://app.example"
 IONIC = "capacitor://localhost"

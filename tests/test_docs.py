@@ -30,9 +30,9 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import running
-from .servers import ROOT
-from .servers import started
+from .listening import running
+from .processes import ROOT
+from .processes import started
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"

@@ -13,15 +13,15 @@ import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 
-from .conftest import current_test
-from .conftest import LEAKS
 from .example import loaded
-from .servers import call
-from .servers import environment
-from .servers import gunicorn
-from .servers import logged_in
-from .servers import PASSWORD
-from .servers import ROOT
+from .leaks import current_test
+from .leaks import LEAKS
+from .processes import call
+from .processes import environment
+from .processes import gunicorn
+from .processes import logged_in
+from .processes import PASSWORD
+from .processes import ROOT
 
 VISIBLE = ["avatar", "createdAt", "email", "githubId", "googleId", "id", "name"]
 

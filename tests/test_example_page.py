@@ -10,7 +10,7 @@ import pytest
 
 from .example import Api
 from .example import loaded
-from .servers import ROOT
+from .processes import ROOT
 
 POLICY = {
     "default-src": ["'none'"],

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from .example import new_email
 from .example import ON_SQLITE
-from .servers import PASSWORD
+from .processes import PASSWORD
 
 OTHER_PASSWORD = "a staple for the battery"
 

@@ -14,16 +14,16 @@ import pytest
 import redis
 import sqlalchemy as sa
 
-from .conftest import redis_url
+from .databases import redis_url
 from .example import Api
 from .example import loaded
 from .example import new_email
-from .servers import call
-from .servers import connected
-from .servers import gunicorn
-from .servers import PASSWORD
-from .servers import ROOT
-from .servers import SECRET
+from .processes import call
+from .processes import connected
+from .processes import gunicorn
+from .processes import PASSWORD
+from .processes import ROOT
+from .processes import SECRET
 
 LIMITED = {"FLASK_RATELIMIT_ENABLED": "true"}
 

@@ -11,7 +11,7 @@ from .authentication import bearer
 from .example import Api
 from .example import kind
 from .example import loaded
-from .servers import PASSWORD
+from .processes import PASSWORD
 
 PROVIDERS = {
     f"FLASK_RECORDS_AUTHENTICATION__oauth__{name}__{key}": f"{name}-{key}"

@@ -11,7 +11,7 @@ from .example import Api
 from .example import loaded
 from .example import new_email
 from .example import ON_SQLITE
-from .servers import PASSWORD
+from .processes import PASSWORD
 
 AVATAR = "/static/avatar.svg"
 

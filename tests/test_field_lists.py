@@ -14,7 +14,7 @@ from sqlalchemy.types import UserDefinedType
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 NEW = {"name": "Ann", "role": "user"}
 

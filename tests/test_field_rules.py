@@ -15,7 +15,7 @@ from sqlalchemy.orm import relationship
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 ADMIN = {"id": 9, "role": "admin"}
 ANN = {"id": 1, "role": "user"}

@@ -15,7 +15,7 @@ from flask_records.http.headers import complete
 
 from .authentication import make_records
 from .authentication import SECRET
-from .conftest import running
+from .listening import running
 
 KEY = {"X-Api-Key": "robot's key"}
 

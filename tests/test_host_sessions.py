@@ -21,8 +21,8 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records import Unavailable
 
-from .conftest import served
-from .conftest import url_of
+from .databases import served
+from .databases import url_of
 from .models import Message
 from .models import Room
 from .models import User

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from .servers import environment
-from .servers import ROOT
+from .processes import environment
+from .processes import ROOT
 
 OF_FEATURES = {
     *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),

@@ -15,7 +15,7 @@ from sqlalchemy.orm import validates
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 
 class Lower(sa.TypeDecorator):

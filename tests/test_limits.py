@@ -19,7 +19,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 
-from .conftest import redis_url
+from .databases import redis_url
 from .waiting import wait_until
 
 AUTHENTICATION = {"secret": "s" * 32, "passwords": {"memory": 64, "passes": 1}}

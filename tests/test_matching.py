@@ -24,7 +24,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.http.formatter import dumps
 
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import Color
 from .models import Everything

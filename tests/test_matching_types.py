@@ -24,7 +24,7 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 from flask_records.http.formatter import dumps
 
-from .conftest import served
+from .databases import served
 from .test_matching import wrong
 
 

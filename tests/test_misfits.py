@@ -17,8 +17,8 @@ from sqlalchemy.orm import mapped_column
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
-from .conftest import url_of
+from .databases import served
+from .databases import url_of
 
 MISFIT = "does not fit its column"
 SUSPICION = "may not fit its column"

@@ -11,8 +11,8 @@ import sys
 import pytest
 from argon2 import PasswordHasher
 
-from .conftest import Leaks
-from .servers import ROOT
+from .leaks import Leaks
+from .processes import ROOT
 
 PASSWORD = 'öpen "sesame" + 1'
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"

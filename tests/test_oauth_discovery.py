@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import ABSENT
 from .oauth_providers import answer_of
 from .oauth_providers import as_json

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 
 from flask_records import Conflict
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import answer_of
 from .oauth_providers import as_json
 from .oauth_providers import error_of

@@ -8,7 +8,7 @@ import time
 import pytest
 from werkzeug.wrappers import Response
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import ADA
 from .oauth_providers import answer_of
 from .oauth_providers import as_json

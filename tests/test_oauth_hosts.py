@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response
 from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.providers import KNOWN
 
-from .conftest import running
+from .listening import running
 from .oauth_profiles import PROFILES
 from .oauth_providers import answer_of
 from .oauth_providers import as_json

@@ -18,7 +18,7 @@ from flask_records import FlaskRecords
 from flask_records import hash_password
 from flask_records import SQLAlchemyService
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import answer_of
 from .oauth_providers import error_of
 from .oauth_providers import HOME
@@ -29,9 +29,9 @@ from .oauth_providers import Provider
 from .oauth_providers import serving_logins
 from .oauth_providers import Site
 from .oauth_sites import LOST
-from .servers import environment
-from .servers import remember
-from .servers import ROOT
+from .processes import environment
+from .processes import remember
+from .processes import ROOT
 
 FORM_POST = {"params": {"response_mode": "form_post"}}
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import answer_of
 from .oauth_providers import as_json
 from .oauth_providers import HOME

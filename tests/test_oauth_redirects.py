@@ -12,7 +12,7 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
-from .conftest import running
+from .listening import running
 from .oauth_providers import ADA
 from .oauth_providers import ADA_USER
 from .oauth_providers import answer_of

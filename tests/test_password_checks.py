@@ -25,7 +25,7 @@ from .authentication import log_in
 from .authentication import LOGIN
 from .authentication import SECRET
 from .authentication import serving
-from .conftest import running
+from .listening import running
 from .models import Base
 from .models import Message
 from .models import User

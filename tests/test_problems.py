@@ -22,7 +22,7 @@ from flask_records import Problem
 from flask_records import problems
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -19,7 +19,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .conftest import url_of
+from .databases import url_of
 
 
 class ArrayBase(DeclarativeBase):

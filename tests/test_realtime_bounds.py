@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from .processes import call
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
-from .servers import call
 from .waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from flask_records.realtime.connection import Connection
 
 from .authentication import ANN
 from .authentication import bearer
-from .conftest import LEAKS
+from .leaks import LEAKS
 from .models import Everything
 from .realtime import BOB
 from .realtime import BOTH

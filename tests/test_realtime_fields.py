@@ -14,7 +14,7 @@ from .authentication import bearer
 from .authentication import log_in
 from .authentication import make_records
 from .authentication import serving
-from .conftest import redis_url
+from .databases import redis_url
 from .models import Message
 from .models import User
 from .realtime import BOB

@@ -17,7 +17,7 @@ from flask_records.realtime.bus.shared import MAX_ENTRY
 
 from .authentication import ANN
 from .authentication import bearer
-from .conftest import redis_url
+from .databases import redis_url
 from .models import Message
 from .models import User
 from .realtime import BOB

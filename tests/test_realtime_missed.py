@@ -19,16 +19,16 @@ from contextlib import suppress
 import pytest
 import websocket
 
-from .conftest import redis_url
-from .conftest import url_of
+from .databases import redis_url
+from .databases import url_of
+from .processes import call
+from .processes import connected
+from .processes import drop_tables
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .redis_server import own_redis
-from .servers import call
-from .servers import connected
-from .servers import drop_tables
 from .waiting import wait_until
 
 SERVERS = {

@@ -13,7 +13,7 @@ from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records.query import rule_of
 
-from .conftest import redis_url
+from .databases import redis_url
 from .models import Message
 from .models import Room
 from .realtime import ANN

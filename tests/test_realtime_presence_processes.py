@@ -9,14 +9,14 @@ from collections import Counter
 
 import pytest
 
-from .conftest import redis_url
+from .databases import redis_url
+from .processes import call
+from .processes import connected
 from .realtime_clients import run_command
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .realtime_clients import spread
-from .servers import call
-from .servers import connected
 from .waiting import wait_until
 
 pytestmark = pytest.mark.slow

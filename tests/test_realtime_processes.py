@@ -17,14 +17,14 @@ from flask_records.realtime.bus import make_broker
 from flask_records.realtime.bus import SharedBus
 
 from . import redis_server
-from .conftest import redis_url
+from .databases import redis_url
+from .processes import call
+from .processes import connected
 from .realtime_clients import login_of
 from .realtime_clients import run_command
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
-from .servers import call
-from .servers import connected
 from .waiting import wait_until
 
 AWAY = "The message queue is not available"

@@ -15,7 +15,7 @@ from flask_records.realtime.audience import Audience
 from flask_records.realtime.connection import Connection
 from flask_records.realtime.connections import Connections
 
-from .conftest import served
+from .databases import served
 from .models import Message
 from .models import User
 

@@ -21,14 +21,14 @@ from functools import partial
 
 import pytest
 
-from .conftest import redis_url
+from .databases import redis_url
+from .processes import call
+from .processes import connected
 from .realtime_app import TEAMS
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .realtime_clients import spread
-from .servers import call
-from .servers import connected
 from .waiting import wait_until
 
 GROUPS = {"red": 20, "blue": 20, "all": 10}

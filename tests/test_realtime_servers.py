@@ -18,13 +18,13 @@ from websocket import ABNF
 from .polling import calls
 from .polling import Polling
 from .polling import received
+from .processes import call
 from .realtime import live
 from .realtime import make_live_records
 from .realtime import SERVED_BY
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
-from .servers import call
 
 ANOTHER = "class WebSocketHandler: pass"
 MB = 1 << 20

@@ -29,7 +29,7 @@ from flask_records.realtime import Realtime
 
 from .authentication import LOGIN
 from .authentication import serving
-from .conftest import running
+from .listening import running
 from .polling import calls
 from .polling import Polling
 from .realtime import connected

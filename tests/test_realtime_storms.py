@@ -12,10 +12,10 @@ import pytest
 
 from flask_records.realtime.closing import NOT_JOINED
 
+from .processes import call
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
-from .servers import call
 from .soak.wire import Closed
 from .soak.wire import Wire
 from .test_realtime_bounds import files_of

@@ -15,7 +15,7 @@ from werkzeug.serving import make_server
 
 from flask_records.realtime.closing import LATE_READER
 
-from .conftest import QuietHandler
+from .listening import QuietHandler
 from .realtime import Client
 from .realtime import live
 from .realtime import make_live_records

@@ -10,8 +10,8 @@ from sqlalchemy.orm import DeclarativeBase
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .conftest import served
-from .conftest import url_of
+from .databases import served
+from .databases import url_of
 
 TABLE = "reflected_thing"
 KEYS = {

@@ -23,7 +23,7 @@ from .authentication import bearer
 from .authentication import log_in
 from .authentication import make_records
 from .authentication import serving
-from .conftest import served
+from .databases import served
 
 
 class Base(DeclarativeBase):

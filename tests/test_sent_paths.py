@@ -21,13 +21,13 @@ from flask_records import SQLAlchemyService
 from flask_records.http.sent_paths import sent_path
 from flask_records.http.sent_paths import SLASH
 
-from .conftest import running
-from .conftest import served
+from .databases import served
+from .listening import running
+from .processes import connected
+from .processes import environment
+from .processes import started
 from .sent_paths_app import create_app
 from .sent_paths_app import Echo
-from .servers import connected
-from .servers import environment
-from .servers import started
 
 IDS = [
     "a/b",

@@ -15,7 +15,7 @@ from flask_records import FlaskRecords
 from flask_records import set_now
 from flask_records import SQLAlchemyService
 
-from .conftest import served
+from .databases import served
 
 LONG_AGO = dt.datetime(2001, 2, 3, 4, 5, 6)
 

@@ -29,7 +29,7 @@ from .authentication import make_records
 from .authentication import SECRET
 from .authentication import serving
 from .authentication import signed
-from .conftest import running
+from .listening import running
 from .models import User
 
 HASH = PasswordHasher(1, 8, 1).hash("correct horse")

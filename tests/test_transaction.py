@@ -14,7 +14,7 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records.transaction import collect
 
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import Room
 from .stored import stored

@@ -25,7 +25,7 @@ from flask_records import SQLAlchemyService
 from flask_records.adapter.unchanged import is_unchanged
 from flask_records.query import Fields
 
-from .conftest import served
+from .databases import served
 from .sql import statements_of
 
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)

@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 
 from flask_records import FlaskRecords
 
-from .conftest import running
+from .listening import running
 from .test_routes import placed
 from .test_routes import Things
 

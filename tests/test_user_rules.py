@@ -106,7 +106,7 @@ RED = {"id": 1, "teams": ["red"]}
 
 
 def test_calls_reach_the_records_of_the_rule(records, db):
-    from .conftest import served
+    from .databases import served
 
     rule = {"$or": [{"user_id": ID}, {"text": TEAMS}]}
     visible = {"rank": {"user_id": ID}}

@@ -17,7 +17,7 @@ from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .conftest import served
+from .databases import served
 from .models import Base
 from .models import Message
 from .models import Room

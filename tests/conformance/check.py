@@ -20,7 +20,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..new_databases import new_database
+from ..databases import new_database
 from ..waiting import START
 from ..waiting import wait_until
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from flask_records import Transaction
 
-from ..conftest import url_of
+from ..databases import url_of
 from .services import IDLE
 from .services import Note
 from .services import READS

@@ -20,7 +20,7 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from ..conftest import served
+from ..databases import served
 from ..zones import go_far_east
 from .column_types import TYPES
 from .kinds import Kind

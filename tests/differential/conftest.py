@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..conftest import url_of
+from ..databases import url_of
 from .column_types import TYPES
 from .column_types import types_of
 from .columns import serving

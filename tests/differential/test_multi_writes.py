@@ -15,7 +15,7 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from ..conftest import served
+from ..databases import served
 from .queries import NoText
 from .queries import queries
 from .queries import query_string

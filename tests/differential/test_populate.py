@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import served
+from ..databases import served
 from .kinds import exact
 
 

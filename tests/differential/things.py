@@ -25,7 +25,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.http.formatter import dumps
 
-from ..conftest import served
+from ..databases import served
 from ..models_operators import WHITELIST
 from .oracle import Comparison
 from .oracle import Oracle

@@ -13,7 +13,7 @@ from flask_records.explorer import Explorer
 
 from ..authentication import bearer
 from ..authentication import log_in
-from ..servers import ROOT
+from ..processes import ROOT
 from ..test_routes import Things
 from .sites import app_with
 from .sites import ON

@@ -16,7 +16,7 @@ from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 from flask_records.explorer import page as explorer_page
 
-from ..conftest import running
+from ..listening import running
 from ..test_routes import placed
 from ..test_routes import Things
 from .sites import app_with

@@ -18,10 +18,10 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from ..servers import connected
-from ..servers import exchange
-from ..servers import Gunicorn
-from ..servers import logged_in
+from ..processes import connected
+from ..processes import exchange
+from ..processes import Gunicorn
+from ..processes import logged_in
 
 CLIENTS = 16
 ANSWERS = 25

@@ -10,12 +10,12 @@ from contextlib import closing
 
 import pytest
 
-from ..conftest import url_of
-from ..servers import call
-from ..servers import connected
-from ..servers import drop_tables
-from ..servers import gunicorn
-from ..servers import logged_in
+from ..databases import url_of
+from ..processes import call
+from ..processes import connected
+from ..processes import drop_tables
+from ..processes import gunicorn
+from ..processes import logged_in
 from .storm import stored_messages
 
 pytestmark = pytest.mark.slow

@@ -10,14 +10,14 @@ from contextlib import ExitStack
 import jwt
 import pytest
 
-from ..conftest import url_of
-from ..servers import call
-from ..servers import connected
-from ..servers import drop_tables
-from ..servers import gunicorn
-from ..servers import logged_in
-from ..servers import PASSWORD
-from ..servers import SECRET
+from ..databases import url_of
+from ..processes import call
+from ..processes import connected
+from ..processes import drop_tables
+from ..processes import gunicorn
+from ..processes import logged_in
+from ..processes import PASSWORD
+from ..processes import SECRET
 from .clocks import Clock
 
 pytestmark = pytest.mark.slow

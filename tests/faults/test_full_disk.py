@@ -11,7 +11,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import running
+from ..listening import running
 from ..models import Base
 from ..models import Message
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from ..conftest import url_of
-from ..servers import call
-from ..servers import connected
-from ..servers import drop_tables
-from ..servers import exchange
-from ..servers import gunicorn
-from ..servers import logged_in
+from ..databases import url_of
+from ..processes import call
+from ..processes import connected
+from ..processes import drop_tables
+from ..processes import exchange
+from ..processes import gunicorn
+from ..processes import logged_in
 
 pytestmark = pytest.mark.slow
 

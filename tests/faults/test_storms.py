@@ -15,10 +15,10 @@ from collections import Counter
 
 import pytest
 
-from ..conftest import SERVERS
-from ..conftest import url_of
-from ..servers import drop_tables
-from ..servers import gunicorn
+from ..databases import SERVERS
+from ..databases import url_of
+from ..processes import drop_tables
+from ..processes import gunicorn
 from ..waiting import wait_until
 from .clocks import Clock
 from .postgresql import postgresql

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ..conftest import running
+from ..listening import running
 from ..test_docs import blocks_of
 from ..test_docs import DOCS
 from ..test_docs import run_python

@@ -30,7 +30,7 @@ from sqlalchemy.orm import WriteOnlyMapped
 from werkzeug.security import check_password_hash
 from werkzeug.security import generate_password_hash
 
-from ..conftest import enforce_foreign_keys
+from ..databases import enforce_foreign_keys
 
 db = SQLAlchemy()
 login = LoginManager()

@@ -17,7 +17,7 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import running
+from ..listening import running
 
 LOGIN = {"strategy": "local", "username": "ann", "password": "correct horse"}
 

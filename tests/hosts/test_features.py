@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from ..conftest import running
+from ..listening import running
 from .features import create_app
 from .features import db
 

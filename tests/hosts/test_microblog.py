@@ -17,7 +17,7 @@ from flask_records import set_user_field
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ..conftest import running
+from ..listening import running
 from ..waiting import wait_until
 from .microblog import create_app
 from .microblog import db

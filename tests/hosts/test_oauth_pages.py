@@ -6,7 +6,7 @@ import pytest
 import requests
 from werkzeug import Response
 
-from ..conftest import running
+from ..listening import running
 from ..oauth_providers import ADA
 from ..test_docs import blocks_of
 from ..test_docs import DOCS

@@ -6,8 +6,8 @@ import pytest
 import requests
 import sqlalchemy as sa
 
-from ..conftest import running
-from ..conftest import url_of
+from ..databases import url_of
+from ..listening import running
 from .rental import create_app
 from .rental import make_database
 

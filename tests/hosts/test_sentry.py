@@ -11,8 +11,8 @@ import pytest
 from flask import Flask
 from flask import request
 
-from ..conftest import running
-from ..servers import ROOT
+from ..listening import running
+from ..processes import ROOT
 
 CALLS = """\
 import contextvars
@@ -22,7 +22,7 @@ import types
 
 import requests
 
-from tests.conftest import running
+from tests.listening import running
 from tests.hosts.documented import run_examples
 from tests.realtime import connected
 from tests.test_docs import blocks_of

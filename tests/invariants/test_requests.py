@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from hypothesis import strategies as st
 
-from ..conftest import running
+from ..listening import running
 from .app import Answer
 from .strategies import good_queries
 from .strategies import ids

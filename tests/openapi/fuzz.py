@@ -14,10 +14,10 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from ..new_databases import new_database
-from ..servers import environment
-from ..servers import gunicorn
-from ..servers import ROOT
+from ..databases import new_database
+from ..processes import environment
+from ..processes import gunicorn
+from ..processes import ROOT
 
 USER = {"email": "fuzz@example.com", "password": "correct horse battery"}
 

@@ -18,7 +18,7 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 
-from ..conftest import served
+from ..databases import served
 from ..models import Base
 from ..models import Everything
 from ..models import User

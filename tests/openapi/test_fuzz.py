@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from ..conftest import url_of
+from ..databases import url_of
 from .fuzz import main
 
 

@@ -17,7 +17,7 @@ from ..authentication import CHEAP
 from ..authentication import make_records
 from ..authentication import SECRET
 from ..authentication import serving
-from ..conftest import running
+from ..listening import running
 from ..test_routes import placed
 from ..test_routes import Things
 from .test_served import app_with

@@ -18,7 +18,7 @@ from ..authentication import bearer
 from ..authentication import log_in
 from ..authentication import make_records
 from ..authentication import serving
-from ..conftest import running
+from ..listening import running
 from ..test_routes import placed
 from ..test_routes import Things
 

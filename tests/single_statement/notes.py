@@ -10,7 +10,7 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import enforce_foreign_keys
+from ..databases import enforce_foreign_keys
 from ..sql import statements_of
 from .twins import kinds
 

@@ -14,7 +14,7 @@ from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..conftest import served
+from ..databases import served
 from ..sql import statements_of
 from .twins import kinds
 

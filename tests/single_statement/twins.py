@@ -15,7 +15,7 @@ from flask_records import RecordsError
 from flask_records import Service
 from flask_records import SQLAlchemyService
 
-from ..conftest import enforce_foreign_keys
+from ..databases import enforce_foreign_keys
 from ..models import Everything
 from ..sql import statements_of
 from .models import Base

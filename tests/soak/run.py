@@ -22,11 +22,11 @@ from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..processes import call
+from ..processes import connected
 from ..realtime_clients import login_of
 from ..realtime_clients import serving
 from ..realtime_clients import settings_of
-from ..servers import call
-from ..servers import connected
 from ..waiting import wait_until
 from .ledger import Ledger
 from .wire import Closed

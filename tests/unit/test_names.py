@@ -13,9 +13,9 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.names import names_of
 
-from .models import Base
-from .models import Message
-from .models import User
+from ..models import Base
+from ..models import Message
+from ..models import User
 
 
 class Plain:

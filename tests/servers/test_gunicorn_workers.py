@@ -7,12 +7,12 @@ from concurrent import futures
 
 import pytest
 
-from .servers import call
-from .servers import connected
-from .servers import drop_tables
-from .servers import gunicorn
-from .servers import logged_in
-from .servers import PASSWORD
+from ..processes import call
+from ..processes import connected
+from ..processes import drop_tables
+from ..processes import gunicorn
+from ..processes import logged_in
+from ..processes import PASSWORD
 
 
 @pytest.fixture(scope="module")

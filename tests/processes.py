@@ -18,8 +18,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from .conftest import current_test
-from .conftest import LEAKS
+from .leaks import current_test
+from .leaks import LEAKS
 from .waiting import START
 from .waiting import wait_until
 

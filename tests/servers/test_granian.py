@@ -22,20 +22,20 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import current_test
-from .conftest import LEAKS
-from .faults.storm import CLIENTS
-from .faults.storm import GONE
-from .faults.storm import kill_a_worker
-from .faults.storm import stored_messages
-from .faults.storm import storm
-from .servers import call
-from .servers import connected
-from .servers import environment
-from .servers import logged_in
-from .servers import PASSWORD
-from .servers import ROOT
-from .waiting import wait_until
+from ..faults.storm import CLIENTS
+from ..faults.storm import GONE
+from ..faults.storm import kill_a_worker
+from ..faults.storm import stored_messages
+from ..faults.storm import storm
+from ..leaks import current_test
+from ..leaks import LEAKS
+from ..processes import call
+from ..processes import connected
+from ..processes import environment
+from ..processes import logged_in
+from ..processes import PASSWORD
+from ..processes import ROOT
+from ..waiting import wait_until
 
 README = ROOT.joinpath("README.md").read_text()
 COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
