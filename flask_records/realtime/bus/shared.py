@@ -87,11 +87,6 @@ class SharedBus(Bus):
         self._starting = threading.Lock()
         self._has_started = False
 
-    @property
-    def is_available(self) -> bool:
-        """``False`` while what is sent reaches this worker only."""
-        return self._is_available and not self._is_ahead
-
     def start(self) -> None:
         """Begin to receive what other workers send."""
         with self._starting:
