@@ -20,7 +20,6 @@ from .computed_fields import Shown
 from .field import Field
 from .field_options import DEFAULTS
 from .mapped_fields import fields_of
-from .uniqueness import is_unique
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,7 +220,7 @@ class Fields:
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         prop = self.mapper.attrs.get(name)
-        return isinstance(prop, orm.ColumnProperty) and is_unique(prop.columns[0])
+        return isinstance(prop, orm.ColumnProperty) and _is_unique(prop.columns[0])
 
     def _check_names(self, fields: Mapping[str, Field], *, is_composite: bool) -> None:
         """Refuse names of options that are not in the model.
@@ -336,3 +335,24 @@ def _mapper(model: type[t.Any]) -> orm.Mapper[t.Any]:
         return t.cast("orm.Mapper[t.Any]", sa.inspect(model))
     except (sa.exc.NoInspectionAvailable, orm.exc.UnmappedClassError) as error:
         raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error
+
+
+def _is_unique(column: t.Any) -> bool:
+    """Return ``True`` if no two rows of a table have the same value of a column."""
+    table = getattr(column, "table", None)
+
+    if not isinstance(table, sa.Table):
+        return False
+
+    kinds = (sa.UniqueConstraint, sa.PrimaryKeyConstraint)
+    constraints = [each for each in table.constraints if isinstance(each, kinds)]
+    indexes = [each for each in table.indexes if each.unique and not _is_partial(each)]
+    return any(list(each.columns) == [column] for each in (*constraints, *indexes))
+
+
+def _is_partial(index: sa.Index) -> bool:
+    """Return ``True`` for an index of some of the rows."""
+    return any(
+        name.endswith("_where") and value is not None
+        for name, value in index.dialect_kwargs.items()
+    )

@@ -17,11 +17,12 @@ from .converters import converter_for
 from .database_types import conversion_of
 from .field import Field
 from .field import selected
-from .hybrids import HybridColumn
 from .python_types import annotated_type
 from .values import Conversion
 
 if t.TYPE_CHECKING:
+    from sqlalchemy.sql.operators import OperatorType
+
     from .field_options import FieldOptions
 
 OPAQUE: t.Final = Conversion(lambda value: value, is_ordered=False, null_texts=())
@@ -224,3 +225,31 @@ def _is_generated(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     # The key of a table of joined inheritance is that of the table it extends.
     is_inherited = mapper.inherits is not None and bool(column.foreign_keys)
     return is_inherited or column.table.autoincrement_column is column
+
+
+class HybridColumn(sa.ColumnOperators):
+    """The column of a hybrid property, compared by its comparator where that can, and
+    by the type of its expression otherwise.
+
+    :param comparator: The attribute of the model.
+    :param expression: The expression that is selected.
+    """
+
+    def __init__(self, comparator: t.Any, expression: sa.ColumnElement[t.Any]) -> None:
+        self._comparator = comparator
+        self._expression = expression
+        self.type = expression.type
+        """The type of the expression."""
+
+    def __clause_element__(self) -> sa.ColumnElement[t.Any]:
+        """Return the expression that functions of SQL are called with."""
+        return self._expression
+
+    def operate(self, op: OperatorType, *other: t.Any, **options: t.Any) -> t.Any:
+        """Return the condition of an operator."""
+        # A comparator has the operators that it changes, and SQLAlchemy's raise this
+        # error for all others.
+        try:
+            return op(self._comparator, *other, **options)
+        except NotImplementedError:
+            return op(self._expression, *other, **options)
