@@ -17,7 +17,10 @@ OF_FEATURES = {
 }
 """Modules that no application needs before the first login, or for another database."""
 
-OF_REALTIME = {"engineio", "flask_socketio", "redis", "requests", "socketio", "wsproto"}
+OF_REALTIME = {
+    *("aiohttp", "engineio", "flask_socketio", "redis", "requests"),
+    *("socketio", "wsproto"),
+}
 OF_LIMITS = {"flask_limiter", "limits"}
 
 APPLICATION = """
@@ -45,7 +48,7 @@ EXAMPLE = "import wsgi"
 
 
 def imported_by(source, folder):
-    """The names of the packages that a new interpreter has imported after a source."""
+    """The names of the modules that a new interpreter has imported after a source."""
     report = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", f"{source}\n{report}"],
@@ -55,7 +58,7 @@ def imported_by(source, folder):
         text=True,
         check=True,
     )
-    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+    return set(json.loads(done.stdout))
 
 
 @pytest.mark.parametrize(
@@ -68,10 +71,24 @@ def imported_by(source, folder):
     ],
 )
 def test_start_imports_no_package_of_a_feature(tmp_path, source, features):
-    packages = imported_by(source, tmp_path)
+    modules = imported_by(source, tmp_path)
 
-    assert "flask_records" in packages
-    assert packages & features == set()
+    assert "flask_records" in modules
+    assert modules & features == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "dialects"),
+    [
+        ("import flask_records", {"sqlite", "mysql", "postgresql"}),
+        # SQLAlchemy looks at options of tables, and the models have some for MySQL.
+        (APPLICATION, {"postgresql"}),
+    ],
+)
+def test_start_imports_no_dialect_of_another_database(tmp_path, source, dialects):
+    modules = imported_by(source, tmp_path)
+
+    assert modules & {f"sqlalchemy.dialects.{name}" for name in dialects} == set()
 
 
 DATACLASS = """

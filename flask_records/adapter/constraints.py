@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from .violations import words_of
 
@@ -127,7 +126,7 @@ def _by_domain(
         column.name
         for name, column in named_columns(t.cast("Fields", attempt.fields))
         if name in written
-        and isinstance(column.type, postgresql.DOMAIN)
+        and type(column.type).__name__ == "DOMAIN"
         and column.type.name == violation.type_
     ]
 

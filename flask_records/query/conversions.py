@@ -9,9 +9,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql.ranges import AbstractMultiRange
 from sqlalchemy.types import NullType
 
 from .. import problems
@@ -32,6 +29,15 @@ from .values import NULL_TEXTS
 from .values import nullable
 
 Make: t.TypeAlias = Callable[[t.Any], Conversion]
+
+TypeKey: t.TypeAlias = type[t.Any] | str
+"""A column type. One of a dialect is named, since the import of a dialect takes as long
+as that of all our modules of queries.
+"""
+
+Entry = t.TypeVar("Entry")
+
+DIALECTS: t.Final = "sqlalchemy.dialects."
 
 
 def unchecked(cast: Cast, **options: t.Any) -> Make:
@@ -97,7 +103,7 @@ def _integers(bits: int) -> Make:
     return make
 
 
-def _years(type_: mysql.YEAR) -> Conversion:
+def _years(type_: t.Any) -> Conversion:
     years = whole_numbers(1901, 2155)
 
     def cast_year(value: t.Any) -> int:
@@ -204,7 +210,7 @@ def _floats(type_: t.Any) -> Conversion:
     )
 
 
-def _bits(type_: postgresql.BIT) -> Conversion:
+def _bits(type_: t.Any) -> Conversion:
     longest = type_.length or (None if type_.varying else 1)
     shortest = 0 if type_.varying else longest or 0
 
@@ -226,7 +232,7 @@ def _bits(type_: postgresql.BIT) -> Conversion:
     )
 
 
-def _sets(type_: mysql.SET) -> Conversion:
+def _sets(type_: t.Any) -> Conversion:
     def cast_set(value: t.Any) -> str:
         names = casts.as_text(value)
 
@@ -260,17 +266,17 @@ def _binaries(type_: t.Any) -> Conversion:
     )
 
 
-CONVERSIONS: dict[type[t.Any], Make] = {
+CONVERSIONS: dict[TypeKey, Make] = {
     sa.String: _texts,
     sa.Enum: _enums,
     sa.SmallInteger: _integers(16),
     sa.Integer: _integers(32),
     sa.BigInteger: _integers(64),
-    mysql.SET: _sets,
-    mysql.TINYINT: _integers(8),
-    mysql.MEDIUMINT: _integers(24),
-    mysql.BIT: lambda type_: whole_numbers(0, 2 ** (type_.length or 1) - 1),
-    mysql.YEAR: _years,
+    "mysql.SET": _sets,
+    "mysql.TINYINT": _integers(8),
+    "mysql.MEDIUMINT": _integers(24),
+    "mysql.BIT": lambda type_: whole_numbers(0, 2 ** (type_.length or 1) - 1),
+    "mysql.YEAR": _years,
     sa.Numeric: numerics,
     ExactNumeric: numerics,
     sa.Float: _floats,
@@ -283,16 +289,16 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     # The registry of OpenAPI has this name for times without a zone.
     sa.Time: unchecked(casts.as_time, schema={**TEXT, "format": "time-local"}),
     sa.Interval: unchecked(casts.as_interval, schema=SECONDS),
-    postgresql.BIT: _bits,
-    postgresql.INTERVAL: unchecked(casts.as_interval, schema=SECONDS),
-    postgresql.HSTORE: unchecked(
+    "postgresql.BIT": _bits,
+    "postgresql.INTERVAL": unchecked(casts.as_interval, schema=SECONDS),
+    "postgresql.HSTORE": unchecked(
         as_hstore,
         from_text=hstore_of_query,
         is_foreign=True,
         compared_by_database=True,
         schema={"type": "object", "additionalProperties": nullable(TEXT)},
     ),
-    AbstractMultiRange: unchecked(
+    "postgresql.AbstractMultiRange": unchecked(
         as_multirange,
         from_text=multirange_of_query,
         is_foreign=True,
@@ -303,9 +309,9 @@ CONVERSIONS: dict[type[t.Any], Make] = {
     sa.LargeBinary: _binaries,
     sa.BINARY: _binaries,
     sa.VARBINARY: _binaries,
-    mysql.TINYBLOB: _binaries,
-    mysql.MEDIUMBLOB: _binaries,
-    mysql.LONGBLOB: _binaries,
+    "mysql.TINYBLOB": _binaries,
+    "mysql.MEDIUMBLOB": _binaries,
+    "mysql.LONGBLOB": _binaries,
     sa.JSON: unchecked(
         casts.as_json,
         is_ordered=False,
@@ -317,3 +323,23 @@ CONVERSIONS: dict[type[t.Any], Make] = {
 """The conversions by column type. A type that is not here has that of its nearest base,
 and text otherwise.
 """
+
+
+def entry_of(type_: t.Any, table: Mapping[TypeKey, Entry]) -> Entry | None:
+    """Return the entry of a column type, or of its nearest base, in a table."""
+    for base in type(type_).__mro__:
+        for key in (base, _key_of(base)):
+            if key in table:
+                return table[key]
+
+    return None
+
+
+def _key_of(class_: type[t.Any]) -> str:
+    """Return the name of the type of a dialect, such as ``mysql.SET``."""
+    module = class_.__module__
+
+    if not module.startswith(DIALECTS):
+        return ""
+
+    return f"{module.removeprefix(DIALECTS).partition('.')[0]}.{class_.__name__}"

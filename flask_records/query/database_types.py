@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import NullType
 from sqlalchemy.types import TypeDecorator
 from sqlalchemy.types import TypeEngine
@@ -16,6 +15,8 @@ from sqlalchemy.types import TypeEngine
 from .. import problems
 from . import casts
 from .conversions import CONVERSIONS
+from .conversions import entry_of
+from .conversions import TypeKey
 from .database_casts import as_foreign
 from .exact_numeric import ExactNumeric
 from .python_types import of_python_type
@@ -44,19 +45,17 @@ def conversion_of(
     if name != "sqlite" or not isinstance(variant, sa.Integer):
         type_ = variant
 
-    bases = type(type_).__mro__
-    nested = next((NESTED[base] for base in bases if base in NESTED), None)
+    nested = entry_of(type_, NESTED)
 
     if nested is not None and not isinstance(type_, PLAIN_DECORATORS):
         return nested(type_, dialect)
 
-    make = next((CONVERSIONS[base] for base in bases if base in CONVERSIONS), None)
+    make = entry_of(type_, CONVERSIONS)
 
     if make is None:
         return Conversion(as_foreign, is_foreign=True, compared_by_database=True)
 
-    refinements = REFINEMENTS.get(name, {})
-    refine = next((refinements[base] for base in bases if base in refinements), None)
+    refine = entry_of(type_, REFINEMENTS.get(name, {}))
     conversion = make(type_)
     return conversion if refine is None else refine(conversion, type_)
 
@@ -103,7 +102,7 @@ def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
 
         return [cast_item(each) for each in value]
 
-    array = postgresql.ARRAY(sa.Text(), dimensions=type_.dimensions)
+    array = sa.ARRAY(sa.Text(), dimensions=type_.dimensions)
     return Conversion(
         cast_array,
         is_ordered=False,
@@ -135,13 +134,11 @@ def _array_schema(
 PLAIN_DECORATORS = (sa.Interval, ExactNumeric)
 """The decorators with a conversion of their own."""
 
-NESTED: Mapping[
-    type[t.Any], Callable[[t.Any, sa.Dialect | None], Conversion | None]
-] = {
+NESTED: Mapping[TypeKey, Callable[[t.Any, sa.Dialect | None], Conversion | None]] = {
     sa.ARRAY: _arrays,
     # The content of a pickle has no form on the wire.
     sa.PickleType: lambda type_, dialect: None,
-    postgresql.DOMAIN: lambda type_, dialect: conversion_of(type_.data_type, dialect),
+    "postgresql.DOMAIN": lambda type_, dialect: conversion_of(type_.data_type, dialect),
     TypeDecorator: _decorated,
 }
 """The conversions of types that are made of others."""

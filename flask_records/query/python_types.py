@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from .. import problems
 from . import casts
 from .conversions import CONVERSIONS
+from .conversions import entry_of
 from .values import anything
 from .values import Conversion
 from .values import nullable
@@ -95,8 +96,8 @@ def conversion_of_class(class_: t.Any) -> Conversion | None:
     if type_ is None:
         return None
 
-    bases = type(type_).__mro__
-    return next(CONVERSIONS[base](type_) for base in bases if base in CONVERSIONS)
+    make = entry_of(type_, CONVERSIONS)
+    return None if make is None else make(type_)
 
 
 def annotated_type(function: t.Any) -> sa.types.TypeEngine[t.Any] | None:

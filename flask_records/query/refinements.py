@@ -10,11 +10,11 @@ from dataclasses import replace
 from decimal import Decimal
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 
 from .. import problems
 from ..problems import Problem
 from .conversions import scale_of
+from .conversions import TypeKey
 from .database_casts import as_zoned_time
 from .exact_numeric import shortest_decimal
 from .exact_numeric import ShortestDecimal
@@ -82,7 +82,7 @@ def _floats_of_postgresql(conversion: Conversion, type_: t.Any) -> Conversion:
 
 
 def _floats_of_mariadb(conversion: Conversion, type_: t.Any) -> Conversion:
-    is_double = isinstance(type_, (sa.Double, sa.REAL, mysql.DOUBLE, mysql.REAL))
+    is_double = isinstance(type_, (sa.Double, sa.REAL))
     is_double = is_double or (type_.precision or 0) > 24
     return conversion if is_double else _singles(conversion)
 
@@ -144,13 +144,13 @@ def _is_near_edge(moment: dt.datetime) -> bool:
 
 _NEAR_EDGE = _refuse(_is_near_edge, problems.OUT_OF_RANGE)
 
-OF_MARIADB: Mapping[type[t.Any], Refine] = {
+OF_MARIADB: Mapping[TypeKey, Refine] = {
     sa.Numeric: _numerics_of_mariadb,
     sa.Float: _floats_of_mariadb,
     sa.Uuid: lambda conversion, type_: replace(conversion, compared_by_database=True),
 }
 
-REFINEMENTS: Mapping[str, Mapping[type[t.Any], Refine]] = {
+REFINEMENTS: Mapping[str, Mapping[TypeKey, Refine]] = {
     "sqlite": {
         sa.Numeric: _numerics_of_sqlite,
         sa.Float: lambda conversion, type_: conversion,
