@@ -197,7 +197,7 @@ def readable(user):
     if user is None:
         return {"team": None}
 
-    return None if user["team"] == "all" else {"team": user["team"]}
+    return True if user["team"] == "all" else {"team": user["team"]}
 
 
 def raising_version(db):
