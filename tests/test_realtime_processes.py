@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from flask_records.realtime.bus import make_broker
-from flask_records.realtime.bus import SharedBus
+from flask_records.realtime.bus.redis import RedisBroker
+from flask_records.realtime.bus.shared import SharedBus
 
 from . import redis_server
 from .databases import redis_url
@@ -316,7 +316,7 @@ def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
 
 @pytest.fixture
 def bus(own_redis):
-    return SharedBus(make_broker(own_redis.url, "app"))
+    return SharedBus(RedisBroker(own_redis.url, "app"))
 
 
 def keys_of(own_redis):
@@ -376,7 +376,7 @@ def test_names_on_redis_begin_with_the_channel(own_redis, bus):
 
 
 def test_body_reaches_the_handlers_of_all_buses_once(own_redis, bus):
-    other = SharedBus(make_broker(own_redis.url, "app"))
+    other = SharedBus(RedisBroker(own_redis.url, "app"))
     received = {}
 
     for number, each in enumerate([bus, other]):

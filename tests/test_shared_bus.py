@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from flask_records.realtime.bus import SharedBus
-from flask_records.realtime.bus.broker import BrokerError
-from flask_records.realtime.bus.broker import Entry
+from flask_records.realtime.bus.redis import BrokerError
+from flask_records.realtime.bus.redis import Entry
+from flask_records.realtime.bus.shared import SharedBus
 
 from .waiting import wait_until
 

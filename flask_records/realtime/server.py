@@ -14,8 +14,6 @@ from .audience import Audience
 from .bus import Bus
 from .bus import EVENTS
 from .bus import LOST
-from .bus import make_broker
-from .bus import SharedBus
 from .connection import Connection
 from .connections import Connections
 from .disconnections import Disconnections
@@ -322,15 +320,31 @@ class Server:
         self.transport.run_in_order(begin_anew)
 
 
-def _shared_bus(url: str, settings: Settings) -> SharedBus:
+def _shared_bus(url: str, settings: Settings) -> Bus:
     """Return the bus of several workers.
 
-    :param url: The URL of its broker.
+    :param url: The URL of Redis.
+    :raises RuntimeError: The URL is invalid, or the package of its client is missing.
     """
-    bounds, channel = settings.event_log, settings.channel
+    try:
+        from .bus.redis import RedisBroker
+        from .bus.shared import SharedBus
+    except ImportError as error:
+        raise RuntimeError(
+            "RECORDS_REALTIME['message_queue'] needs: pip install"
+            " 'flask-record-services[redis]'."
+        ) from error
 
-    if bounds is None:
-        return SharedBus(make_broker(url, channel))
+    bounds, limits = settings.event_log, {}
 
-    limits = {"max_age": bounds.seconds, "max_entries": bounds.events}
-    return SharedBus(make_broker(url, channel, **limits), is_recorded=True)
+    if bounds is not None:
+        limits = {"max_age": bounds.seconds, "max_entries": bounds.events}
+
+    try:
+        broker = RedisBroker(url, settings.channel, **limits)
+    except ValueError as error:
+        raise RuntimeError(
+            f"RECORDS_REALTIME['message_queue'] is not a valid URL: {error}"
+        ) from error
+
+    return SharedBus(broker, is_recorded=bounds is not None)

@@ -29,10 +29,10 @@ class Settings:
     """The settings of one application."""
 
     message_queue: str | None = None
-    """The URL of the broker that carries events between workers and machines."""
+    """The URL of the Redis that carries events between workers and machines."""
 
     channel: str = "flask-records"
-    """The prefix of all names at the broker."""
+    """The prefix of all names in Redis."""
 
     event_log: Bounds | None = None
     """The bounds of the events that clients get which come back. They get none by
@@ -123,7 +123,7 @@ def _are_transports(value: t.Any) -> bool:
 
 
 CHECKS: t.Final[Mapping[str, Check]] = {
-    # The URL of a broker may have a password.
+    # The URL of Redis may have a password.
     "message_queue": TEXT.or_none().secret(),
     "channel": TEXT,
     "event_log": Check(

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -40,17 +39,6 @@ class PostgreSQL:
         """Stop it as a crash would: it closes all connections at once."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(20)
-
-    @contextmanager
-    def paused(self):
-        """Let it hang during the block."""
-        pids = [self.process.pid, *children_of(self.process.pid)]
-        signal_all(pids, signal.SIGSTOP)
-
-        try:
-            yield
-        finally:
-            signal_all(pids, signal.SIGCONT)
 
     def answers(self):
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
@@ -89,17 +77,6 @@ def run_as_postgres(name, *arguments):
     user = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen([program(name), *arguments], cwd="/", **quiet, **user)
-
-
-def children_of(pid):
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in children.split()]
-
-
-def signal_all(pids, number):
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
 
 
 def program(name):

@@ -1,4 +1,4 @@
-"""A broker that is killed under load, and starts again.
+"""Redis is killed under load, and starts again.
 
 Subscribers of three groups are connected to two workers, while writers change the same
 records over HTTP and sockets. Each test checks another property of one run.
@@ -6,7 +6,6 @@ records over HTTP and sockets. Each test checks another property of one run.
 
 from __future__ import annotations
 
-import itertools
 import time
 import uuid
 from collections import Counter
@@ -20,7 +19,7 @@ from ..realtime_clients import serving
 from ..realtime_clients import settings_of
 from ..realtime_clients import Socket
 from ..realtime_clients import spread
-from ..test_brokers import KINDS
+from ..redis_server import own_redis
 from ..test_realtime_redis import Http
 from ..test_realtime_redis import Live
 from ..test_realtime_redis import Run
@@ -77,19 +76,19 @@ def hung(broker):
         yield
 
 
-@pytest.fixture(scope="module", params=itertools.product(KINDS, [killed, hung]))
+@pytest.fixture(scope="module", params=[killed, hung])
 def outage(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("broker")
-    kind, outage = request.param
+    outage = request.param
 
-    with KINDS[kind].server() as broker:
+    with own_redis() as broker:
         own = {"REDIS_URL": broker.url, "CHANNEL": uuid.uuid4().hex}
         settings = settings_of(folder, [*SUBSCRIBERS, "all"], **own)
 
         with serving(settings) as server:
             result = load(server, broker, outage)
 
-    print(f"\n{kind} {outage.__name__}: {result.end - result.begin:.1f} s without")
+    print(f"\n{outage.__name__}: {result.end - result.begin:.1f} s without")
 
     for name, figure in result.run.figures().items():
         print(f"{name:25}{figure}")

@@ -1,4 +1,4 @@
-"""The log of workers in a stream of Redis."""
+"""The log that workers share, in a stream of Redis."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from contextlib import contextmanager
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-
-from .broker import BrokerError
-from .broker import Entry
-from .broker import Lost
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,13 +70,34 @@ old ones stays: a worker may have read to there.
 """
 
 
+class BrokerError(Exception):
+    """Redis is not available. The call may be repeated."""
+
+
+class Lost(Exception):
+    """Entries that a worker has not read are not kept any more."""
+
+
+class Entry(t.NamedTuple):
+    """An entry of the log."""
+
+    id: str
+    """The id, which tells where the log goes on."""
+
+    data: bytes
+    """The data that a worker has appended."""
+
+
 class RedisBroker:
-    """Keeps the log in a stream of Redis, under one name. One thread reads, by a
-    connection of its own.
+    """Keeps a log in a stream of Redis, under one name. All workers append to it, and
+    read it in one order. It keeps the latest entries only.
 
-    A Redis that has started again may have lost the last entries, so that readers
-    learn of that as if it were sure.
+    Several threads may append and lock, while one reads, by a connection of its own.
+    Each method raises :class:`BrokerError` while Redis is not available. A Redis that
+    has started again may have lost the last entries, so that readers learn of that as
+    if it were sure.
 
+    :param url: The URL of Redis.
     :param channel: The prefix of all names.
     :param max_age: The seconds after which an entry may be deleted.
     :param max_entries: The number of entries that are kept, and up to a hundred more.
@@ -116,7 +133,7 @@ class RedisBroker:
         return t.cast(bytes, id).decode()
 
     def end(self) -> str:
-        """Return the id of the last entry."""
+        """Return the id of the last entry, or one that stands before the first."""
         (id,) = self._ask(("EVAL", END, 1, self._name))
         self._last_process = self._process
         return t.cast(bytes, id).decode()
@@ -140,6 +157,8 @@ class RedisBroker:
     def read(self, after: str, timeout: float) -> list[Entry]:
         """Wait for entries, and return them in their order.
 
+        :param after: The id of the last entry that was read.
+        :param timeout: The seconds after which it returns no entries.
         :raises Lost: Some of them are not kept any more, or Redis has started again.
         """
         deadline = time.monotonic() + timeout
@@ -174,7 +193,12 @@ class RedisBroker:
         return _entries(rows[0][1]) if rows else []
 
     def lock(self, name: str, token: str, lifetime: float) -> bool:
-        """Take a lock unless it is held, and return whether it was taken."""
+        """Take a lock unless it is held, and return whether it was taken.
+
+        :param token: Tells the holder from others.
+        :param lifetime: The seconds after which the lock of a worker that was killed
+            is free.
+        """
         key, lifetime = f"{self._channel}:{name}", math.ceil(lifetime * 1000)
         return bool(self._call("SET", key, token, "NX", "PX", lifetime))
 

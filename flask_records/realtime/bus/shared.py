@@ -1,4 +1,4 @@
-"""The bus of several workers, which share the log of a broker."""
+"""The bus of several workers, which share a log in Redis."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from contextlib import contextmanager
 
 from ...http.formatter import dumps
 from ...typing import Record
-from .broker import BrokerError
-from .broker import Entry
-from .broker import Lost
 from .local import Bus
 from .local import EVENTS
 from .local import LOCK_TIMEOUT
 from .local import LOST
+from .redis import BrokerError
+from .redis import Entry
+from .redis import Lost
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .broker import Broker
+    from .redis import RedisBroker
 
 logger = logging.getLogger(__package__)
 
@@ -66,11 +66,11 @@ class SharedBus(Bus):
     recorded. Until that news comes back to it, a worker that was alone leaves out
     events of others, which may be older than its own.
 
-    :param broker: Keeps the log.
+    :param broker: Keeps the log in Redis.
     :param is_recorded: The handlers get the recent events of the log before all others.
     """
 
-    def __init__(self, broker: Broker, *, is_recorded: bool = False) -> None:
+    def __init__(self, broker: RedisBroker, *, is_recorded: bool = False) -> None:
         super().__init__()
         self._broker = broker
         self._is_recorded = is_recorded

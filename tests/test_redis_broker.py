@@ -1,35 +1,26 @@
-"""The promises of every broker, and of the log that it keeps."""
+"""The log that workers share in Redis."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from concurrent import futures
-from contextlib import suppress
-from dataclasses import dataclass
 
-import nats
 import pytest
 import redis
-import sqlalchemy as sa
-from nats.js.errors import NotFoundError
+from flask import Flask
 
-from flask_records.realtime.bus import make_broker
-from flask_records.realtime.bus.broker import BrokerError
-from flask_records.realtime.bus.broker import Lost
-from flask_records.realtime.bus.nats import NATSBroker
-from flask_records.realtime.bus.postgresql import PostgreSQLBroker
+from flask_records import FlaskRecords
+from flask_records.realtime import Realtime
+from flask_records.realtime.bus.redis import BrokerError
+from flask_records.realtime.bus.redis import Lost
 from flask_records.realtime.bus.redis import RedisBroker
 
-from .broker_servers import nats_server
 from .databases import url_in
-from .faults.postgresql import postgresql
 from .processes import ROOT
 from .redis_server import own_redis
 from .waiting import wait_until
@@ -40,105 +31,48 @@ APPENDS = 50
 """How many entries each thread appends."""
 
 
-def erase_postgresql(url, channel):
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
-
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f'DROP SCHEMA IF EXISTS "{channel}" CASCADE')
-
-    engine.dispose()
-
-
-def erase_redis(url, channel):
-    with redis.Redis.from_url(url) as client:
-        for key in client.keys(f"{channel}*"):
-            client.delete(key)
-
-
-def erase_nats(url, channel):
-    async def delete():
-        client = await nats.connect(url)
-        name = NATSBroker(url, channel).stream
-
-        with suppress(NotFoundError):
-            await client.jetstream().delete_stream(name)
-
-        await client.close()
-
-    asyncio.run(delete())
-
-
-@dataclass
-class Kind:
-    """A kind of broker."""
-
-    make: type
-    variable: str
-    """The environment variable with the URL of its server."""
-
-    erase: Callable[[str, str], None]
-    """Deletes the log of a channel."""
-
-    server: Callable
-    """Yields a server of a test's own."""
-
-
-KINDS = {
-    "postgresql": Kind(
-        PostgreSQLBroker, "TEST_POSTGRESQL_URL", erase_postgresql, postgresql
-    ),
-    "redis": Kind(RedisBroker, "TEST_REDIS_URL", erase_redis, own_redis),
-    "nats": Kind(NATSBroker, "TEST_NATS_URL", erase_nats, nats_server),
-}
-
-
 class Log:
     """The log of one channel, which several brokers use."""
 
-    def __init__(self, kind, url):
-        self.kind = kind
+    def __init__(self, url):
         self.url = url
         self.channel = f"tests {uuid.uuid4().hex}"
         self.brokers = []
 
     def broker(self, **bounds):
         """A broker as another process has it."""
-        broker = self.kind.make(self.url, self.channel, **bounds)
+        broker = RedisBroker(self.url, self.channel, **bounds)
         self.brokers.append(broker)
         return broker
 
     def erase(self):
-        self.kind.erase(self.url, self.channel)
+        with redis.Redis.from_url(self.url) as client:
+            for key in client.keys(f"{self.channel}*"):
+                client.delete(key)
 
     def close(self):
         for broker in self.brokers:
             broker.close()
 
 
-@pytest.fixture(params=KINDS)
-def kind(request):
-    return request.param
-
-
 @pytest.fixture
-def log(kind):
-    log = Log(KINDS[kind], url_in(KINDS[kind].variable))
+def log():
+    log = Log(url_in("TEST_REDIS_URL"))
     yield log
     log.close()
     log.erase()
 
 
-@pytest.fixture(params=KINDS)
-def server(request):
+@pytest.fixture
+def server():
     """A server of the test's own."""
-    with KINDS[request.param].server() as server:
-        server.kind = KINDS[request.param]
+    with own_redis() as server:
         yield server
 
 
 @pytest.fixture
 def own_log(server):
-    log = Log(server.kind, server.url)
+    log = Log(server.url)
     yield log
     log.close()
 
@@ -227,7 +161,7 @@ def test_reader_returns_after_its_timeout(log):
 
 
 def test_logs_of_other_channels_are_apart(log):
-    other = Log(log.kind, log.url)
+    other = Log(log.url)
     first, second = log.broker(), other.broker()
     start = second.end()
 
@@ -258,10 +192,10 @@ def test_ids_of_an_empty_log_stay_valid(log):
 WRITER = f"""
 import sys
 from concurrent import futures
-from tests.test_brokers import KINDS, THREADS, APPENDS
+from tests.test_redis_broker import RedisBroker, THREADS, APPENDS
 
-kind, url, channel, process = sys.argv[1:]
-broker = KINDS[kind].make(url, channel)
+url, channel, process = sys.argv[1:]
+broker = RedisBroker(url, channel)
 
 def write(thread):
     for number in range(APPENDS):
@@ -274,11 +208,11 @@ broker.close()
 """
 
 
-def test_all_read_one_order_while_many_append(log, kind):
+def test_all_read_one_order_while_many_append(log):
     readers = [log.broker(), log.broker()]
     starts = [reader.end() for reader in readers]
     count = PROCESSES * THREADS * APPENDS
-    writer = [sys.executable, "-c", WRITER, kind, log.url, log.channel]
+    writer = [sys.executable, "-c", WRITER, log.url, log.channel]
     writers = [
         subprocess.Popen([*writer, str(number)], cwd=ROOT)
         for number in range(PROCESSES)
@@ -491,115 +425,44 @@ def test_one_of_many_gets_a_lock(log):
     assert taken.count(True) == 1
 
 
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("127.0.0.1:6379", "must be a URL that begins with redis://"),
-        ("mysql://127.0.0.1", "must be a URL that begins with redis://"),
-        ("redis://127.0.0.1:port", "is not a valid URL"),
-        ("postgresql://127.0.0.1:port", "is not a valid URL"),
-        ("postgresql", "is not a valid URL"),
-        ("nats://127.0.0.1:port", "is not a valid URL"),
-        ("nats://:secret@", "is not a valid URL"),
-        ("nats://127.0.0.1,nats://", "is not a valid URL"),
-    ],
-)
-def test_invalid_urls_are_refused(url, words):
-    with pytest.raises(RuntimeError, match=words) as raised:
-        make_broker(url, "channel")
+def start(url):
+    app = Flask("app")
+    app.config["SECRET_KEY"] = "5e" * 32
+    app.config["RECORDS_REALTIME"] = {"message_queue": url}
+    records = FlaskRecords()
+    Realtime(records).init_app(app)
+    records.init_app(app)
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:6379", "mysql://x", "redis://:secret@x:y"])
+def test_invalid_urls_are_refused(url):
+    with pytest.raises(RuntimeError, match="is not a valid URL") as raised:
+        start(url)
 
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_missing_package_is_named(kind, monkeypatch):
-    module = f"flask_records.realtime.bus.{kind}"
-    monkeypatch.setitem(sys.modules, module, None)
-    needs = rf"needs: pip install 'flask-record-services\[{kind}\]'"
+def test_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "flask_records.realtime.bus.redis", None)
 
-    with pytest.raises(RuntimeError, match=needs):
-        make_broker(f"{kind}://127.0.0.1", "channel")
-
-
-def test_channel_that_postgresql_has_no_name_for_is_refused():
-    with pytest.raises(RuntimeError, match="at most 63 bytes"):
-        make_broker("postgresql://127.0.0.1", "é" * 32)
-
-
-# Greenlets append, lock and read, while another one counts.
-GEVENT = """
-from gevent import monkey
-
-monkey.patch_all()
-
-import sys
-import threading
-
-import gevent
-
-from tests.test_brokers import KINDS, read_all
-
-kind, url, channel = sys.argv[1:]
-broker, reader = [KINDS[kind].make(url, channel) for _ in range(2)]
-start = reader.end()
-counts = []
-entries = []
-
-
-def count():
-    while True:
-        counts.append(1)
-        gevent.sleep(0.01)
-
-
-def write(number):
-    for _ in range(20):
-        broker.append(b"data")
-        assert broker.lock(str(number), "token", 5)
-        broker.unlock(str(number), "token")
-
-
-counting = gevent.spawn(count)
-assert reader.read(start, 0.5) == []
-assert len(counts) > 10
-reading = threading.Thread(target=lambda: entries.extend(read_all(reader, start, 100)))
-reading.start()
-gevent.joinall([gevent.spawn(write, number) for number in range(5)], raise_error=True)
-reading.join()
-assert len(entries) == 100
-counting.kill()
-broker.close()
-reader.close()
-print("done")
-"""
-
-
-def test_broker_lets_greenlets_run(log, kind):
-    done = subprocess.run(
-        [sys.executable, "-c", GEVENT, kind, log.url, log.channel],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-    assert done.stdout == "done\n", done.stderr
+    with pytest.raises(RuntimeError, match=r"needs: .*services\[redis\]"):
+        start("redis://127.0.0.1")
 
 
 HOLDER = """
 import sys, time
-from tests.test_brokers import KINDS
+from tests.test_redis_broker import RedisBroker
 
-kind, url, channel = sys.argv[1:]
-broker = KINDS[kind].make(url, channel)
+url, channel = sys.argv[1:]
+broker = RedisBroker(url, channel)
 print(broker.lock("name", "killed", 1), flush=True)
 time.sleep(60)
 """
 
 
-def test_lock_of_a_killed_worker_is_freed(log, kind):
+def test_lock_of_a_killed_worker_is_freed(log):
     broker = log.broker()
-    command = [sys.executable, "-c", HOLDER, kind, log.url, log.channel]
+    command = [sys.executable, "-c", HOLDER, log.url, log.channel]
 
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"True\n"
