@@ -33,18 +33,17 @@ QUERIES = [
     {"rank": RANK, "user_id": {"$in": ID, "$gt": 1}},
     {"read": False},
     {"$or": [{"read": True}, {"nope": ID}]},
-    {},
 ]
 
 RULES = [
     None,
     *QUERIES,
-    lambda user: None if user["id"] == 1 else {"user_id": user["id"]},
+    lambda user: user["id"] == 1 or {"user_id": user["id"]},
     lambda user: {"text": user["names"]} if user else {"read": True},
 ]
 """Rules for records."""
 
-VISIBLE = [None, *QUERIES[:4], {}, lambda user: bool(user) and user["id"] != 2]
+VISIBLE = [None, *QUERIES[:4], lambda user: bool(user) and user["id"] != 2]
 """Rules for a field."""
 
 NAMED = ["a", "A", "a ", "b", "ä", None]
