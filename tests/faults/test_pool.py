@@ -92,7 +92,8 @@ def test_calls_without_a_connection_are_put_off_and_served_later(site, verb):
 
     assert (503, "1") in {each[:2] for each in answers}
     assert {each[:2] for each in answers} <= {(200, None), (201, None), (503, "1")}
-    assert max(seconds for *_, seconds in answers) < 5
+    # A call may wait for a connection more than once.
+    assert max(seconds for *_, seconds in answers) < 10
     assert (200, None) in patched
     assert patched <= {(200, None), (503, "1")}
     assert answer(server.host, *other)[0] in (200, 201)
