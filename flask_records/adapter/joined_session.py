@@ -136,7 +136,14 @@ class JoinedSession:
 
     def begin_writing(self, mapper: Mapper) -> None:
         """Make the session ready to write."""
-        self._begin_writing(self.connection(mapper))
+        connection = self.connection(mapper)
+        self._ends_transaction = True
+
+        if connection not in self._written_connections:
+            begin_writing(connection)
+            self._written_connections.add(connection)
+            self._written = self.session.get_transaction()
+
         Transaction.current().protect(self._key)
 
     def connection(self, mapper: Mapper) -> sa.Connection:
@@ -235,14 +242,6 @@ class JoinedSession:
     def _has_worked(self, session: orm.Session) -> bool:
         """Return ``True`` if there is something to end with the transaction."""
         return self._ends_transaction or work_of(session) != self._work_before
-
-    def _begin_writing(self, connection: sa.Connection) -> None:
-        self._ends_transaction = True
-
-        if connection not in self._written_connections:
-            begin_writing(connection)
-            self._written_connections.add(connection)
-            self._written = self.session.get_transaction()
 
     def _check_written(self) -> None:
         written = self._written
