@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from .errors import ERRORS
 from .errors import GeneralError
+from .errors import RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
 
@@ -105,10 +106,15 @@ class ClientService:
         if not isinstance(body, dict) or "className" not in body:
             raise GeneralError(f"{response.status}: {response.text}")
 
-        error_class = ERRORS.get(response.status_code, GeneralError)
-        error = error_class(body["message"], body.get("data"), body["errors"])
-        error.code = response.status_code
-        raise error
+        raise error_of(body)
+
+
+def error_of(body: Record) -> RecordsError:
+    """Return the error of a body, in the class of its status."""
+    error_class = ERRORS.get(body["code"], GeneralError)
+    error = error_class(body["message"], body.get("data"), body["errors"])
+    error.code = body["code"]
+    return error
 
 
 def _pairs(value: t.Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -139,15 +139,6 @@ def client(app):
     return app.test_client()
 
 
-@pytest.fixture(params=["wsgi", "asgi"])
-def transport(request, monkeypatch):
-    """The kind of server that a test of connections runs with: both, in turn."""
-    from .realtime import SERVED_BY
-
-    monkeypatch.setitem(SERVED_BY, "name", request.param)
-    return request.param
-
-
 @pytest.fixture
 def site(records, tmp_path):
     """A running application with real-time connections, whose only user is Ann."""

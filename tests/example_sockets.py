@@ -6,15 +6,15 @@ from contextlib import ExitStack
 
 import pytest
 
-from .listening import running
 from .realtime import connected
+from .realtime import running_asgi
 
 
 @pytest.fixture
 def connect(example):
     """A function that connects a person, or nobody, over a WebSocket."""
     with ExitStack() as stack:
-        url = stack.enter_context(running(example.app))
+        url = stack.enter_context(running_asgi(example.app, example.realtime))
 
         def connect(person=None):
             client = stack.enter_context(connected(url))

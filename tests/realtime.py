@@ -9,7 +9,6 @@ import threading
 from contextlib import contextmanager
 from contextlib import ExitStack
 
-import pytest
 import websocket
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
@@ -23,7 +22,6 @@ from flask_records.realtime import Realtime
 from .authentication import ANN
 from .authentication import make_records
 from .authentication import serving
-from .listening import running
 from .models import Base
 from .models import Message
 from .models import Room
@@ -224,11 +222,23 @@ def connected(url, authentication=None, **headers):
         socket.shutdown()
 
 
-SERVED_BY = {"name": "wsgi"}
-"""The kind of the server of a test."""
+def loop_of(site):
+    """The event loop that holds the connections of a site."""
+    return site.app.extensions["records_realtime"].transport
 
-BOTH = pytest.mark.usefixtures("transport")
-"""Run the tests of a module with both kinds of servers."""
+
+def reason_of(client):
+    """The code and the reason of the end of a connection, ``None`` without one."""
+    client.socket.settimeout(30)
+
+    try:
+        while True:
+            opcode, frame = client.socket.recv_data_frame(True)
+
+            if opcode == websocket.ABNF.OPCODE_CLOSE:
+                return int.from_bytes(frame.data[:2], "big"), frame.data[2:].decode()
+    except (websocket.WebSocketException, OSError):
+        return None
 
 
 @contextmanager
@@ -262,9 +272,7 @@ def live(records, tmp_path, settings=None, *, realtime=None, login=None, **confi
     with serving(records, login, url=url, **config) as http, ExitStack() as stack:
         realtime = realtime or Realtime(records)
         realtime.init_app(http.application)
-        is_wsgi = SERVED_BY["name"] == "wsgi"
-        app = http.application
-        server = running(app) if is_wsgi else running_asgi(app, realtime)
+        server = running_asgi(http.application, realtime)
         address = stack.enter_context(server)
         clients = stack.enter_context(ExitStack())
         yield Site(http, address, realtime, clients)

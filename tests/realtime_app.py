@@ -150,7 +150,6 @@ def create_app(*, has_presence=False):
     records.init_app(app)
     realtime.init_app(app)
     app.extensions["tests_realtime"] = realtime
-    ping_often(realtime.socketio(app).server.eio)
     add_commands(app, db, records)
     return app
 

@@ -38,15 +38,14 @@ def settings_of(folder, teams=("all",), **variables):
 
 
 @contextmanager
-def serving(settings, *options, app="create_app"):
+def serving(settings, *options, app="create_asgi_app"):
     """A gunicorn that serves the application, stopped after the block.
 
     :param app: The name of the function that makes it.
     """
     logs = ["--access-logfile", "-", "--access-logformat", "Served by %(p)s"]
     times = ["--keep-alive", "60", "--graceful-timeout", "1"]
-    kind = ["-k", "gthread", "--threads", "100"] if app == "create_app" else []
-    server = ["-c", "instance/gunicorn.conf.py", *kind, *logs, *times, *options]
+    server = ["-c", "instance/gunicorn.conf.py", *logs, *times, *options]
 
     with started([*server, f"tests.realtime_app:{app}()"], settings) as running:
         if settings["WEB_CONCURRENCY"] == "2":

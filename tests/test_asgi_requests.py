@@ -23,7 +23,6 @@ from flask_records.realtime.asgi import transport
 from .realtime import live
 from .realtime import make_live_records
 from .realtime import running_asgi
-from .realtime import SERVED_BY
 from .waiting import wait_until
 
 TEXT = [("Content-Type", "text/plain")]
@@ -80,11 +79,6 @@ def connection_to(url):
     """A connection that is closed after the block."""
     host = url.removeprefix("http://")
     return closing(http.client.HTTPConnection(host, timeout=30))
-
-
-@pytest.fixture(autouse=True)
-def served_by_asgi(monkeypatch):
-    monkeypatch.setitem(SERVED_BY, "name", "asgi")
 
 
 def test_application_sees_what_wsgi_promises():
@@ -529,9 +523,8 @@ def test_encoded_slash_belongs_to_an_id():
     assert body == b'{"id":"a/b"}'
 
 
-def test_whole_url_is_taken_for_its_path(tmp_path, monkeypatch):
+def test_whole_url_is_taken_for_its_path(tmp_path):
     """Clients of proxies send one, and some proxies do."""
-    monkeypatch.setitem(SERVED_BY, "name", "asgi")
     records = make_live_records(public=True)
     paths = ["/messages?$limit=1", "/messages/a%2Fb", "/socket.io/?EIO=4"]
 

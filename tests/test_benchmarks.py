@@ -14,7 +14,7 @@ from .processes import ROOT
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("server", ["gthread", "uvicorn"])
+@pytest.mark.parametrize("server", ["asgi", "uvicorn"])
 def test_realtime_measures_connections_events_and_calls(server, tmp_path):
     load = "--connections 20 --writes 5 --seconds 0.5".split()
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/realtime.db"}

@@ -10,12 +10,9 @@ from .authentication import ANN
 from .models import Message
 from .models import Room
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .test_realtime_fields import events_of
-
-pytestmark = BOTH
 
 
 @pytest.fixture

@@ -13,14 +13,11 @@ from .processes import ROOT
 
 OF_FEATURES = {
     *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),
-    *("gevent", "psycopg", "pymysql"),
+    *("psycopg", "pymysql"),
 }
 """Modules that no application needs before the first login, or for another database."""
 
-OF_REALTIME = {
-    *("aiohttp", "engineio", "flask_socketio", "redis", "requests"),
-    *("socketio", "wsproto"),
-}
+OF_REALTIME = {"aiohttp", "engineio", "redis", "requests", "socketio"}
 OF_LIMITS = {"flask_limiter", "limits"}
 
 APPLICATION = """
@@ -66,8 +63,8 @@ def imported_by(source, folder):
     [
         ("import flask_records", OF_FEATURES | OF_REALTIME | OF_LIMITS),
         (APPLICATION, OF_FEATURES | OF_REALTIME | OF_LIMITS),
-        # Socket.IO imports what clients of it need, and they import cryptography.
-        (EXAMPLE, OF_FEATURES - {"cryptography"}),
+        ("import flask_records.realtime", OF_FEATURES | OF_REALTIME | OF_LIMITS),
+        (EXAMPLE, OF_FEATURES),
     ],
 )
 def test_start_imports_no_package_of_a_feature(tmp_path, source, features):
@@ -110,11 +107,6 @@ FlaskRecords().add("boxes", Boxes(), public=True, schemas={"create": Box})
 @pytest.mark.parametrize(
     ("package", "source", "words"),
     [
-        (
-            "engineio",
-            "import flask_records.realtime",
-            "flask_records.realtime needs 'flask-record-services[realtime]'.",
-        ),
         (
             "pydantic",
             DATACLASS,

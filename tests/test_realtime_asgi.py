@@ -18,7 +18,6 @@ from flask import Flask
 from flask import request
 from flask import request_finished
 from flask import Response
-from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
@@ -30,37 +29,19 @@ from flask_records.realtime.asgi.outlet import ServerOutlet
 from flask_records.realtime.asgi.packet import Packet
 from flask_records.realtime.asgi.session import MAX_WAITING
 
-from . import test_realtime_sessions as sessions
-from . import test_realtime_websocket as websockets
 from .polling import calls
 from .polling import Polling
 from .polling import received
 from .realtime import live
+from .realtime import loop_of
 from .realtime import make_live_records
+from .realtime import reason_of
 from .realtime import running_asgi
-from .realtime import SERVED_BY
 from .test_realtime_sessions import begin_polling
+from .test_realtime_sessions import POLL
 from .test_realtime_sessions import request as ask
-from .test_realtime_websocket import reason_of
 from .waiting import START
 from .waiting import wait_until
-
-# Both kinds of servers keep these promises.
-test_session_that_polls = sessions.test_session_that_polls_calls_and_gets_events
-test_upgrade = sessions.test_session_that_polls_goes_on_with_a_websocket
-test_requests_meanwhile = sessions.test_requests_during_an_upgrade_are_answered_soon
-test_hanging_upgrade = (
-    sessions.test_client_polls_as_before_until_it_hears_from_its_websocket
-)
-test_broken_upgrade = sessions.test_upgrade_that_breaks_off_leaves_polling
-test_type = sessions.test_browsers_do_not_guess_the_type_of_an_answer
-test_large_body = sessions.test_body_that_is_too_large_does_not_hold_a_thread
-test_unread_answers = websockets.test_client_that_does_not_read_its_answers_is_not_read
-
-
-@pytest.fixture(autouse=True)
-def served_by_asgi(monkeypatch):
-    monkeypatch.setitem(SERVED_BY, "name", "asgi")
 
 
 @pytest.fixture(params=["socket", "server"])
@@ -93,10 +74,6 @@ def slow(records):
     records.add("slow", Slow(), public=True)
     yield is_begun, may_go_on
     may_go_on.set()
-
-
-def loop_of(site):
-    return site.app.extensions["records_realtime"].transport
 
 
 def publish(records, channel="anonymous"):
@@ -196,6 +173,7 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
 
     def readable(user):
         assert may_go_on.wait(30)
+        return True
 
     records = make_live_records(public=["find", "create"], readable=readable)
     publish(records)
@@ -476,7 +454,7 @@ def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
     with live(records, tmp_path, {"origins": [origin]}) as site:
         connection = http.client.HTTPConnection(site.url.removeprefix("http://"))
         asked = {"Origin": origin, "Access-Control-Request-Headers": "X-A"}
-        connection.request("OPTIONS", sessions.POLL, headers=asked)
+        connection.request("OPTIONS", POLL, headers=asked)
         response = connection.getresponse()
         response.read()
         connection.close()
@@ -664,27 +642,17 @@ def test_calls_that_are_too_fast_wait_without_a_thread(records, tmp_path):
     assert others == [[]] * 5
 
 
-def test_server_of_the_application_can_not_be_shared():
-    app, records = Flask("tests"), FlaskRecords()
-    records.init_app(app)
-    realtime = Realtime(records, app, socketio=SocketIO(app, async_mode="threading"))
-
-    with pytest.raises(RuntimeError, match="can't serve the SocketIO object"):
-        realtime.asgi(app)
-
-
 def test_request_of_a_call_is_that_of_the_handshake(records, tmp_path):
     class Asker:
         def find(self, params):
-            names = (request.path, request.headers["X-A"], request.remote_addr)
-            return [*names, request.sid == params.connection.id]
+            return [request.path, request.headers["X-A"], request.remote_addr]
 
     records.add("asker", Asker(), public=True)
 
     with live(records, tmp_path) as site:
         answer = site.connect(X_A="1").result("find", "asker")
 
-    assert answer == ["/socket.io/", "1", "127.0.0.1", True]
+    assert answer == ["/socket.io/", "1", "127.0.0.1"]
 
 
 class Passing:
@@ -721,8 +689,8 @@ def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
 
         if is_polling:
             lines = {name.replace("_", "-"): headers[name] for name in headers}
-            text = ask(site, "GET", sessions.POLL, headers=lines)[1]
-            path = f"{sessions.POLL}&sid={json.loads(text[1:])['sid']}"
+            text = ask(site, "GET", POLL, headers=lines)[1]
+            path = f"{POLL}&sid={json.loads(text[1:])['sid']}"
             ask(site, "POST", path, "40", headers=lines)
         else:
             site.connect(**headers)
@@ -734,7 +702,7 @@ def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
 
 def test_first_packet_is_that_of_socketio(records, tmp_path):
     with live(records, tmp_path, {"max_payload": 1234}) as site:
-        status, text = ask(site, "GET", sessions.POLL)
+        status, text = ask(site, "GET", POLL)
 
     welcome = json.loads(text[1:])
     assert (status, text[0]) == (200, "0")
@@ -798,7 +766,7 @@ def test_client_that_posts_and_leaves_has_made_its_calls(records, tmp_path):
 
         assert posted == (200, "ok")
         assert notes.made == [1, 1, 1]
-        wait_until(lambda: ask(site, "GET", sessions.POLL)[0] == 200, 30)
+        wait_until(lambda: ask(site, "GET", POLL)[0] == 200, 30)
 
 
 def test_connection_ends_after_the_call_that_its_client_does_not_wait_for(
@@ -848,3 +816,29 @@ def test_client_that_connects_anew_before_it_is_connected_leaves_nothing(
         channels = site.app.extensions["records_realtime"].connections.channels
 
     assert channels == []
+
+
+def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):
+    calls = []
+
+    class Large:
+        def find(self, params):
+            calls.append(1)
+            return ["x" * 1_000_000]
+
+    records.add("large", Large(), public=True)
+
+    with live(records, tmp_path, {"calls_per_second": 1000}) as site:
+        client = site.connect()
+
+        for number in range(1000, 1050):
+            client.send(f'42{number}["find","large"]')
+
+        wait_until(lambda: len(calls) > 1)
+        other = site.connect()
+        other.result("find", "messages")
+        before = len(calls)
+        client.result("find", "messages")
+
+    assert before < 20
+    assert len(calls) == 50

@@ -1,4 +1,4 @@
-"""Clients that freeze or leave in the middle, with each kind of server."""
+"""Clients that freeze or leave in the middle."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ STORM = 1000
 PATH = "/socket.io/?EIO=4&transport="
 
 
-@pytest.fixture(params=["asgi", "gthread", "gevent"])
-def server(request, tmp_path):
+@pytest.fixture
+def server(tmp_path):
     settings = settings_of(
         tmp_path,
         WEB_CONCURRENCY="1",
@@ -37,9 +37,7 @@ def server(request, tmp_path):
         MAX_CONNECTIONS=str(PLACES),
         PING_SECONDS="3",
     )
-    app = "create_asgi_app" if request.param == "asgi" else "create_app"
-
-    with serving(settings, "--worker-class", request.param, app=app) as server:
+    with serving(settings) as server:
         # Its event loop runs, and has files of its own.
         with joined(server):
             pass

@@ -15,7 +15,7 @@ from werkzeug.datastructures import Headers
 from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
-from flask_records.realtime.calls import answer
+from flask_records.realtime.calls import answer_json
 from flask_records.realtime.connection import Connection
 
 from .authentication import ANN
@@ -23,12 +23,9 @@ from .authentication import bearer
 from .leaks import LEAKS
 from .models import Everything
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .waiting import wait_until
-
-pytestmark = BOTH
 
 
 @pytest.fixture
@@ -429,7 +426,7 @@ def test_error_is_told_to_the_logger_of_the_extension(tmp_path, caplog):
     connection = Connection("1", Headers(), calls_per_second=9)
 
     with app.test_request_context():
-        answer(records, connection, "find", ("things",))
+        answer_json(records, connection, "find", ("things",))
 
     assert Logger.told == [("find ('things',) failed.", "Broken")]
     assert caplog.records == []

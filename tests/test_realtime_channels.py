@@ -15,12 +15,9 @@ from .authentication import bearer
 from .authentication import CHEAP
 from .models import User
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .realtime import Plain
-
-pytestmark = BOTH
 
 
 @pytest.fixture

@@ -19,11 +19,8 @@ from .authentication import ANN
 from .authentication import CHEAP
 from .models import User
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
-
-pytestmark = BOTH
 
 wait_until = partial(waiting.wait_until, seconds=30)
 

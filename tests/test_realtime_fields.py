@@ -18,12 +18,9 @@ from .databases import redis_url
 from .models import Message
 from .models import User
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .waiting import wait_until
-
-pytestmark = BOTH
 
 
 def own(user):

@@ -16,10 +16,9 @@ from .polling import calls
 from .polling import Polling
 from .polling import received
 from .realtime import live
+from .realtime import loop_of
 from .realtime import make_live_records
 from .realtime import Plain
-from .realtime import SERVED_BY
-from .test_realtime_asgi import loop_of
 from .waiting import wait_until
 
 LEGACY = {"legacy_clients": True}
@@ -36,11 +35,6 @@ class Held:
         self.begun.set()
         assert self.go.wait(60)
         return {"id": id}
-
-
-@pytest.fixture(autouse=True)
-def transport(monkeypatch):
-    monkeypatch.setitem(SERVED_BY, "name", "asgi")
 
 
 @pytest.fixture

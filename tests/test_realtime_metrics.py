@@ -8,10 +8,7 @@ import pytest
 
 from . import waiting
 from .authentication import ANN
-from .realtime import BOTH
 from .realtime import make_live_records
-
-pytestmark = BOTH
 
 wait_until = partial(waiting.wait_until, seconds=30)
 

@@ -20,23 +20,14 @@ import pytest
 import websocket
 
 from .databases import redis_url
-from .databases import url_of
 from .processes import call
 from .processes import connected
-from .processes import drop_tables
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 from .realtime_clients import Socket
 from .redis_server import own_redis
 from .waiting import wait_until
-
-SERVERS = {
-    "gthread": ([], "create_app"),
-    "asgi": (["-k", "asgi", "--threads", "4"], "create_asgi_app"),
-    "gevent": (["-k", "gevent", "--worker-connections", "500"], "create_app"),
-}
-"""Options and applications of the kinds of servers."""
 
 RECORDS = 10
 MIRRORS = 12
@@ -245,14 +236,12 @@ class Load:
 
 
 @contextmanager
-def loaded(folder, kind, url):
+def loaded(folder, url):
     """A server under load, and its load."""
-    name, variables = kind
-    options, app = SERVERS[name]
-    log = {"EVENT_LOG": '{"seconds": 60}', "CHANNEL": str(folder), **variables}
+    log = {"EVENT_LOG": '{"seconds": 60}', "CHANNEL": str(folder)}
     settings = settings_of(folder, ["all"], REDIS_URL=url, **log)
 
-    with serving(settings, *options, app=app) as server:
+    with serving(settings) as server:
         load = Load(server.host)
 
         try:
@@ -261,24 +250,11 @@ def loaded(folder, kind, url):
             load._is_running = False
 
 
-@pytest.fixture(params=SERVERS)
-def kind(request, server_urls):
-    if request.param != "gevent":
-        yield request.param, {}
-        return
-
-    pytest.importorskip("gevent", reason="gevent is not installed")
-    # SQLite would stop a worker and all of its connections while it waits for a lock.
-    url = url_of("postgresql", server_urls)
-    yield request.param, {"DATABASE_URL": url}
-    drop_tables(url)
-
-
 pytestmark = pytest.mark.slow
 
 
-def test_clients_that_leave_get_all_from_any_worker(kind, tmp_path):
-    with loaded(tmp_path, kind, redis_url()) as (server, load):
+def test_clients_that_leave_get_all_from_any_worker(tmp_path):
+    with loaded(tmp_path, redis_url()) as (server, load):
         for _ in range(5):
             load.run_until_written(20)
 
@@ -293,8 +269,8 @@ def test_clients_that_leave_get_all_from_any_worker(kind, tmp_path):
     assert load.loads == 0
 
 
-def test_clients_of_a_killed_worker_get_all_from_another(kind, tmp_path):
-    with loaded(tmp_path, kind, redis_url()) as (server, load):
+def test_clients_of_a_killed_worker_get_all_from_another(tmp_path):
+    with loaded(tmp_path, redis_url()) as (server, load):
         for number in range(2):
             load.run_until_written(20)
             os.kill(int(server.workers[number]), signal.SIGKILL)
@@ -307,8 +283,8 @@ def test_clients_of_a_killed_worker_get_all_from_another(kind, tmp_path):
     assert load.loads == 0
 
 
-def test_clients_load_anew_after_a_restart_of_redis(kind, tmp_path):
-    with own_redis() as redis, loaded(tmp_path, kind, redis.url) as (server, load):
+def test_clients_load_anew_after_a_restart_of_redis(tmp_path):
+    with own_redis() as redis, loaded(tmp_path, redis.url) as (server, load):
         load.run_until_written(20)
         redis.stop()
         load.run_until_written(20)
@@ -322,8 +298,8 @@ def test_clients_load_anew_after_a_restart_of_redis(kind, tmp_path):
     assert [line for line in server.log if "Traceback" in line] == []
 
 
-def test_clients_load_anew_after_redis_has_hung(kind, tmp_path):
-    with own_redis() as redis, loaded(tmp_path, kind, redis.url) as (server, load):
+def test_clients_load_anew_after_redis_has_hung(tmp_path):
+    with own_redis() as redis, loaded(tmp_path, redis.url) as (server, load):
         load.run_until_written(20)
 
         with redis.paused():

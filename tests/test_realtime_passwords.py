@@ -12,11 +12,8 @@ from .authentication import bearer
 from .authentication import make_records
 from .models import Message
 from .models import User
-from .realtime import BOTH
 from .realtime import live
 from .waiting import wait_until
-
-pytestmark = BOTH
 
 
 @pytest.fixture

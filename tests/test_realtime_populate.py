@@ -267,6 +267,7 @@ def test_users_who_see_the_same_share_a_look_up(tmp_path, has_hook, statements):
 
         with statements_of(db.engine) as executed:
             records["messages"].create({"text": "Hi", "user_id": 1})
+            site.settle()
 
         emails = [event_of(client)["user"]["email"] for client in clients]
 

@@ -14,11 +14,8 @@ from . import waiting
 from .authentication import ANN
 from .authentication import bearer
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
-
-pytestmark = BOTH
 
 wait_until = partial(waiting.wait_until, seconds=30)
 

@@ -33,30 +33,16 @@ UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
 """The commands of Redis that name nothing at first."""
 
 
-SERVERS = {
-    "gthread": ([], "create_app"),
-    "asgi": ([], "create_asgi_app"),
-}
-"""Options and applications of the kinds of servers."""
-
-
-@pytest.fixture(scope="module", params=SERVERS)
-def kind(request):
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def settings(kind, tmp_path_factory):
+def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("processes")
     own = {"REDIS_URL": redis_url(), "CHANNEL": uuid.uuid4().hex}
     return settings_of(folder, ["all"] * 10 + ["red"] * 40, **own)
 
 
 @pytest.fixture(scope="module")
-def server(kind, settings):
-    options, app = SERVERS[kind]
-
-    with serving(settings, *options, app=app) as server:
+def server(settings):
+    with serving(settings) as server:
         yield server
 
     assert server.complaints == []

@@ -14,11 +14,8 @@ from .authentication import ANN
 from .authentication import bearer
 from .models import Message
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
-
-pytestmark = BOTH
 
 EVENTS = ["created", "patched", "updated", "typing", "removed"]
 

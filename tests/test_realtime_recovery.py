@@ -12,12 +12,9 @@ from flask_records.realtime.recovery import OFFSET
 
 from .authentication import ANN
 from .realtime import BOB
-from .realtime import BOTH
 from .realtime import live
 from .realtime import make_live_records
 from .waiting import wait_until
-
-pytestmark = BOTH
 
 SETTINGS = {"event_log": {"seconds": 60}}
 

@@ -1,12 +1,10 @@
-"""Connections with WSGI servers that can hold them, and with others."""
+"""Connections with a server in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import re
 import struct
-import sys
-import types
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,37 +17,22 @@ from .polling import calls
 from .polling import Polling
 from .polling import received
 from .processes import call
-from .realtime import live
-from .realtime import make_live_records
-from .realtime import SERVED_BY
 from .realtime_clients import login_of
 from .realtime_clients import serving
 from .realtime_clients import settings_of
 
-ANOTHER = "class WebSocketHandler: pass"
 MB = 1 << 20
 
 
-@pytest.fixture(scope="module", params=["gthread", "gevent", "asgi"])
-def server(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("servers")
-    # Engine.IO itself would import it.
-    folder.joinpath("geventwebsocket.py").write_text(ANOTHER)
-    variables = {"PYTHONPATH": str(folder), "MAX_UNSENT": str(20 * MB)}
-    settings = settings_of(folder, WEB_CONCURRENCY="1", **variables)
+    settings = settings_of(folder, WEB_CONCURRENCY="1", MAX_UNSENT=str(20 * MB))
 
-    app = "create_asgi_app" if request.param == "asgi" else "create_app"
-
-    with serving(settings, "--worker-class", request.param, app=app) as server:
-        server.kind = request.param
+    with serving(settings) as server:
         yield server
 
-    expected = ["legacy_clients", "does not use threads"] * (request.param == "asgi")
-    assert [
-        line
-        for line in server.complaints
-        if not any(words in line for words in expected)
-    ] == []
+    assert server.complaints == []
 
 
 def connect(server, **options):
@@ -90,9 +73,6 @@ def test_client_that_is_busy_gets_all_of_it_whole(server):
 
 @pytest.mark.parametrize("version", ["3", "4"])
 def test_calls_before_and_after_an_upgrade_are_answered(server, version):
-    if server.kind == "asgi" and version == "3":
-        pytest.skip("ASGI servers are for later clients.")
-
     polling = Polling(f"http://{server.host}", version)
     first, second = range(300), range(300, 600)
 
@@ -165,64 +145,4 @@ def test_memory_that_a_stranger_takes_is_bounded(server, attack):
             call(http, "POST", "/waits", {})
 
     # gunicorn keeps up to 32 messages of a connection for an ASGI application.
-    reads_ahead = server.kind == "asgi" and attack is calls_meanwhile
-    assert after - before < (72 if reads_ahead else 16)
-
-
-@pytest.mark.slow
-def test_sync_worker_refuses_connections_and_goes_on(tmp_path):
-    settings = settings_of(tmp_path, WEB_CONCURRENCY="1")
-
-    with serving(settings, "--worker-class", "sync", "--threads", "1") as server:
-        with pytest.raises(websocket.WebSocketBadStatusException) as refused:
-            connect(server)
-
-        with closing(HTTPConnection(server.host, timeout=5)) as http:
-            status = call(http, "GET", "/processes")[0]
-
-    assert refused.value.status_code == 400
-    assert status == 200
-    assert any("a sync worker answers one request" in line for line in server.log)
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("granian.wsgi", "granian"),
-        ("uvicorn.middleware.wsgi", "uvicorn"),
-        ("waitress.server", "waitress"),
-    ],
-)
-def test_server_without_websockets_is_warned_of_once(
-    tmp_path, monkeypatch, caplog, module, name
-):
-    monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
-
-    with live(make_live_records(), tmp_path) as site:
-        site.http.get("/messages")
-        site.http.get("/messages")
-
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert f"{name} has none for WSGI applications" in caplog.text
-
-
-def test_asgi_application_is_not_warned_of(tmp_path, monkeypatch, caplog):
-    module = "uvicorn.middleware.wsgi"
-    monkeypatch.setitem(SERVED_BY, "name", "asgi")
-
-    with live(make_live_records(), tmp_path) as site:
-        monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
-        site.http.get("/messages")
-
-    assert caplog.record_tuples == []
-
-
-def test_other_server_is_not_warned_of(tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("SERVER_SOFTWARE", "gunicorn/1")
-    monkeypatch.setitem(sys.modules, "waitress.server", types.ModuleType("waitress"))
-
-    with live(make_live_records(), tmp_path) as site:
-        site.http.get("/messages")
-        site.http.get("/messages")
-
-    assert caplog.record_tuples == []
+    assert after - before < (72 if attack is calls_meanwhile else 16)

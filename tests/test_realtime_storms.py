@@ -1,4 +1,4 @@
-"""A thousand clients that come and leave within seconds, with each kind of server."""
+"""A thousand clients that come and leave within seconds."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ MOST_MEMORY = 5
 MOST_STORMS = 8
 """The first ones fill the pools of threads and of memory."""
 
-CASES = {
-    "asgi": (900, 32, ["--worker-connections", "2000"]),
-    "gevent": (900, 0, ["--worker-connections", "2000"]),
-    "gthread": (200, 250, ["--worker-connections", "2000", "--threads", "250"]),
-}
-"""The places for connections, the threads that stay, and the options of each server."""
+PLACES = 900
+"""The places for connections."""
+
+THREADS = 32
+"""The threads that stay."""
 
 
 @pytest.fixture
@@ -58,15 +57,12 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
-@pytest.fixture(params=CASES)
-def site(request, tmp_path, many_files):
-    """A server, the number of its places, and that of the threads that stay."""
-    places, threads, options = CASES[request.param]
-    settings = settings_of(tmp_path, WEB_CONCURRENCY="1", MAX_CONNECTIONS=str(places))
-    app = "create_asgi_app" if request.param == "asgi" else "create_app"
+@pytest.fixture
+def server(tmp_path, many_files):
+    settings = settings_of(tmp_path, WEB_CONCURRENCY="1", MAX_CONNECTIONS=str(PLACES))
 
-    with serving(settings, "--worker-class", request.param, *options, app=app) as it:
-        yield it, places, threads
+    with serving(settings, "--worker-connections", "2000") as it:
+        yield it
 
     assert [line for line in it.complaints if "Traceback" in line] == []
 
@@ -118,9 +114,7 @@ def polling(host):
         return response.status, response.read().decode()
 
 
-def test_storm_leaves_no_thread_file_or_memory_behind(site):
-    server, places, threads = site
-
+def test_storm_leaves_no_thread_file_or_memory_behind(server):
     with closing(HTTPConnection(server.host, timeout=60)) as http:
         token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
 
@@ -133,12 +127,12 @@ def test_storm_leaves_no_thread_file_or_memory_behind(site):
         wait_until(lambda: files_of(server) <= files, 30)
         memory.append(server.memory)
 
-        assert len(answers) == places
+        assert len(answers) == PLACES
         # gunicorn sends 403 for an ASGI application.
-        assert len(refused) == CLIENTS - places and set(refused) <= {403, 503}
+        assert len(refused) == CLIENTS - PLACES and set(refused) <= {403, 503}
         assert one_more[0] == 503
         assert "Too many connections. Try again later." in one_more[1]
-        assert threads_of(server) <= threads + MOST_THREADS
+        assert threads_of(server) <= THREADS + MOST_THREADS
 
 
 def has_settled(memory):

@@ -129,7 +129,7 @@ def _realtime() -> Record | None:
     if server is None:
         return None
 
-    return {"path": f"{request.script_root}{server.wsgi.path.rstrip('/')}"}
+    return {"path": f"{request.script_root}{server.settings.url_path.rstrip('/')}"}
 
 
 def _user(params: Params) -> t.Any:

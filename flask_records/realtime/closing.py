@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import typing as t
 
-from wsproto.frame_protocol import CloseReason
-
 LINGER: t.Final = 5
 """The seconds that a client has to read the reason."""
 
@@ -20,18 +18,15 @@ class Reason(t.NamedTuple):
     """The reason in words, 123 bytes at most."""
 
 
-NOT_TEXT: t.Final = Reason(CloseReason.UNSUPPORTED_DATA, "Messages must be text.")
+NOT_TEXT: t.Final = Reason(1003, "Messages must be text.")
 
-NOT_JOINED: t.Final = Reason(
-    CloseReason.POLICY_VIOLATION, "Connect to Socket.IO in time."
-)
+NOT_JOINED: t.Final = Reason(1008, "Connect to Socket.IO in time.")
 
-# This code is younger than the table of wsproto.
 LATE_READER: t.Final = Reason(1013, "Too many events are unread. Connect again.")
 
 LOAD_ANEW: t.Final = Reason(1013, "Events are lost. Connect again, and load anew.")
 
-STOPPED: t.Final = Reason(CloseReason.GOING_AWAY, "The server stops.")
+STOPPED: t.Final = Reason(1001, "The server stops.")
 
 
 def too_large(limit: int) -> Reason:
@@ -39,8 +34,7 @@ def too_large(limit: int) -> Reason:
 
     :param limit: The maximum number of bytes of a message.
     """
-    text = f"Messages must not exceed {limit} bytes."
-    return Reason(CloseReason.MESSAGE_TOO_BIG, text)
+    return Reason(1009, f"Messages must not exceed {limit} bytes.")
 
 
 def invalid(error: Exception) -> Reason:
@@ -48,4 +42,4 @@ def invalid(error: Exception) -> Reason:
 
     :param error: The error, which has a message for clients.
     """
-    return Reason(CloseReason.POLICY_VIOLATION, str(error))
+    return Reason(1008, str(error))

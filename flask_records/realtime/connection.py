@@ -53,9 +53,6 @@ class Connection:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while the login changes, or a call is counted."""
 
-    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    """Held by one call after the other."""
-
     expects_login: bool = field(default=False, init=False, repr=False)
     """``True`` if the client has logged in, and was not told that its login is over."""
 

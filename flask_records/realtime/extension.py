@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import typing as t
-from functools import wraps
 
 from flask import current_app
-from flask import request_started
 
 from ..authentication import AuthenticationService
 from ..names import names_of
@@ -17,31 +14,30 @@ from .audience import ANONYMOUS
 from .audience import AUTHENTICATED
 from .channels import Channel
 from .channels import channel_of
-from .hosting import warn_about_server
-from .paths import check_paths
 from .presence import PresenceOptions
 from .presence_service import PresenceService
 from .server import Server
 from .settings import Settings
+from .socket_path import SocketPath
 from .unseen_events import warn_about_services
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
     from flask import Flask
-    from flask_socketio import SocketIO
 
     from ..context import HookContext
     from ..extension import FlaskRecords
     from ..service import Service
     from ..service.events import Event
+    from ..typing import Id
     from ..typing import Record
     from .asgi import Application
     from .connection import Connection
-
-logger = logging.getLogger(__package__)
+    from .testing import SocketClient
 
 EXTENSION: t.Final = "records_realtime"
 
@@ -60,18 +56,9 @@ class Realtime:
 
     :param records: The extension with the services.
     :param app: The application to set up. Call :meth:`init_app` if there is none yet.
-    :param socketio: The Flask-SocketIO object of the application, which keeps its own
-        handlers, rooms and settings. One of our own by default. Its ``init_app`` may be
-        called before that of this extension, or after.
     """
 
-    def __init__(
-        self,
-        records: FlaskRecords,
-        app: Flask | None = None,
-        *,
-        socketio: SocketIO | None = None,
-    ) -> None:
+    def __init__(self, records: FlaskRecords, app: Flask | None = None) -> None:
         self.connections = OrderedSignal(
             "Runs at each event of a connection.",
             ("connect", "login", "logout", "disconnect"),
@@ -80,15 +67,10 @@ class Realtime:
         self.presences: list[tuple[Service, PresenceOptions]] = []
         """The services that show who is in channels."""
         self._records = records
-        self._shared = socketio
         records.carry(self)
         self.connections("connect", "logout")(_as_anonymous)
         self.connections("login")(_as_authenticated)
         records.after("create", "remove")(self._follow_login)
-
-        if socketio is not None:
-            # It has no other way to tell that there is a server.
-            socketio.init_app = self._attaching(socketio.init_app)
 
         if app is not None:
             self.init_app(app)
@@ -98,23 +80,12 @@ class Realtime:
         services are added.
 
         :param app: The application.
-        :raises RuntimeError: A setting is wrong, or the application has a Socket.IO
-            server at the same path.
+        :raises RuntimeError: A setting is wrong.
         """
-        shared = self._shared
-        settings = Settings.of(app, is_shared=shared is not None)
-
-        app.extensions[EXTENSION] = Server(app, self._records, self, settings, shared)
-        check_paths(app)
+        settings = Settings.of(app)
+        app.extensions[EXTENSION] = Server(app, self._records, self, settings)
+        app.wsgi_app = SocketPath(app, settings)  # type: ignore[method-assign]  # as middleware does
         warn_about_services(self._records.services.values())
-        request_started.connect(self._check_late, app)
-
-    def socketio(self, app: Flask) -> SocketIO:
-        """Return the Socket.IO server of an application.
-
-        :param app: The application.
-        """
-        return t.cast("Server", app.extensions[EXTENSION]).wsgi.socketio
 
     def asgi(self, app: Flask, *, threads: int = THREADS) -> Application:
         """Return an ASGI application that serves an application and its connections in
@@ -124,11 +95,33 @@ class Realtime:
 
         :param app: The application, which is set up.
         :param threads: The maximum number of calls and requests at a time.
-        :raises RuntimeError: The application has a Socket.IO server of its own.
         """
-        from .asgi import serve
+        from .asgi import Application
+        from .asgi import EventLoop
 
-        return serve(t.cast("Server", app.extensions[EXTENSION]), threads)
+        server = t.cast("Server", app.extensions[EXTENSION])
+        return Application(EventLoop(server, threads))
+
+    def test_client(
+        self,
+        app: Flask,
+        user: Record | Id | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> SocketClient:
+        """Return a client for tests, which is connected within the process.
+
+        :param app: The application.
+        :param user: The record of the user who is logged in, or its identifier. An
+            anonymous client by default.
+        :param headers: The headers of its first request.
+        :raises RecordsError: The credentials in the headers are wrong.
+        """
+        # Applications do not need it.
+        from .testing import connect
+
+        server = t.cast("Server", app.extensions[EXTENSION])
+        return connect(server, user, headers or {})
 
     def metrics(self, app: Flask) -> dict[str, int]:
         """Return the number of connections of this worker, and of the events that they
@@ -232,40 +225,6 @@ class Realtime:
         service = self._records.authentication(authentication)
         id = user[service.id] if isinstance(user, dict) else user
         disconnections.send("user", f"{service.users_path}/{id}", reason)
-
-    def _check_late(self, app: Flask, **options: t.Any) -> None:
-        """Check at the first request what the application has set up since.
-
-        :raises RuntimeError: There is another Socket.IO server at the same path.
-        """
-        check_paths(app)
-        server = t.cast("Server", app.extensions[EXTENSION])
-
-        # The application may be served by ASGI, which it says after its setup.
-        if self._shared is None and server.transport is server.wsgi:
-            warn_about_server()
-
-        if server.wsgi.socketio.server is None:
-            logger.warning(
-                "Clients cannot connect: the SocketIO object that Realtime shares has"
-                " no server. Call its init_app(app)."
-            )
-
-        request_started.disconnect(self._check_late, app)
-
-    def _attaching(self, init_app: Callable[..., None]) -> Callable[..., None]:
-        """Return the ``init_app`` of a Flask-SocketIO object, which lets our server
-        answer its messages.
-        """
-
-        @wraps(init_app)
-        def attach(app: Flask | None, **options: t.Any) -> None:
-            init_app(app, **options)
-
-            if app is not None and EXTENSION in app.extensions:
-                t.cast("Server", app.extensions[EXTENSION]).wsgi.attach()
-
-        return attach
 
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""

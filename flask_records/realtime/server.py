@@ -8,22 +8,21 @@ from contextlib import contextmanager
 
 from ..context import Params
 from ..errors import RecordsError
-from ..http.routes import routes_of
 from ..transaction import Transaction
 from .audience import Audience
 from .bus import Bus
 from .bus import EVENTS
 from .bus import LOST
+from .calls import RESERVED
 from .connection import Connection
 from .connections import Connections
 from .disconnections import Disconnections
 from .logins import Logins
 from .messages import Messages
 from .named_calls import ARGUMENTS
-from .packets import RESERVED
 from .presence import Presence
 from .recovery import Recovery
-from .wsgi import FlaskSocketIO
+from .transport import MemoryTransport
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +30,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flask import Flask
-    from flask_socketio import SocketIO
     from werkzeug.datastructures import Headers
 
     from ..authentication import AuthenticationService
@@ -55,7 +53,6 @@ class Server:
         records: FlaskRecords,
         realtime: Realtime,
         settings: Settings,
-        shared: SocketIO | None,
     ) -> None:
         self.connections = Connections()
         """The connections, by id and by channel."""
@@ -97,9 +94,9 @@ class Server:
             self.recovery = Recovery(self, settings.event_log)
             self.bus.on(LOST, self._handle_loss)
 
-        self.wsgi = FlaskSocketIO(self, shared)
-        """The transport for WSGI servers."""
-        self.transport: Transport = self.wsgi
+        self.methods = _methods_of(records)
+        """The names of the methods that clients can call."""
+        self.transport: Transport = MemoryTransport()
         """The transport of the connections."""
 
     def deliver(self, events: Sequence[Event]) -> None:
@@ -164,29 +161,6 @@ class Server:
         settings = self.settings
         return bool(self.connections or settings.message_queue or settings.event_log)
 
-    @property
-    def methods(self) -> set[str]:
-        """The names of the methods of all services.
-
-        :raises RuntimeError: Socket.IO reserves the name of a method.
-        """
-        services = self.records.services.values()
-        names = set(ARGUMENTS).union(*(service.custom_methods for service in services))
-
-        for name in names.intersection(RESERVED):
-            raise RuntimeError(
-                f"'{name}' can't be a custom method: Socket.IO reserves the name."
-            )
-
-        return names
-
-    def is_service(self, path: t.Any) -> bool:
-        """Return whether a value is the path of a service."""
-        if not isinstance(path, str):
-            return False
-
-        return routes_of(self.app).service_at(path)[0] is not None
-
     def connect(
         self, id: str, headers: Headers, authentication: t.Any = None
     ) -> str | None:
@@ -218,10 +192,6 @@ class Server:
         try:
             return self.logins.admit(connection)
         except RecordsError:
-            # Credentials may be meant for the application, if it has the server.
-            if self.wsgi.is_shared:
-                return Params()
-
             raise
 
     def disconnect(self, id: str) -> None:
@@ -318,6 +288,22 @@ class Server:
             logger.warning("Events are lost. %s clients connect again.", count)
 
         self.transport.run_in_order(begin_anew)
+
+
+def _methods_of(records: FlaskRecords) -> set[str]:
+    """Return the names of the methods of all services.
+
+    :raises RuntimeError: Socket.IO reserves the name of a method.
+    """
+    services = records.services.values()
+    names = set(ARGUMENTS).union(*(service.custom_methods for service in services))
+
+    for name in names.intersection(RESERVED):
+        raise RuntimeError(
+            f"'{name}' can't be a custom method: Socket.IO reserves the name."
+        )
+
+    return names
 
 
 def _shared_bus(url: str, settings: Settings) -> Bus:

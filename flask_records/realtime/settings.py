@@ -71,17 +71,13 @@ class Settings:
     legacy_clients: bool = False
     """Accept clients of Socket.IO 2, with which FeathersJS 4 was used."""
 
-    async_mode: str | None = None
-    """The mode of Socket.IO: ``threading`` or ``gevent``. Detected by default."""
-
     path: str = "socket.io"
     """The path of the URL that clients connect to."""
 
     @classmethod
-    def of(cls, app: Flask, *, is_shared: bool = False) -> Settings:
+    def of(cls, app: Flask) -> Settings:
         """Return the settings of an application.
 
-        :param is_shared: The application has the Socket.IO server.
         :raises RuntimeError: A setting is invalid. The message names it.
         """
         example = {"max_connections": 200}
@@ -89,23 +85,21 @@ class Settings:
             SETTING, app.config.get(SETTING), CHECKS, example=example
         )
 
-        for name in options:
-            if is_shared and name in ARGUMENTS:
-                raise RuntimeError(
-                    f"{SETTING}[{name!r}] has no effect on the Socket.IO server that"
-                    f" the application shares. Remove it{ARGUMENTS[name]}."
-                )
-
         if options.get("event_log") is not None:
             options["event_log"] = Bounds(**options["event_log"])
 
-        if options.get("origins") is None and not is_shared:
+        if options.get("origins") is None:
             options["origins"] = CorsSettings.of(app).origins
 
         options["origins"] = parse_origins(
             options.get("origins"), f"{SETTING}['origins']"
         )
         return cls(**options)
+
+    @property
+    def url_path(self) -> str:
+        """The path that clients connect to, with slashes around it."""
+        return f"/{self.path.strip('/')}/"
 
 
 def _are_bounds(value: t.Any) -> bool:
@@ -140,23 +134,8 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         _are_transports, "a list of 'polling' and 'websocket'"
     ).or_none(),
     "legacy_clients": FLAG,
-    "async_mode": TEXT.or_none(),
     "path": Check(
         lambda value: isinstance(value, str) and bool(value.strip("/")), "a path"
     ),
 }
 """The checks of the settings."""
-
-ARGUMENTS: t.Final = {
-    "origins": ", and pass SocketIO(cors_allowed_origins=...)",
-    "max_payload": ", and pass SocketIO(max_http_buffer_size=...)",
-    "transports": ", and pass SocketIO(transports=...)",
-    "legacy_clients": "",
-    "async_mode": ", and pass SocketIO(async_mode=...)",
-    "path": ", and pass SocketIO(path=...)",
-    "event_log": "",
-    "max_unsent": "",
-    "max_connections": "",
-    "max_connections_per_address": "",
-}
-"""The settings of a server of our own, and what to write for one that is shared."""

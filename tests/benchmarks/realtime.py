@@ -1,6 +1,6 @@
 """Measures connections, events and calls of a server, by the CPU that it takes.
 
-Run ``python -m tests.benchmarks.realtime``, for example with ``--server gevent
+Run ``python -m tests.benchmarks.realtime``, for example with ``--server granian
 --connections 5000``. It takes about two minutes. The server serves
 ``tests/benchmarks/app.py`` from a new database in SQLite, or from the empty one of
 ``DATABASE_URL``; several workers need a Redis, which ``REDIS_URL`` names. The clients
@@ -41,10 +41,6 @@ SERVERS = {
     " --timeout-graceful-shutdown 1 --factory tests.benchmarks.app:create_asgi_app",
     "granian": "granian --port {port} --workers {workers} --no-access-log"
     " --interface asgi --factory tests.benchmarks.app:create_asgi_app",
-    "gevent": f"{GUNICORN} -k gevent --worker-connections {{most}}"
-    " tests.benchmarks.app:app",
-    "gthread": f"{GUNICORN} -k gthread --threads {{most}}"
-    " --worker-connections {most}0 tests.benchmarks.app:app",
 }
 """The command of each server, a module of Python. No worker has more connections than
 ``most``.

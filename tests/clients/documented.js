@@ -18,8 +18,8 @@ export async function startPage (page) {
   const server = await start(
     settings,
     port => [
-      'gunicorn', '-k', 'gthread', '--threads', '50', '--chdir', folder,
-      '--bind', `127.0.0.1:${port}`, ...KEPT, 'page:create_app()'
+      'gunicorn', '-k', 'asgi', '--chdir', folder,
+      '--bind', `127.0.0.1:${port}`, ...KEPT, 'page:create_asgi()'
     ]
   )
 

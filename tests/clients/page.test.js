@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { alert, createRoom, launch, line, logIn, openWindow, register, write } from './browser.js'
-import { granian, start, startProvider } from './server.js'
+import { start, startProvider } from './server.js'
 
 const CY = { sub: 'cy', name: 'Cy Young', email: 'cy@example.com', email_verified: true }
 const ELI = { sub: 'eli', name: 'Eli Ek', email: 'eli@example.com', email_verified: true }
@@ -13,10 +13,10 @@ let polling
 let browser
 let page
 
-// A server with a provider, and one without, which has no WebSockets.
+// A server with a provider, and one without, which allows no WebSockets.
 before(async () => {
   provider = await startProvider(CY, ELI)
-  polling = await start({}, granian)
+  polling = await start({ FLASK_RECORDS_REALTIME__transports: '["polling"]' })
   server = await start(provider.settings)
   browser = await launch()
 })

@@ -86,8 +86,7 @@ for (const [name, transports] of Object.entries(TRANSPORTS)) {
   })
 }
 
-// Event loops are for later clients only.
-test('a client of FeathersJS 4 gets events as before', { skip: !['gthread', 'gevent'].includes(process.env.SERVER) }, async () => {
+test('a client of FeathersJS 4 gets events as before', async () => {
   const ben = await loggedIn(['websocket'])
   const socket = io2(server.base, { transports: ['websocket'], forceNew: true })
   closers.push(() => socket.close())

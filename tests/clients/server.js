@@ -25,16 +25,12 @@ export const KEPT = ['--keep-alive', '600']
 
 export const gunicorn = port =>
   ['gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`, ...KEPT]
-const gthread = port =>
-  [...gunicorn(port), '-k', 'gthread', '--threads', '100', 'wsgi:app']
-const gevent = port => [...gunicorn(port), '-k', 'gevent', 'wsgi:app']
-export const granian = port =>
-  ['granian', '--interface', 'wsgi', '--port', port, '--workers-kill-timeout', '1s', 'wsgi:app']
-
+const granian = port =>
+  ['granian', '--interface', 'asgi', '--port', port, '--workers-kill-timeout', '1s', 'wsgi:asgi']
 const uvicorn = port => ['uvicorn', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', 'wsgi:asgi']
 
 // The server of the tests may be named by the environment.
-const SERVERS = { gunicorn, gthread, gevent, uvicorn }
+const SERVERS = { gunicorn, granian, uvicorn }
 
 export async function start (settings = {}, command = SERVERS[process.env.SERVER ?? 'gunicorn']) {
   const folder = await mkdtemp(join(tmpdir(), 'records-'))

@@ -5,17 +5,17 @@ Run ``PORT=4040 DATABASE_URL=sqlite:///file.db python -m tests.conformance``.
 
 from os import environ
 
-from werkzeug.serving import run_simple
+import uvicorn
 
 from .app import create_app
 
 port = int(environ.get("PORT", 4040))
-run_simple(
-    "127.0.0.1",
-    port,
+uvicorn.run(
     create_app(
         environ.get("DATABASE_URL", "sqlite:///conformance.db"),
         f"http://127.0.0.1:{port}",
     ),
-    threaded=True,
+    port=port,
+    ws="wsproto",
+    log_level="warning",
 )

@@ -58,7 +58,7 @@ FLAVOURS = {
 
 
 def create_app(database_url, base):
-    """Return the application as one WSGI function for all flavours.
+    """Return the application as one ASGI function for all flavours.
 
     :param database_url: Where its tables are made.
     :param base: The address that it is served at.
@@ -67,9 +67,9 @@ def create_app(database_url, base):
     reset(engine)
     apps = {name: _app(engine, base, **options) for name, options in FLAVOURS.items()}
 
-    def application(environ, start_response):
-        flavour = environ.get("HTTP_X_ORACLE_FLAVOUR", "")
-        return apps[flavour](environ, start_response)
+    async def application(scope, receive, send):
+        flavour = dict(scope.get("headers", ())).get(b"x-oracle-flavour", b"")
+        await apps[flavour.decode()](scope, receive, send)
 
     return application
 
@@ -110,7 +110,7 @@ def _app(engine, base, **options):
     def info():
         return jsonify(idField="id")
 
-    return app
+    return realtime.asgi(app)
 
 
 def _add_views(app):

@@ -2,8 +2,7 @@
 
 Run ``python -m tests.conformance.check KIT DATABASE_URL``. KIT is a copy of the kit in
 which ``npm run setup`` has been run. A new database on the server of DATABASE_URL is
-used. ``--server gevent`` lets gunicorn serve with these workers, in place of the server
-of Werkzeug.
+used.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from ..waiting import wait_until
 RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
 
 
-def main(kit, database_url, server=None):
+def main(kit, database_url):
     """Run the cases and all suites, and return the highest exit status."""
     with (
         new_database(database_url) as url,
-        serving(url, server) as base,
+        serving(url) as base,
         tempfile.TemporaryDirectory() as folder,
     ):
         runs = [
@@ -101,22 +100,12 @@ def node(*arguments):
 
 
 @contextmanager
-def serving(database_url, server):
-    """The address of the reference application, served by a process of its own.
-
-    :param server: The kind of gunicorn's workers, if any.
-    """
+def serving(database_url):
+    """The address of the reference application, served by a process of its own."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    command = ["tests.conformance"]
-
-    if server is not None:
-        app = f"tests.conformance.app:create_app({database_url!r}, {base!r})"
-        kind = ["-k", server, "--threads", "100", "--limit-request-line", "0"]
-        command = ["gunicorn", "--bind", f"127.0.0.1:{port}", *kind, app]
-
     process = subprocess.Popen(
-        [sys.executable, "-m", *command],
+        [sys.executable, "-m", "tests.conformance"],
         env=os.environ | {"PORT": str(port), "DATABASE_URL": database_url},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -156,5 +145,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("kit", type=Path)
     parser.add_argument("database_url")
-    parser.add_argument("--server")
     sys.exit(main(**vars(parser.parse_args())))

@@ -23,7 +23,6 @@ from flask_login import login_user
 from flask_login import LoginManager
 from flask_login import logout_user
 from flask_login import UserMixin
-from flask_socketio import SocketIO
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 from sqlalchemy.orm import WriteOnlyMapped
@@ -225,12 +224,6 @@ def create_app(url, *, prepare=lambda app: None):
     login.init_app(app)
     app.register_blueprint(auth)
     app.register_blueprint(main)
-    # Each application gets its own, since tests make several.
-    app.extensions["chat"] = socketio = SocketIO(app, async_mode="threading")
-
-    @socketio.on("shout")
-    def shout(text):
-        return text.upper()
 
     with app.app_context():
         # Without foreign keys, SQLite removes a user and leaves the posts.

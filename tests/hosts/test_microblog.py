@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from contextlib import ExitStack
 from functools import partial
 
 import pytest
 import requests
-import socketio
 
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
@@ -18,7 +16,6 @@ from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
 from ..listening import running
-from ..waiting import wait_until
 from .microblog import create_app
 from .microblog import db
 from .microblog import NOT_FOUND
@@ -49,14 +46,15 @@ def serve_records(app):
     records.add("authentication", login)
     records.init_app(app)
     records.watch(db.session)
-    Realtime(records, app, socketio=app.extensions["chat"])
+    app.extensions["events"] = Realtime(records, app)
 
 
 class Browser(requests.Session):
     """The pages and the records of a site, as a browser gets them."""
 
-    def __init__(self, site):
+    def __init__(self, app, site):
         super().__init__()
+        self.app = app
         self._site = site
 
     def request(self, method, path, **options):
@@ -77,7 +75,7 @@ def serving(database_url):
         def serve(prepare=serve_records):
             app = create_app(database_url, prepare=prepare)
             stack.callback(partial(drop_tables, app))
-            browser = Browser(stack.enter_context(running(app)))
+            browser = Browser(app, stack.enter_context(running(app)))
             return stack.enter_context(browser)
 
         yield serve
@@ -98,21 +96,6 @@ def site(serving):
     answer = browser.post("/api/authentication", json=CREDENTIALS)
     browser.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
     return browser
-
-
-@contextmanager
-def connected(site):
-    """A client of Socket.IO, and the events that it gets."""
-    client, events = socketio.Client(), []
-    client.on("*", lambda name, *data: events.append((name, *data)))
-    client.connect(site._site, transports=["polling"])
-
-    try:
-        yield client, events
-    finally:
-        # The end of the session is all that it sends. If something else came before,
-        # it could forget to send the end, and wait for the next ping.
-        client.eio.disconnect()
 
 
 # The tests of the application itself.
@@ -154,10 +137,6 @@ class TestHost:
             500,
             "<h1>An unexpected error</h1>",
         )
-
-    def test_messages_of_sockets(self, serving, prepare):
-        with connected(serving(prepare)) as (client, _):
-            assert client.call("shout", "hello") == "HELLO"
 
 
 # The tests of its records.
@@ -219,27 +198,13 @@ def test_errors_of_records_are_json_and_those_of_pages_pages(site):
     }
 
 
-def test_one_connection_has_the_messages_of_both(site):
-    token = site.headers["Authorization"].removeprefix("Bearer ")
-
-    with connected(site) as (client, _):
-        login = {"strategy": "jwt", "accessToken": token}
-        client.call("create", ("authentication", login))
-
-        assert client.call("shout", "hello") == "HELLO"
-        assert client.call("find", ("posts", {})) == (None, [])
-
-
 def test_posts_of_pages_are_events(site):
-    token = site.headers["Authorization"].removeprefix("Bearer ")
+    with site.app.app_context():
+        client = site.app.extensions["events"].test_client(site.app, user=1)
+
     site.log_in(ANN)
+    site.post("/", data={"body": "From a page"})
+    site.post("/api/posts", json={"body": "From a client"})
 
-    with connected(site) as (client, events):
-        login = {"strategy": "jwt", "accessToken": token}
-        client.call("create", ("authentication", login))
-        site.post("/", data={"body": "From a page"})
-        site.post("/api/posts", json={"body": "From a client"})
-        wait_until(lambda: len([e for e in events if "posts" in e[0]]) > 1)
-
-    posts = [data["body"] for name, data in events if name == "posts created"]
+    posts = [post["body"] for name, post in client.events() if name == "posts created"]
     assert posts == ["From a page", "From a client"]

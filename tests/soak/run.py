@@ -49,7 +49,6 @@ class Plan:
     """How long, and how hard."""
 
     seconds: float = 600
-    server: str = "asgi"
     steady: int = 30
     churning: int = 60
     slow: int = 10
@@ -381,13 +380,12 @@ def soaking(plan, folder):
             TEAMS,
             REDIS_URL=redis.url,
             WEB_CONCURRENCY="2",
-            THREADS="16" if plan.server == "asgi" else "300",
+            THREADS="16",
             PING_SECONDS="5",
             EVENT_LOG='{"seconds": 60}' if plan.event_log else "null",
         )
-        app = "create_asgi_app" if plan.server == "asgi" else "create_app"
 
-        with serving(settings, "--worker-class", plan.server, app=app) as server:
+        with serving(settings) as server:
             tokens = {}
 
             for number, team in enumerate(TEAMS):
@@ -451,9 +449,8 @@ def show(run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--server", default="asgi")
     options = parser.parse_args()
-    plan = Plan(options.minutes * 60, options.server)
+    plan = Plan(options.minutes * 60)
 
     with TemporaryDirectory() as folder:
         run = soak(plan, Path(folder))

@@ -18,11 +18,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("server", ["asgi", "gthread"])
-def test_each_event_arrives_once_whatever_breaks(server, tmp_path):
+def test_each_event_arrives_once_whatever_breaks(tmp_path):
     plan = Plan(
         seconds=30,
-        server=server,
         steady=10,
         churning=20,
         slow=4,

@@ -12,7 +12,6 @@ from pydantic import Field
 from flask_records import FlaskRecords
 from flask_records import MultipartParser
 
-from ..realtime import BOTH
 from ..realtime import make_live_records
 
 
@@ -30,7 +29,6 @@ class Photos:
 PROBLEMS = {"rank": "should be less than or equal to 5", "x": "is not a field"}
 
 
-@BOTH
 class TestSockets:
     @pytest.fixture
     def records(self):

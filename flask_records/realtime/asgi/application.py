@@ -12,14 +12,13 @@ from .requests import Requests
 from .server_options import turn_off_compression
 from .sockets import refuse
 from .sockets import Sockets
-from .transport import EventLoop
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..server import Server
     from .polling import Receive
     from .polling import Send
+    from .transport import EventLoop
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
 
@@ -35,7 +34,7 @@ class Application:
         """Holds the connections."""
         self._is_used = False
         handshakes = Handshakes(loop)
-        self._path = f"/{loop.settings.path.strip('/')}/"
+        self._path = loop.settings.url_path
         self._polling = Polling(loop, handshakes)
         self._sockets = Sockets(loop, handshakes)
         self._requests = Requests(loop)
@@ -78,19 +77,3 @@ class Application:
         await receive()
         await self.loop.stop()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-def serve(server: Server, threads: int) -> Application:
-    """Return the application, which carries the messages of a server as soon as it is
-    used.
-
-    :param threads: The maximum number of calls and requests at a time.
-    :raises RuntimeError: The application has a Socket.IO server of its own.
-    """
-    if server.wsgi.is_shared:
-        raise RuntimeError(
-            "An ASGI application can't serve the SocketIO object that Realtime shares."
-            " Leave out Realtime(socketio=...), or use a WSGI server."
-        )
-
-    return Application(EventLoop(server, threads))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qs
 
+from werkzeug.wsgi import get_host
+
 from ...authentication.limits import network_of
-from ..engine import TOO_MANY
+from ...http.origins import ALL
 from ..gate import Place
-from ..origins import origin_check
 from .environ import environ_of
 from .protocol import Legacy
 from .protocol import PROTOCOLS
@@ -48,12 +49,16 @@ class Refusal:
     """More headers of the response."""
 
 
+TOO_MANY: t.Final = Refusal(
+    503, "Too many connections. Try again later.", ((b"retry-after", b"10"),)
+)
+
+
 class Handshakes:
     """Reads requests to the path of Socket.IO."""
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
-        self._is_allowed = origin_check(loop.settings)
         self._has_warned = False
 
     @cached_property
@@ -77,10 +82,12 @@ class Handshakes:
         """Return the refusal of a page that may not connect."""
         origin = self.origin(environ)
 
-        if origin is None or self._is_allowed == "*":
+        allowed = self._loop.settings.origins
+
+        if origin is None or ALL in allowed or origin in allowed:
             return None
 
-        if self._is_allowed(origin, environ):
+        if origin == f"{environ['wsgi.url_scheme']}://{get_host(environ)}":
             return None
 
         return Refusal(400, "Not an accepted origin. See RECORDS_REALTIME['origins'].")
@@ -131,8 +138,7 @@ class Handshakes:
         if place is not None:
             return place
 
-        text = t.cast(bytes, TOO_MANY["response"]).decode()
-        return Refusal(503, text, ((b"retry-after", b"10"),))
+        return TOO_MANY
 
     def welcome(self, *, may_upgrade: bool) -> dict[str, t.Any]:
         """Return the data of the first packet of a session, without its id."""

@@ -7,6 +7,7 @@ import re
 import typing as t
 
 from ...http.formatter import dumps
+from ..calls import RESERVED
 from .heartbeat import ClientPings
 from .heartbeat import ServerPings
 from .packet import CLOSE
@@ -27,9 +28,6 @@ if t.TYPE_CHECKING:
 
 NAMESPACE: t.Final = "/"
 """The namespace in which clients call services."""
-
-RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
-"""The names of the events of Socket.IO itself."""
 
 FORM: t.Final = re.compile(r"([0-3])(?:(/[^,?]*)[^,]*,?)?([0-9]{0,100})(.*)", re.DOTALL)
 """The messages that clients may send: type, namespace, number, data. Messages with

@@ -58,9 +58,6 @@ UNREAD_PAUSE: t.Final = 0.05
 class Job(t.NamedTuple):
     """A function that runs in a thread."""
 
-    id: str
-    """The id of the connection that it is for."""
-
     function: Function
     """Returns a packet, or ``None``."""
 
@@ -292,7 +289,7 @@ class Session:
             self._leave()
         elif message.type == packets.EVENT and message.data[0] in self._loop.methods:
             id = self.connection_id
-            self._add(Job(id, lambda: self._answer(id, message), self.send))
+            self._add(Job(lambda: self._answer(id, message), self.send))
 
     def _join(self, namespace: str, authentication: t.Any) -> None:
         """Connect the client to Socket.IO, as often as it asks, but at one place."""
@@ -303,7 +300,7 @@ class Session:
         id = self.connection_id = secrets.token_urlsafe(15)
         self._loop.join(self)
         connect = partial(self._connect, id, authentication)
-        self._add(Job(id, connect, partial(self._confirm, id)))
+        self._add(Job(connect, partial(self._confirm, id)))
 
     def _connect(self, id: str, authentication: t.Any) -> Packet:
         try:
@@ -321,7 +318,7 @@ class Session:
         if id is not None:
             self._loop.leave(id)
             disconnect = partial(self._loop.server.disconnect, id)
-            self._add(Job(id, disconnect, self.send, is_end=True))
+            self._add(Job(disconnect, self.send, is_end=True))
 
     def _answer(
         self, id: str, message: Message, *, is_counted: bool = False
@@ -342,7 +339,7 @@ class Session:
         if self._pause:
             # Threads are for others meanwhile.
             again = partial(self._answer, id, message, is_counted=True)
-            self._jobs.appendleft(Job(id, again, self.send))
+            self._jobs.appendleft(Job(again, self.send))
             return None
 
         text = answer_json(
@@ -384,7 +381,6 @@ class Session:
 
         try:
             with self._loop.app.request_context({**self._environ}):
-                request.sid, request.namespace = job.id, NAMESPACE  # type: ignore[attr-defined]  # as Flask-SocketIO does
                 packet = job.function()
         except Exception:
             logger.exception("A message of a client could not be handled.")

@@ -1,0 +1,127 @@
+"""A client of an application's connections, for tests."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import typing as t
+
+from flask import request
+
+from ..http.formatter import dumps
+from ..testing import error_of
+from .calls import answer_json
+from .transport import MemoryTransport
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from ..typing import Id
+    from ..typing import Record
+    from .server import Server
+
+
+class SocketClient:
+    """Calls services and gets events as a client with a connection does, within the
+    process and in one thread: with logins, channels, rights, hooks, and values in JSON.
+    :meth:`.Realtime.test_client` makes it.
+
+    :param headers: The headers of its first request.
+    :raises RecordsError: The credentials in the headers are wrong.
+    """
+
+    def __init__(
+        self, server: Server, transport: MemoryTransport, headers: Mapping[str, str]
+    ) -> None:
+        self.id = secrets.token_urlsafe(15)
+        """The id of its connection."""
+        self._server = server
+        self._clients = transport.clients
+        self._headers = headers
+        self._events: list[tuple[str, t.Any]] = []
+        self._clients[self.id] = self
+
+        try:
+            self._run(lambda: server.connect(self.id, request.headers))
+        except BaseException:
+            del self._clients[self.id]
+            raise
+
+    @property
+    def is_connected(self) -> bool:
+        """``True`` until the client or the server ends the connection."""
+        return self.id in self._clients
+
+    def call(self, method: str, path: str, *arguments: t.Any) -> t.Any:
+        """Return the result of a call: JSON values.
+
+        :param method: The name of the method.
+        :param path: The path of the service.
+        :param arguments: The id and the data if the method takes them, and maybe a
+            query.
+        :raises RecordsError: The call has failed. It is of the class that the server
+            names.
+        :raises RuntimeError: The connection has ended.
+        """
+        connection = self._server.connections.get(self.id)
+
+        if connection is None:
+            raise RuntimeError("The connection has ended. Make another client.")
+
+        message = tuple(json.loads(dumps([path, *arguments])))
+        records = self._server.records
+        answer = self._run(
+            lambda: answer_json(records, connection, method, message, is_counted=True)
+        )
+        error, *results = json.loads(answer)
+
+        if error is not None:
+            raise error_of(error)
+
+        return results[0]
+
+    def events(self) -> list[tuple[str, t.Any]]:
+        """Return the events since the last time: their names, such as
+        ``messages created``, and their records.
+        """
+        events, self._events = self._events, []
+        return events
+
+    def disconnect(self) -> None:
+        """End the connection. Nothing happens if it has ended."""
+        if self._clients.pop(self.id, None) is not None:
+            self._run(lambda: self._server.disconnect(self.id))
+
+    def receive(self, name: str, text: bytes) -> None:
+        """Take an event.
+
+        :param text: The record as JSON.
+        """
+        self._events.append((name, json.loads(text)))
+
+    def _run(self, function: Callable[[], t.Any]) -> t.Any:
+        app = self._server.app
+
+        with app.test_request_context(
+            self._server.settings.url_path, headers=self._headers
+        ):
+            return function()
+
+
+def connect(
+    server: Server, user: Record | Id | None, headers: Mapping[str, str]
+) -> SocketClient:
+    """Return a client of an application.
+
+    :param user: The record of the user who is logged in, or its identifier. ``None``
+        for a client that has the headers alone.
+    """
+    if not isinstance(server.transport, MemoryTransport):
+        raise RuntimeError("An ASGI server serves the application. Make another one.")
+
+    if user is not None:
+        http = server.records.client(server.app, user).http
+        headers = {"Authorization": http.environ_base["HTTP_AUTHORIZATION"], **headers}
+
+    return SocketClient(server, server.transport, headers)
