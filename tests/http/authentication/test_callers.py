@@ -1,0 +1,258 @@
+"""Callers of services, by their tokens and the hooks of their users."""
+
+from __future__ import annotations
+
+import jwt
+import pytest
+
+from flask_records import BadRequest
+from flask_records import Forbidden
+from flask_records import NotAuthenticated
+from flask_records import NotFound
+from flask_records import protect
+from flask_records import SQLAlchemyService
+from tests.authentication import bearer
+from tests.authentication import log_in
+from tests.authentication import LOGIN
+from tests.authentication import make_records
+from tests.authentication import serving
+from tests.authentication import signed
+from tests.http.authentication.authenticated import client as client
+from tests.http.authentication.authenticated import refused
+from tests.http.authentication.authenticated import USER
+from tests.models import User
+
+STRANGER = {"user": None, "authentication": {}, "authenticated": False, "extra": {}}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer {}",
+        "bearer {}",
+        "BEARER {}",
+        "bEaReR  {}",
+        "Bearer\t{}",
+        "JWT {}",
+        "jwt {}",
+        "Jwt {}",
+        "{}",
+    ],
+)
+def test_schemes_that_have_a_token(client, header):
+    headers = {"Authorization": header.format(log_in(client))}
+
+    assert client.get("/secrets", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("", "Not authenticated"),
+        ("Basic {}", "Not authenticated"),
+        ("Basic YTpi", "Not authenticated"),
+        ("Token {}", "Not authenticated"),
+        ("Bearer: {}", "Not authenticated"),
+        ("Bearers {}", "Not authenticated"),
+        ("Digest username=ann, {}", "Not authenticated"),
+        ("Bearer", "jwt malformed"),
+        ("Bearer garbage", "jwt malformed"),
+        ('Bearer "{}"', "invalid token"),
+        ("Bearer {},", "invalid token"),
+        ("Bearer Bearer {}", "jwt malformed"),
+    ],
+)
+def test_headers_that_let_nobody_in(client, header, message):
+    headers = {"Authorization": header.format(log_in(client))}
+
+    response = client.get("/secrets", headers=headers)
+
+    assert response.status_code == 401
+    assert response.json == refused(message)
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "data"),
+    [
+        ("GET", "/secrets?$unknown=1", b""),
+        ("GET", "/secrets/99", b""),
+        ("POST", "/secrets", b"{"),
+        ("POST", "/secrets", b"[{}]"),
+        ("POST", "/secrets/1", b"{}"),
+        ("POST", "/secrets", b"{" * 2**21),
+    ],
+)
+def test_stranger_is_told_nothing_else(client, verb, path, data):
+    response = client.open(
+        path, method=verb, data=data, content_type="application/json"
+    )
+
+    assert response.status_code == 401
+    assert response.json == refused("Not authenticated")
+
+
+def test_public_method_knows_the_user_of_a_token(client):
+    response = client.get("/echo", headers=bearer(log_in(client)))
+
+    claims = response.json["authentication"]["payload"]
+    assert claims["sub"] == "1"
+    assert response.json == {
+        "user": USER,
+        "authentication": {"strategy": "jwt", "payload": claims},
+        "authenticated": True,
+        "extra": {},
+    }
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: "garbage",
+        lambda: "\xff.\xfe.\xfd",
+        lambda: signed("x" * 32),
+        lambda: signed(exp=1),
+        lambda: signed(sub="99"),
+    ],
+    ids=["garbage", "bytes", "another secret", "expired", "nobody"],
+)
+def test_public_method_ignores_a_bad_token(client, make):
+    response = client.get("/echo", headers=bearer(make()))
+
+    assert response.status_code == 200
+    assert response.json == {**STRANGER, "authentication": {"strategy": "jwt"}}
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+def test_client_can_not_set_the_user(client, verb):
+    claimed = {
+        "user": {"id": 1},
+        "authenticated": True,
+        "authentication": {"strategy": "jwt", "payload": {"sub": "1"}},
+        "params": {"user": {"id": 1}, "authenticated": True},
+        "provider": None,
+        "extra": {"user": {"id": 1}},
+    }
+    query = (
+        "user[id]=1&authenticated=true&authentication[strategy]=jwt&provider="
+        "&params[user][id]=1&extra[user][id]=1"
+    )
+    headers = {"User": "1", "Authenticated": "true", "X-User": "1", "Remote-User": "1"}
+    data = claimed if verb == "POST" else None
+
+    echo = client.open(f"/echo?{query}", method=verb, json=data, headers=headers)
+    closed = client.open(f"/secrets?{query}", method=verb, json=data, headers=headers)
+
+    assert echo.json == STRANGER
+    assert (closed.status_code, closed.json) == (401, refused("Not authenticated"))
+
+
+def test_hidden_fields_of_a_user_are_not_seen():
+    users = SQLAlchemyService(User, hidden=["password", "age"])
+
+    with serving(make_records(users=users)) as client:
+        login = client.post("/authentication", json=LOGIN).json
+        echo = client.get("/echo", headers=bearer(login["accessToken"])).json
+
+    assert login["user"] == echo["user"] == {"id": 1, "email": "ann@example.com"}
+
+
+def test_hash_of_a_user_is_not_seen_even_if_nothing_hides_it():
+    class Users:
+        user = {"id": 1, "email": "ann@example.com", "age": None}
+
+        def find(self, params):
+            return [self.user]
+
+        def get(self, id, params):
+            return self.user
+
+        def create(self, data, params):
+            self.user = {**self.user, **data}
+            return {"id": 1}
+
+    with serving(make_records(users=Users())) as client:
+        login = client.post("/authentication", json=LOGIN).json
+        echo = client.get("/echo", headers=bearer(login["accessToken"])).json
+
+    assert login["user"] == echo["user"] == USER
+
+
+def test_protected_fields_of_a_user_are_not_seen():
+    records = make_records()
+    records["users"].after()(protect("age", "email"))
+
+    with serving(records) as client:
+        login = client.post("/authentication", json=LOGIN).json
+        echo = client.get("/echo", headers=bearer(login["accessToken"])).json
+
+    assert login["user"] == echo["user"] == {"id": 1}
+
+
+def test_login_and_logout_are_events_without_the_token():
+    records = make_records()
+    heard = []
+    records.events()(lambda event, record, context: heard.append((event, record)))
+
+    with serving(records) as client:
+        heard.clear()
+        client.post("/authentication", json={**LOGIN, "password": "wrong"})
+        token = log_in(client)
+        client.delete("/authentication", headers=bearer(token))
+
+    claims = jwt.decode(token, options={"verify_signature": False})
+    known = {"user": USER, "authentication": {"strategy": "local", "payload": claims}}
+    assert heard == [
+        ("login", known),
+        ("logout", {**known, "authentication": {"strategy": "jwt", "payload": claims}}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (NotAuthenticated("Blocked"), 401),
+        (Forbidden("Blocked"), 403),
+        (NotFound("Blocked"), 401),
+        (BadRequest("Blocked"), 401),
+    ],
+)
+def test_user_that_a_hook_refuses_is_kept_out(error, status):
+    records = make_records()
+
+    with serving(records) as client:
+        token = log_in(client)
+
+        @records["users"].after("get")
+        def block(method, context):
+            raise error
+
+        answers = [
+            client.get("/secrets", headers=bearer(token)),
+            client.post("/authentication", json=LOGIN),
+            client.post(
+                "/authentication", json={"strategy": "jwt", "accessToken": token}
+            ),
+            client.delete("/authentication", headers=bearer(token)),
+        ]
+        echo = client.get("/echo", headers=bearer(token))
+
+    assert [answer.status_code for answer in answers] == [status] * 4
+    assert echo.json == {**STRANGER, "authentication": {"strategy": "jwt"}}
+
+
+def test_user_that_a_hook_takes_away_is_kept_out():
+    records = make_records()
+
+    with serving(records) as client:
+        token = log_in(client)
+
+        @records["users"].after("get")
+        def hide(method, context):
+            context.result = None
+
+        answers = [
+            client.get("/secrets", headers=bearer(token)),
+            client.post("/authentication", json=LOGIN),
+        ]
+
+    assert [answer.status_code for answer in answers] == [401, 401]

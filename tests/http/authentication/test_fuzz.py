@@ -1,0 +1,72 @@
+"""No bytes of a client are an error of the server."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tests.http.authentication.authenticated import client as client
+
+TEXT = st.text(max_size=7) | st.sampled_from(["local", "jwt", "a.b.c", "\ud800", "\0"])
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+BODIES = st.fixed_dictionaries(
+    {"strategy": st.sampled_from(["local", "jwt", "api-key"]) | VALUES},
+    optional={
+        "email": st.just("ann@example.com") | VALUES,
+        "password": VALUES,
+        "accessToken": VALUES,
+        "key": VALUES,
+    },
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(BODIES | VALUES)
+def test_no_body_of_a_login_is_an_error_of_the_server(client, body):
+    response = client.post("/authentication", json=body)
+
+    assert response.status_code in (400, 401)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(
+        [
+            "application/json",
+            "application/json; charset=utf-16",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "text/html",
+            "",
+        ]
+    ),
+)
+def test_no_bytes_of_a_login_are_an_error_of_the_server(client, data, content_type):
+    response = client.post("/authentication", data=data, content_type=content_type)
+
+    assert response.status_code in (400, 401)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["Bearer ", "JWT ", "Basic ", ""]),
+    st.text(st.characters(max_codepoint=255, blacklist_characters="\r\n"), max_size=40),
+    st.sampled_from(["GET /secrets", "GET /vault", "DELETE /authentication"]),
+)
+def test_no_header_is_an_error_of_the_server(client, scheme, value, call):
+    verb, path = call.split()
+    headers = {"Authorization": scheme + value, "X-Api-Key": value}
+
+    response = client.open(path, method=verb, headers=headers)
+
+    assert response.status_code == 401

@@ -1,0 +1,263 @@
+"""Tokens that are not valid."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from jwt.api_jws import encode
+
+from tests.authentication import ABSENT
+from tests.authentication import bearer
+from tests.authentication import log_in
+from tests.authentication import make_records
+from tests.authentication import SECRET
+from tests.authentication import serving
+from tests.authentication import signed
+from tests.http.authentication.token_files import client as client
+from tests.http.authentication.token_files import is_accepted
+from tests.http.authentication.token_files import refusal
+from tests.http.authentication.token_files import segment
+from tests.http.authentication.token_files import short
+
+AUDIENCE = "jwt audience invalid. expected: https://yourdomain.com"
+
+ISSUER = "jwt issuer invalid. expected: feathers"
+
+GONE = "The user of the token is gone."
+
+HUGE = 10**400
+
+INFINITY = float("inf")
+
+NAN = float("nan")
+
+NOT_TEXT = [True, False, [], ["feathers"], {}, {"a": 1}, 0, -1, 1.5, NAN, HUGE]
+
+NOT_A_TIME = ["", "x", "1", "9999999999", True, [], [1], {}, {"a": 1}, NAN, INFINITY]
+
+NOBODY = ["", "2", True, [], ["1"], {}, {"$ne": 2}, 1.5, NAN, INFINITY, HUGE]
+
+
+class NoMarks:
+    """A store of revocations that has none."""
+
+    def put(self, key, issued_before, expires):
+        raise AssertionError
+
+    def latest(self, *keys):
+        return 0
+
+
+def test_token_of_another_secret_is_refused(client):
+    assert refusal(client, signed("x" * 32)) == (401, "invalid signature")
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_token_with_a_part_of_another_one_is_refused(client, part):
+    parts = signed().split(".")
+    other = signed(headers={"kid": "1"}, sub="2", exp=int(time.time()) + 99)
+    parts[part] = other.split(".")[part]
+
+    assert refusal(client, ".".join(parts)) == (401, "invalid signature")
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        ({"exp": 1}, "jwt expired"),
+        ({"exp": int(time.time()) - 1}, "jwt expired"),
+        ({"exp": -HUGE}, "jwt expired"),
+        ({"nbf": int(time.time()) + 3600}, "jwt not active"),
+        ({"nbf": HUGE}, "jwt not active"),
+        ({"aud": "https://other.example"}, AUDIENCE),
+        ({"aud": ["https://other.example"]}, AUDIENCE),
+        ({"aud": "https://yourdomain.com.evil.test"}, AUDIENCE),
+        ({"aud": "https://yourdomain.co"}, AUDIENCE),
+        ({"iss": "other"}, ISSUER),
+        ({"iss": "Feathers"}, ISSUER),
+        ({"sub": "2"}, GONE),
+        ({"sub": "ann@example.com"}, GONE),
+        ({"sub": "1 OR 1=1"}, GONE),
+        ({"sub": "\ud800"}, "invalid token"),
+        ({"sub": "\x00"}, GONE),
+    ],
+    ids=short,
+)
+def test_token_that_says_something_wrong_is_refused(client, claims, message):
+    assert refusal(client, signed(**claims)) == (401, message)
+
+
+@pytest.mark.parametrize("claim", ["iat", "exp", "aud", "iss", "sub", "jti"])
+@pytest.mark.parametrize("value", [ABSENT, None], ids=["absent", "null"])
+def test_claim_is_required(client, claim, value):
+    assert refusal(client, signed(**{claim: value})) == (401, f"jwt has no {claim}")
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"),
+    [
+        *((name, value) for name in ("aud", "iss", "jti") for value in NOT_TEXT),
+        *((name, value) for name in ("iat", "exp", "nbf") for value in NOT_A_TIME),
+        *(("sub", value) for value in NOBODY),
+        ("iat", HUGE),
+        ("iat", -HUGE),
+        ("exp", HUGE),
+    ],
+    ids=short,
+)
+def test_claim_of_a_wrong_type_is_refused(client, claim, value):
+    assert refusal(client, signed(**{claim: value}))[0] == 401
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nbf": 0},
+        {"nbf": int(time.time()) - 1},
+        {"sub": 1},
+        {"iat": int(time.time()) + 500},
+        {"aud": ["https://other.example", "https://yourdomain.com"]},
+        {"admin": True},
+        {"headers": {"typ": "JWT"}},
+        {"headers": {"typ": None}},
+    ],
+)
+def test_token_that_servers_of_this_interface_accept(client, claims):
+    assert is_accepted(client, signed(**claims))
+
+
+@pytest.mark.parametrize(
+    "kid", ["../../../../dev/null", "/etc/passwd", "' UNION SELECT 'x", "", "\x00"]
+)
+def test_kid_chooses_no_key(client, kid):
+    header = segment({"alg": "HS256", "typ": "access", "kid": kid})
+    text = f"{header}.{signed().split('.')[1]}"
+    chosen = [hmac.digest(key, text.encode(), hashlib.sha256) for key in (b"", b"x")]
+
+    assert is_accepted(client, signed(headers={"kid": kid}))
+    assert [refusal(client, f"{text}.{segment(one)}") for one in chosen] == [
+        (401, "invalid signature"),
+        (401, "invalid signature"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["jku", "x5u", "jwk", "x5c"])
+def test_token_brings_no_key(client, name):
+    key = {"kty": "oct", "k": segment(b"x" * 32), "alg": "HS256"}
+    header = {name: key if name == "jwk" else "https://evil.test/keys"}
+
+    answer = refusal(client, signed("x" * 32, headers=header))
+
+    assert answer == (401, "invalid signature")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"alg": "HS256", "kid": 1},
+        {"alg": "HS256", "kid": None},
+        {"alg": "HS256", "crit": ["exp"], "exp": 1},
+        {"alg": "HS256", "crit": []},
+        {"alg": "HS256", "b64": False, "crit": ["b64"]},
+        [],
+        1,
+        None,
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 5000,
+    ],
+)
+def test_header_that_is_none_is_refused(client, header):
+    _, payload, signature = signed().split(".")
+
+    answer = refusal(client, f"{segment(header)}.{payload}.{signature}")
+
+    # Older versions of PyJWT know no critical headers, and look at the signature.
+    assert answer in [(401, "invalid token"), (401, "invalid signature")]
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"{", b"[]", b"1", b"null", b'"x"', b"\xff", b"[" * 3000]
+)
+def test_payload_that_is_none_is_refused(client, payload):
+    assert refusal(client, encode(payload, SECRET, "HS256")) == (401, "invalid token")
+
+
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        ("garbage", "jwt malformed"),
+        (".", "jwt malformed"),
+        ("...", "jwt malformed"),
+        ("a.b.c.d", "jwt malformed"),
+        ("..", "invalid token"),
+        ("a.b.c", "invalid token"),
+        ("=.=.=", "invalid token"),
+        ("é.è.ê", "invalid token"),
+        ("\xff.\xfe.\x80", "invalid token"),
+        ("a" * 2**20, "jwt malformed"),
+        ("a." * 2**19, "jwt malformed"),
+        (f"a.{'b' * 2**20}.c", "jwt malformed"),
+    ],
+    ids=short,
+)
+def test_garbage_is_no_token(client, token, message):
+    posted = {"strategy": "jwt", "accessToken": token[: 2**20 - 100]}
+
+    response = client.post("/authentication", json=posted)
+
+    assert refusal(client, token) == (401, message)
+    assert (response.status_code, response.json["message"]) == (401, message)
+
+
+@pytest.mark.parametrize("padding", [2**14, 2**20])
+def test_good_token_that_is_too_long_is_refused(client, padding):
+    token = signed(padding="x" * padding)
+
+    assert refusal(client, token) == (401, "jwt malformed")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(st.characters(max_codepoint=255, blacklist_characters="\r\n"), max_size=50)
+    | st.builds(".".join, st.lists(st.binary().map(segment), min_size=3, max_size=3))
+)
+def test_nobody_guesses_a_token(client, token):
+    response = client.get("/secrets", headers={"Authorization": token})
+
+    assert response.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "name", ["access_token", "accessToken", "token", "Authorization", "jwt", "bearer"]
+)
+def test_token_in_the_query_string_is_none(client, name):
+    response = client.get("/secrets", query_string={name: f"Bearer {signed()}"})
+
+    assert response.status_code == 401
+    assert response.json["message"] == "Not authenticated"
+
+
+def test_token_of_a_removed_user_is_refused():
+    with serving(make_records()) as client:
+        token = log_in(client)
+        assert client.delete("/users/1", headers=bearer(token)).status_code == 200
+
+        answer = refusal(client, token)
+
+    assert answer == (401, GONE)
+
+
+@pytest.mark.parametrize("claim", ["jti", "sub"])
+def test_revocations_know_no_token_of_halved_characters(claim):
+    with serving(make_records(revocations=NoMarks())) as client:
+        response = client.get("/secrets", headers=bearer(signed(**{claim: "\ud800"})))
+
+    assert response.status_code < 500

@@ -1,0 +1,341 @@
+"""Logins with a name and a password."""
+
+from __future__ import annotations
+
+import bcrypt
+import jwt
+import pytest
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from werkzeug.security import generate_password_hash
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import SQLAlchemyService
+from tests.authentication import ANN
+from tests.authentication import bearer
+from tests.authentication import log_in
+from tests.authentication import LOGIN
+from tests.authentication import make_records
+from tests.authentication import serving
+from tests.http.authentication.authenticated import client as client
+from tests.http.authentication.authenticated import INVALID
+from tests.http.authentication.authenticated import NOT_ALLOWED
+from tests.http.authentication.authenticated import refused
+from tests.http.authentication.authenticated import USER
+
+NO_STRATEGY = f"{INVALID} (no `strategy` set)"
+
+NO_TEXT = [0, 1, 1.5, True, False, [], ["x"], {}, {"$ne": "x"}, {"$gt": ""}]
+
+
+def test_login_answers_with_the_token_and_the_user(client):
+    response = client.post("/authentication", json=LOGIN)
+
+    token = response.json["accessToken"]
+    claims = jwt.decode(token, options={"verify_signature": False})
+    known = {"strategy": "local", "accessToken": token, "payload": claims}
+    assert response.status_code == 201
+    assert response.json == {
+        "accessToken": token,
+        "authentication": known,
+        "user": USER,
+    }
+
+
+def test_login_with_a_token_answers_with_the_same_token(client):
+    token = log_in(client)
+    data = {"strategy": "jwt", "accessToken": token}
+
+    response = client.post("/authentication", json=data)
+
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert response.status_code == 201
+    assert response.json == {
+        "accessToken": token,
+        "authentication": {**data, "payload": claims},
+        "user": USER,
+    }
+
+
+def test_login_with_a_form(client):
+    assert client.post("/authentication", data=LOGIN).json["user"] == USER
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({**LOGIN, "password": "wrong"}, "Invalid login"),
+        ({**LOGIN, "password": ""}, "Invalid login"),
+        ({**LOGIN, "password": None}, "Invalid login"),
+        ({**LOGIN, "email": "bob@example.com"}, "Invalid login"),
+        ({**LOGIN, "email": "Ann@example.com"}, "Invalid login"),
+        ({**LOGIN, "email": ""}, "Invalid login"),
+        ({**LOGIN, "email": None}, "Invalid login"),
+        ({"strategy": "local", "email": "ann@example.com"}, "Invalid login"),
+        ({"strategy": "local", "password": "wrong"}, "Invalid login"),
+        ({"strategy": "local"}, "Invalid login"),
+        (ANN, NO_STRATEGY),
+        ([LOGIN], NO_STRATEGY),
+        ([], NO_STRATEGY),
+        ({}, NO_STRATEGY),
+        ({**LOGIN, "strategy": None}, NO_STRATEGY),
+        ({**LOGIN, "strategy": ""}, NO_STRATEGY),
+        ({**LOGIN, "strategy": "LOCAL"}, NOT_ALLOWED),
+        ({**LOGIN, "strategy": "__class__"}, NOT_ALLOWED),
+        ({**LOGIN, "strategy": "\ud800"}, NOT_ALLOWED),
+        ({**LOGIN, "strategy": ["local"]}, NOT_ALLOWED),
+        ({**LOGIN, "strategy": {"local": 1}}, NOT_ALLOWED),
+        ({**LOGIN, "strategy": 1}, NOT_ALLOWED),
+        ({"strategy": "api-key", "key": "robot's key"}, NOT_ALLOWED),
+        ({"strategy": "jwt"}, "No access token"),
+        ({"strategy": "jwt", "accessToken": None}, "No access token"),
+        ({"strategy": "jwt", "accessToken": ""}, "No access token"),
+        ({"strategy": "jwt", "accessToken": 1}, "jwt must be a string"),
+        ({"strategy": "jwt", "accessToken": False}, "jwt must be a string"),
+        ({"strategy": "jwt", "accessToken": ["a.b.c"]}, "jwt must be a string"),
+        ({"strategy": "jwt", "accessToken": {"a": "b"}}, "jwt must be a string"),
+        ({"strategy": "jwt", "accessToken": "\ud800.a.b"}, "invalid token"),
+    ],
+)
+def test_login_that_fails(client, data, message):
+    response = client.post("/authentication", json=data)
+
+    assert response.status_code == 401
+    assert response.json == refused(message)
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("value", NO_TEXT)
+@pytest.mark.parametrize("name", ["email", "password"])
+def test_email_and_password_are_text(client, name, value):
+    response = client.post("/authentication", json={**LOGIN, name: value})
+
+    assert response.status_code == 400
+    assert response.json == {
+        "name": "BadRequest",
+        "message": f"'{name}' is not text.",
+        "code": 400,
+        "className": "bad-request",
+        "errors": {name: "is not text"},
+    }
+
+
+@pytest.mark.parametrize("name", ["email[$ne]", "password[$gt]", "email[]"])
+def test_form_brings_no_operators(client, name):
+    response = client.post("/authentication", data={**LOGIN, name: "x"})
+
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        ({"password": "p" * 1024}, 401),
+        ({"password": "p" * 1025}, 400),
+        ({"password": "p" * (2**20 - 100)}, 400),
+        ({"password": "p" * 2**20}, 413),
+        ({"password": "correct horse\0"}, 401),
+        ({"password": "\0"}, 401),
+        ({"password": "\ud800"}, 401),
+        ({"email": "e" * 1024}, 401),
+        ({"email": "e" * 1025}, 400),
+        ({"email": "e" * (2**20 - 100)}, 400),
+        ({"email": "\ud800"}, 400),
+        ({"email": "ann@example.com\0"}, 401),
+    ],
+    ids=lambda value: ascii(value)[:24],
+)
+def test_login_with_odd_text(client, data, status):
+    response = client.post("/authentication", json={**LOGIN, **data})
+
+    assert response.status_code == status
+
+
+def test_no_database_is_troubled_by_an_odd_email(database_url):
+    odd = ["\0", "ann@example.com\0", "\ud800", "\U0010ffff", "e" * 1024, "%", "'"]
+
+    with serving(make_records(), url=database_url) as client:
+        answers = [
+            client.post("/authentication", json={**LOGIN, "email": email}).status_code
+            for email in odd
+        ]
+
+    assert set(answers) <= {400, 401}
+
+
+def test_unknown_email_and_wrong_password_look_the_same():
+    records = make_records()
+
+    with serving(records) as client:
+        with client.application.app_context():
+            records["users"].create({"email": "bob@example.com", "password": None})
+
+        wrong, unknown, without = (
+            client.post("/authentication", json={**LOGIN, **data})
+            for data in (
+                {"password": "wrong"},
+                {"email": "carl@example.com"},
+                {"email": "bob@example.com"},
+            )
+        )
+
+    assert wrong.data == unknown.data == without.data
+    assert [*wrong.headers] == [*unknown.headers] == [*without.headers]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "email=bob@example.com",
+        "password[$gt]=",
+        "$select[]=password",
+        "$select[]=nothing",
+        "$limit=0",
+        "$skip=9",
+        "$or[0][email]=x",
+        "$populate=messages",
+        "$unknown=1",
+        "strategy=jwt",
+        "%ff=%00",
+    ],
+)
+def test_query_string_of_a_login_does_not_matter(client, query):
+    good = client.post(f"/authentication?{query}", json=LOGIN)
+    bad = client.post(f"/authentication?{query}", json={**LOGIN, "password": "wrong"})
+
+    assert (good.status_code, good.json["user"]) == (201, USER)
+    assert (bad.status_code, bad.json["message"]) == (401, "Invalid login")
+
+
+def test_name_of_a_user_can_be_normalized():
+    with serving(make_records(normalize=str.lower)) as client:
+        data = {**LOGIN, "email": "ANN@Example.com"}
+
+        assert client.post("/authentication", json=data).json["user"] == USER
+
+
+def test_removed_user_can_not_log_in():
+    with serving(make_records()) as client:
+        client.delete("/users/1", headers=bearer(log_in(client)))
+
+        response = client.post("/authentication", json=LOGIN)
+
+    assert response.json == refused("Invalid login")
+
+
+@pytest.mark.parametrize(
+    "hash",
+    [
+        generate_password_hash(ANN["password"], "scrypt:1024:8:1"),
+        generate_password_hash(ANN["password"], "pbkdf2:sha256:1000"),
+        bcrypt.hashpw(ANN["password"].encode(), bcrypt.gensalt(4)).decode(),
+        PasswordHasher(1, 8, 1).hash(ANN["password"]),
+    ],
+    ids=lambda hash: hash[:7],
+)
+def test_login_replaces_an_older_hash_if_asked_to(hash):
+    records = make_records(rehash=True)
+
+    with serving(records) as client:
+        with client.application.app_context():
+            records["users"]._patch(1, {"password": hash})
+
+        wrong = client.post("/authentication", json={**LOGIN, "password": "wrong"})
+        first = client.post("/authentication", json=LOGIN)
+        second = client.post("/authentication", json=LOGIN)
+
+        with client.application.app_context():
+            kept = records["users"]._get(1)["password"]
+
+    statuses = [wrong.status_code, first.status_code, second.status_code]
+    assert statuses == [401, 201, 201]
+    assert kept.startswith("$argon2id$v=19$m=64,t=1,p=1$")
+
+
+def test_older_hash_stays_where_there_is_no_room_for_another():
+    class Base(DeclarativeBase):
+        pass
+
+    class Member(Base):
+        __tablename__ = "member"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        email: Mapped[str]
+        password: Mapped[str | None] = mapped_column(sa.String(60))
+
+    hash = bcrypt.hashpw(ANN["password"].encode(), bcrypt.gensalt(4)).decode()
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService(rehash=True))
+    users = SQLAlchemyService(Member, hidden=["password"])
+    added = records.add("users", users, public=["create"])
+    added.before("create")(lambda method, context: context.data.pop("password"))
+    added.before("create", "update", "patch")(hash_password())
+
+    with serving(records, base=Base) as client:
+        with client.application.app_context():
+            added._patch(1, {"password": hash})
+
+        response = client.post("/authentication", json=LOGIN)
+
+        with client.application.app_context():
+            assert added._get(1)["password"] == hash
+
+    assert response.status_code == 201
+
+
+class LooseBase(DeclarativeBase):
+    pass
+
+
+class LooseUser(LooseBase):
+    """A user in a table that MariaDB compares as it does by default."""
+
+    __tablename__ = "loose_user"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(100))
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+SIMILAR = [ANN["email"].upper(), f"{ANN['email']} ", "\u00e1nn@example.com"]
+
+
+@pytest.mark.parametrize("email", SIMILAR)
+def test_user_name_that_a_database_takes_for_another_is_unknown(database_url, email):
+    records = make_records(users=SQLAlchemyService(LooseUser, hidden=["password"]))
+    other = {"email": email, "password": "battery staple"}
+
+    with serving(records, url=database_url, base=LooseBase) as client:
+        unknown = client.post("/authentication", json=LOGIN | {"email": email})
+        created = client.post("/users", json=other).json
+        logins = [LOGIN, {"strategy": "local", **other}]
+        users = [client.post("/authentication", json=each).json for each in logins]
+
+    assert (unknown.status_code, unknown.json["message"]) == (401, "Invalid login")
+    assert [each["user"]["email"] for each in users] == [ANN["email"], email]
+    assert users[1]["user"] == created
+
+
+def test_names_are_compared_as_normalize_has_them(database_url):
+    records = make_records(
+        users=SQLAlchemyService(LooseUser, hidden=["password"]), normalize=str.lower
+    )
+
+    with serving(records, url=database_url, base=LooseBase) as client:
+        login = LOGIN | {"email": ANN["email"].title()}
+        response = client.post("/authentication", json=login)
+        records_of = records["users"]
+
+        with client.application.app_context():
+            records_of.patch(1, {"email": ANN["email"].upper()})
+
+        in_capitals = client.post("/authentication", json=login)
+
+    is_loose = "mariadb" in database_url
+    assert response.status_code == 201
+    assert in_capitals.status_code == (201 if is_loose else 401)

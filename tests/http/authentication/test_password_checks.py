@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+import requests
+from argon2 import PasswordHasher
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import validates
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import protect
+from flask_records import SQLAlchemyService
+from tests.authentication import ANN
+from tests.authentication import bearer
+from tests.authentication import CHEAP
+from tests.authentication import log_in
+from tests.authentication import LOGIN
+from tests.authentication import SECRET
+from tests.authentication import serving
+from tests.listening import running
+from tests.models import Base
+from tests.models import Message
+from tests.models import User
+
+SETTINGS = {"secret": SECRET, "passwords": CHEAP}
+
+HIDE = """\
+Clients of 'users' can see the password hashes. Hide them:
+
+    SQLAlchemyService(User, hidden=["password"])
+"""
+
+HASH = """\
+Passwords that clients of 'users' send are not hashed. Connect the hook before \
+'init_app', or say that the application hashes them, with \
+AuthenticationService(custom_hashing=True):
+
+    users.before("create", "update", "patch")(hash_password("password"))
+"""
+
+NO_USERS = """\
+There is no service 'nobody' with the users. Add it, or name another one: \
+AuthenticationService(users=...).\
+"""
+
+NO_FIELD = """\
+AuthenticationService({}='nobody') names no field of 'users'. Name another one, or \
+leave 'local' out of RECORDS_AUTHENTICATION['strategies'] if nobody logs in with a \
+password.\
+"""
+
+WRITES = ("create", "update", "patch")
+
+
+def make_records(options=None, *, path="users", hashed=WRITES, **rest):
+    """An extension whose users are safe unless they are made otherwise."""
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService(**rest))
+    options = {"hidden": ["password"]} if options is None else options
+    users = records.add(path, SQLAlchemyService(User, **options), public=["create"])
+
+    if hashed:
+        users.before(*hashed)(hash_password("password"))
+
+    return records
+
+
+def start(records, **settings):
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {**SETTINGS, **settings}
+    records.init_app(app)
+    return app
+
+
+def refusal_of(records, **settings):
+    with pytest.raises(RuntimeError) as caught:
+        start(records, **settings)
+
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "hashed", "message"),
+    [
+        ({}, WRITES, HIDE),
+        ({"hidden": ["age"]}, WRITES, HIDE),
+        (None, (), HASH),
+        (None, ("create",), HASH),
+        (None, ("create", "patch"), HASH),
+        ({}, (), f"{HIDE}\n{HASH}"),
+    ],
+)
+def test_users_whose_passwords_are_not_safe_do_not_start(options, hashed, message):
+    assert refusal_of(make_records(options, hashed=hashed)) == message
+
+
+def test_lines_name_a_service_by_its_path():
+    records = make_records({}, path="api/users", hashed=(), users="api/users")
+
+    message = refusal_of(records)
+
+    assert 'records["api/users"].before("create", "update", "patch")' in message
+
+
+def test_lines_of_the_message_mend_it():
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+    users = records.add("users", SQLAlchemyService(User, hidden=["password"]))
+
+    users.before("create", "update", "patch")(hash_password("password"))
+
+    assert start(records)
+
+
+@pytest.mark.parametrize("place", ["service", "all"])
+def test_field_that_a_hook_protects_is_hidden(place):
+    records = make_records({})
+    after = records.after if place == "all" else records["users"].after
+
+    after()(protect("age", "password"))
+
+    assert start(records)
+
+
+def test_field_that_a_hook_protects_in_some_methods_is_not_hidden():
+    records = make_records({})
+    records["users"].after("find", "get", "create")(protect("password"))
+
+    assert refusal_of(records) == HIDE
+
+
+def test_hook_of_all_services_hashes():
+    records = make_records(hashed=())
+    records.before(*WRITES)(hash_password("pin", "password"))
+
+    assert start(records)
+
+
+@pytest.mark.parametrize(
+    ("methods", "hashed"),
+    [
+        (["find", "get"], ()),
+        (["find", "get", "remove"], ()),
+        (["find", "get", "create"], ["create"]),
+        (["find", "get", "patch"], ["patch"]),
+    ],
+)
+def test_methods_that_a_service_has_matter(methods, hashed):
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+    service = SQLAlchemyService(User, hidden=["password"])
+    users = records.add("users", service, methods=methods)
+
+    for name in hashed:
+        users.before(name)(hash_password())
+
+    assert start(records)
+
+
+def test_field_that_no_client_can_write_needs_no_hook():
+    options = {"hidden": ["password"], "readonly": ["password"]}
+
+    assert start(make_records(options, hashed=()))
+
+
+def test_field_that_no_client_knows_of_needs_no_hook():
+    assert start(make_records({"fields": ["email", "age"]}, hashed=()))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, HIDE.replace("users", "people")),
+        ({"hidden": ["password"]}, HASH.replace("of 'users", "of 'people")),
+    ],
+)
+def test_other_services_over_the_users_are_checked_too(options, message):
+    records = make_records()
+    people = records.add("people", SQLAlchemyService(User, **options))
+
+    if not options:
+        people.before(*WRITES)(hash_password())
+
+    assert refusal_of(records) == message.replace("    users.", "    people.")
+
+
+def test_services_over_other_models_are_not_checked():
+    records = make_records()
+    records.add("messages", SQLAlchemyService(Message))
+
+    assert start(records)
+
+
+@pytest.mark.parametrize("option", ["users", "username", "password"])
+def test_name_that_names_nothing_does_not_start(option):
+    message = refusal_of(make_records(**{option: "nobody"}))
+
+    assert message == {"users": NO_USERS}.get(option, NO_FIELD.format(option))
+
+
+def test_fields_of_a_login_are_not_needed_without_passwords():
+    records = make_records(username="nobody", password="nobody")
+
+    assert start(records, strategies=["jwt"])
+
+
+def test_users_are_not_needed_where_nobody_gets_a_token():
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+
+    assert start(records, strategies=[])
+
+
+class Own(DeclarativeBase):
+    pass
+
+
+class SelfHashing(Own):
+    """A model that hashes by itself whatever it is given."""
+
+    __tablename__ = "member"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str]
+    password: Mapped[str]
+
+    @validates("password")
+    def hash(self, key, value):
+        return PasswordHasher(1, 16, 1).hash(value)
+
+
+def test_model_may_hash_by_itself():
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService(custom_hashing=True))
+    service = SQLAlchemyService(SelfHashing, hidden=["password"])
+    records.add("users", service, public=["create"])
+
+    with serving(records, SETTINGS, base=Own) as client:
+        # A login that made the hash anew would have it hashed twice.
+        tokens = [log_in(client) for _ in range(2)]
+        found = [client.get("/users/1", headers=bearer(token)) for token in tokens]
+
+    assert [response.status_code for response in found] == [200, 200]
+
+
+def test_custom_hashing_hides_nothing():
+    assert refusal_of(make_records({}, hashed=(), custom_hashing=True)) == HIDE
+
+
+@pytest.fixture
+def late(tmp_path):
+    """An extension that got its application first, and the address of that."""
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = SETTINGS
+    app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{tmp_path / 'test.db'}"
+    db = SQLAlchemy(app, model_class=Base)
+    app.add_url_rule("/page", "page", lambda: "page")
+    records = FlaskRecords(app)
+
+    with app.app_context():
+        db.create_all()
+
+    with running(app) as address:
+        yield records, address
+
+
+@pytest.mark.parametrize("options", [{}, {"hidden": ["password"]}])
+def test_services_that_are_added_later_are_checked_at_the_first_call(
+    late, options, caplog
+):
+    records, address = late
+    records.add("authentication", AuthenticationService())
+    records.add("users", SQLAlchemyService(User, **options), public=True)
+
+    answers = [
+        requests.get(f"{address}/users", timeout=5),
+        requests.post(f"{address}/users", json=ANN, timeout=5),
+        requests.post(f"{address}/authentication", json=LOGIN, timeout=5),
+    ]
+
+    assert [answer.status_code for answer in answers] == [500] * 3
+    assert {answer.json()["message"] for answer in answers} == {"Internal server error"}
+    assert re.search("RuntimeError: (Clients|Passwords .*) of 'users'", caplog.text)
+    assert requests.get(f"{address}/page", timeout=5).text == "page"
+
+
+def test_hooks_of_services_that_are_added_later_are_connected_later(late):
+    records, address = late
+    records.add("authentication", AuthenticationService())
+    service = SQLAlchemyService(User, hidden=["password"])
+    users = records.add("users", service, public=True)
+    users.before(*WRITES)(hash_password())
+
+    created = requests.post(f"{address}/users", json=ANN, timeout=5)
+    login = requests.post(f"{address}/authentication", json=LOGIN, timeout=5)
+
+    assert [created.status_code, login.status_code] == [201, 201]

@@ -1,0 +1,137 @@
+"""Settings of an authentication service, checked at the start."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from flask import Flask
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from tests.authentication import Echo
+from tests.authentication import make_records
+from tests.authentication import SECRET
+from tests.http.authentication.authenticated import SETTINGS
+from tests.http.authentication.authenticated import start
+
+
+@pytest.mark.parametrize("config", [{}, {"RECORDS_AUTHENTICATION": SETTINGS}])
+def test_closed_service_needs_an_authentication_service(config):
+    with pytest.raises(RuntimeError) as caught:
+        start(**config)
+
+    assert str(caught.value) == (
+        "The service 'messages' needs a token for its calls, and nothing issues tokens."
+        ' Add what does, records.add("authentication", AuthenticationService()), or add'
+        " the service with public=True to let everybody in."
+    )
+
+
+def test_closed_service_needs_the_authentication_service_that_it_names():
+    records = make_records()
+    records.add("admin", Echo(), authentication="nowhere")
+
+    with pytest.raises(RuntimeError, match="nowhere"):
+        start(records, RECORDS_AUTHENTICATION=SETTINGS)
+
+
+def test_closed_service_needs_the_strategies_that_it_names():
+    records = make_records()
+    records.add("admin", Echo(), strategies=["jtw"])
+
+    with pytest.raises(RuntimeError, match="'admin' accepts 'jtw', which is not a"):
+        start(records, RECORDS_AUTHENTICATION=SETTINGS)
+
+
+@pytest.mark.parametrize("path", ["authentication", "login"])
+def test_services_are_added_to_an_app_that_has_a_secret_key(path):
+    records = FlaskRecords()
+    app = Flask("tests")
+    app.config["SECRET_KEY"] = SECRET
+    records.init_app(app)
+
+    records.add(path, AuthenticationService())
+    records.add("users", Echo())
+    records.add("messages", Echo())
+
+    assert app.test_client().get("/messages").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("secret", " must be a mapping such as {'lifetime': '12h'}."),
+        (["secret"], " must be a mapping such as {'lifetime': '12h'}."),
+        ({"lifetme": "1d"}, " has no key 'lifetme'. The keys are 'secret', 'secrets',"),
+        (
+            {"private_key": "x"},
+            "['private_key'] has no effect with the algorithm HS256. Remove it, or set"
+            " RECORDS_AUTHENTICATION['algorithm'].",
+        ),
+        (
+            {"algorithm": "ES256"},
+            "['secret'] has no effect with the algorithm ES256. Remove it, or set",
+        ),
+        ({"secret": SECRET.encode()}, "['secret'] must be text."),
+        (
+            {"strategies": "local"},
+            "['strategies'] must be a list of texts, not 'local'.",
+        ),
+        ({"parse_strategies": {}}, "['parse_strategies'] must be a list of texts, not"),
+        ({"strategies": [["jwt"]]}, "['strategies'] must be a list of texts, not"),
+        ({"passwords": 5}, "['passwords'] must be a mapping, not 5."),
+        ({"oauth": []}, "['oauth'] must be a mapping."),
+        (
+            {"allow_short_secret": 1},
+            "['allow_short_secret'] must be True or False",
+        ),
+        *(
+            (
+                {option: ["jwt", "locale"]},
+                f"['{option}'] names 'locale', which is not a strategy. The strategies"
+                " are: jwt, local, api-key.",
+            )
+            for option in ("strategies", "parse_strategies")
+        ),
+    ],
+)
+def test_wrong_settings_are_refused_at_start_up(setting, message):
+    is_mapping = isinstance(setting, dict)
+    value = {"secret": SECRET, **setting} if is_mapping else setting
+
+    with pytest.raises(
+        RuntimeError, match=re.escape(f"RECORDS_AUTHENTICATION{message}")
+    ):
+        start(make_records(), RECORDS_AUTHENTICATION=value)
+
+
+def test_error_names_the_setting_of_the_service():
+    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN has no key 'x'"):
+        start(
+            make_records(settings="ADMIN_LOGIN"), ADMIN_LOGIN={"secret": SECRET, "x": 1}
+        )
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"": json.dumps({"secret": SECRET, "lifetime": "15m"})},
+        {"__secret": SECRET, "__lifetime": "15m"},
+        {"__secret": SECRET, "__lifetime": "900"},
+    ],
+)
+def test_settings_of_the_environment(monkeypatch, environment):
+    for name, value in environment.items():
+        monkeypatch.setenv(f"FLASK_RECORDS_AUTHENTICATION{name}", value)
+
+    app = Flask("tests")
+    app.config.from_prefixed_env()
+    records = make_records()
+    records.init_app(app)
+
+    with app.app_context():
+        tokens = records.authentication().settings.tokens
+
+    assert tokens.lifetime == 900

@@ -1,0 +1,106 @@
+"""Strategies of an application."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import Strategy
+from tests.authentication import API_KEY
+from tests.authentication import bearer
+from tests.authentication import log_in
+from tests.authentication import LOGIN
+from tests.authentication import make_records
+from tests.authentication import serving
+from tests.authentication import signed
+from tests.http.authentication.authenticated import client as client
+from tests.http.authentication.authenticated import KEY
+from tests.http.authentication.authenticated import NOT_ALLOWED
+from tests.http.authentication.authenticated import refused
+from tests.http.authentication.authenticated import SETTINGS
+from tests.http.authentication.authenticated import USER
+
+
+def test_strategy_of_the_application_lets_callers_in(client):
+    response = client.get("/vault", headers=KEY)
+
+    assert response.json == {
+        "user": None,
+        "authentication": {"strategy": "api-key"},
+        "authenticated": True,
+        "extra": {"robot": "R2"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "message"),
+    [
+        ("/vault", {"X-Api-Key": "guess"}, "Invalid API key"),
+        ("/vault", {"X-Api-Key": ""}, "Invalid API key"),
+        ("/vault", bearer("garbage"), "jwt malformed"),
+        ("/vault", {**KEY, **bearer("garbage")}, "jwt malformed"),
+        ("/vault", {}, "Not authenticated"),
+        ("/secrets", KEY, NOT_ALLOWED),
+    ],
+)
+def test_service_accepts_its_strategies_only(client, path, headers, message):
+    response = client.get(path, headers=headers)
+
+    assert response.status_code == 401
+    assert response.json == refused(message)
+
+
+@pytest.mark.parametrize(
+    ("names", "status", "strategy"),
+    [
+        (["api-key", "jwt"], 200, "api-key"),
+        (["jwt", "api-key"], 200, "jwt"),
+        (["jwt"], 200, "jwt"),
+        (["local"], 401, None),
+        ([], 401, None),
+    ],
+)
+def test_strategies_are_read_from_a_request_in_order(names, status, strategy):
+    with serving(make_records(), {**SETTINGS, "parse_strategies": names}) as client:
+        response = client.get("/vault", headers={**KEY, **bearer(log_in(client))})
+
+    assert response.status_code == status
+    assert response.json.get("authentication", {}).get("strategy") == strategy
+
+
+@pytest.mark.parametrize(
+    ("names", "statuses"),
+    [
+        (["local", "jwt"], [201, 201]),
+        (["local"], [201, 401]),
+        (["jwt"], [401, 201]),
+        ([], [401, 401]),
+    ],
+)
+def test_tokens_are_got_with_the_strategies_of_the_settings(names, statuses):
+    logins = [LOGIN, {"strategy": "jwt", "accessToken": signed()}]
+
+    with serving(make_records(), {**SETTINGS, "strategies": names}) as client:
+        answers = [client.post("/authentication", json=one) for one in logins]
+
+    assert [answer.status_code for answer in answers] == statuses
+
+
+def test_token_is_issued_for_a_user_only():
+    with serving(make_records(), {**SETTINGS, "strategies": ["api-key"]}) as client:
+        data = {"strategy": "api-key", "key": "robot's key"}
+        response = client.post("/authentication", json=data)
+
+    assert response.status_code == 401
+    assert response.json == refused("A token is issued for a user only.")
+
+
+def test_strategy_of_the_application_gets_a_token_for_a_user():
+    by_pin = Strategy(lambda service, data, params: {"user": service.get_user(1)})
+    records = make_records(strategies={"api-key": API_KEY, "pin": by_pin})
+
+    with serving(records, {**SETTINGS, "strategies": ["pin"]}) as client:
+        response = client.post("/authentication", json={"strategy": "pin"})
+        headers = bearer(response.json["accessToken"])
+
+        assert response.json["authentication"]["strategy"] == "pin"
+        assert client.get("/secrets", headers=headers).json["user"] == USER

@@ -1,0 +1,274 @@
+"""Secrets and keys of tokens, checked at the start."""
+
+from __future__ import annotations
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from flask import Flask
+
+from tests.authentication import CHEAP
+from tests.authentication import log_in
+from tests.authentication import make_records
+from tests.authentication import SECRET
+from tests.authentication import serving
+from tests.authentication import signed
+from tests.http.authentication.token_files import client as client
+from tests.http.authentication.token_files import is_accepted
+from tests.http.authentication.token_files import keys as keys
+from tests.http.authentication.token_files import OLDER
+from tests.http.authentication.token_files import refusal
+from tests.http.authentication.token_files import written
+
+OLDEST = "p" * 32
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [
+        ({"secret": SECRET, "secrets": [OLDER, OLDEST]}, {}),
+        ({}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": [OLDER, OLDEST]}),
+        (
+            {"secrets": [OLDER]},
+            {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": [OLDEST]},
+        ),
+        ({}, {"SECRET_KEY": SECRET.encode(), "SECRET_KEY_FALLBACKS": [OLDER, OLDEST]}),
+    ],
+)
+def test_older_secrets_verify_and_do_not_sign(options, config):
+    with serving(make_records(), {"passwords": CHEAP, **options}, **config) as client:
+        token = log_in(client)
+        tokens = [signed(SECRET), signed(OLDER), signed(OLDEST), signed("x" * 32)]
+        accepted = [is_accepted(client, one) for one in tokens]
+
+    assert accepted == [True, True, True, False]
+    assert jwt.decode(token, SECRET, ["HS256"], audience="https://yourdomain.com")
+
+
+def test_expired_token_of_an_older_secret_has_expired():
+    options = {"secret": SECRET, "secrets": [OLDER], "passwords": CHEAP}
+
+    with serving(make_records(), options) as client:
+        assert refusal(client, signed(OLDER, exp=1)) == (401, "jwt expired")
+
+
+def test_secret_of_the_settings_replaces_those_of_the_application():
+    options = {"secret": SECRET, "passwords": CHEAP}
+    config = {"SECRET_KEY": OLDER, "SECRET_KEY_FALLBACKS": [OLDEST]}
+
+    with serving(make_records(), options, **config) as client:
+        tokens = [signed(SECRET), signed(OLDER), signed(OLDEST)]
+        accepted = [is_accepted(client, one) for one in tokens]
+
+    assert accepted == [True, False, False]
+
+
+def start(options, **config):
+    app = Flask("tests")
+    app.config.update(RECORDS_AUTHENTICATION=options, **config)
+    make_records().init_app(app)
+
+
+@pytest.mark.parametrize("config", [{}, {"SECRET_KEY": None}, {"SECRET_KEY": ""}])
+@pytest.mark.parametrize("options", [None, {}, {"secret": None}, {"secret": ""}])
+def test_app_without_a_secret_does_not_start(options, config):
+    with pytest.raises(RuntimeError) as caught:
+        start(options, **config)
+
+    assert str(caught.value) == (
+        "There is no secret to sign tokens with. Set RECORDS_AUTHENTICATION['secret'],"
+        " or SECRET_KEY. Make one with: python -c 'import secrets;"
+        " print(secrets.token_hex(32))', and keep it out of the source code."
+    )
+
+
+OWN = "RECORDS_AUTHENTICATION['secret']"
+
+KEEP = f" To leave SECRET_KEY as it is, set {OWN} to a new one."
+
+
+@pytest.mark.parametrize(
+    ("length", "options", "config", "name", "cure"),
+    [
+        (32, {"secret": "x" * 31}, {}, OWN, ""),
+        (32, {}, {"SECRET_KEY": "dev"}, "SECRET_KEY", KEEP),
+        (32, {}, {"SECRET_KEY": b"dev"}, "SECRET_KEY", KEEP),
+        (
+            32,
+            {"secret": SECRET, "secrets": ["old"]},
+            {},
+            "A secret of RECORDS_AUTHENTICATION['secrets']",
+            "",
+        ),
+        (
+            32,
+            {},
+            {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]},
+            "A secret of SECRET_KEY_FALLBACKS",
+            KEEP,
+        ),
+        (48, {"secret": "x" * 47, "algorithm": "HS384"}, {}, OWN, ""),
+        (64, {"secret": "x" * 63, "algorithm": "HS512"}, {}, OWN, ""),
+    ],
+)
+def test_short_secret_is_called_by_its_name(length, options, config, name, cure):
+    with pytest.raises(RuntimeError) as caught:
+        start(options, **config)
+
+    assert str(caught.value) == (
+        f"{name} is shorter than {length} bytes, and signs tokens. Make one"
+        " with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it"
+        f" out of the source code.{cure}"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The HMAC key is")
+def test_short_secret_is_accepted_where_it_is_allowed():
+    options = {"secret": "short", "passwords": CHEAP, "allow_short_secret": True}
+
+    with serving(make_records(), options) as client:
+        assert is_accepted(client, log_in(client))
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [
+        ({"secret": 5}, {}),
+        ({"secret": ["x" * 32]}, {}),
+        ({}, {"SECRET_KEY": 5}),
+        ({"secret": SECRET, "secrets": 5}, {}),
+        ({"secret": SECRET, "secrets": [None]}, {}),
+        ({}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": 5}),
+        ({"secret": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZI"}, {}),
+        ({"secret": f'{{"kty": "oct", "k": "{SECRET}"}}'}, {}),
+        ({"secret": SECRET, "secrets": ["ssh-rsa " + "A" * 32]}, {}),
+        ({"secret": SECRET, "secrets": ["ecdsa-sha2-nistp256" + "A" * 32]}, {}),
+    ],
+)
+def test_what_can_be_no_secret_is_refused_at_start_up(options, config):
+    with pytest.raises(RuntimeError, match="(?i)secret"):
+        start(options, **config)
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [
+        ({"secret": SECRET, "secrets": OLDER}, {}),
+        ({}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": OLDER}),
+    ],
+)
+@pytest.mark.parametrize("is_short_allowed", [True, False])
+def test_letters_of_an_older_secret_are_no_secrets(options, config, is_short_allowed):
+    with pytest.raises(RuntimeError, match="list"):
+        start({**options, "allow_short_secret": is_short_allowed}, **config)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("algorithm", "none", "is 'none'. It can be: HS256, HS384, HS512, RS256"),
+        ("algorithm", "hs256", "is 'hs256'. It can be: HS256, HS384, HS512, RS256"),
+        ("algorithm", 5, "must be text, not 5."),
+        ("audience", ["a"], "must be text, not ['a']."),
+        ("audience", "", "is empty."),
+        ("issuer", 5, "must be text, not 5."),
+        *(
+            (
+                "lifetime",
+                value,
+                "must be a number of seconds, or like '15m', '12h', '1d', not"
+                f" {value!r}.",
+            )
+            for value in (0, "0", -5, "1.5h", "1y", "d", "", " 1d", True, 1.5, [])
+        ),
+    ],
+)
+def test_setting_of_tokens_that_is_wrong_is_refused(option, value, message):
+    with pytest.raises(RuntimeError) as caught:
+        start({"secret": SECRET, option: value})
+
+    assert f"RECORDS_AUTHENTICATION['{option}'] {message}" in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["private_key", "public_key"])
+def test_algorithm_of_keys_needs_both(keys, option):
+    options = {"algorithm": "RS256", **keys["RS256"], option: None}
+
+    with pytest.raises(RuntimeError) as caught:
+        start(options)
+
+    assert str(caught.value) == (
+        f"RS256 needs RECORDS_AUTHENTICATION['{option}']: the path of a PEM file."
+    )
+
+
+@pytest.mark.parametrize("option", ["private_key", "public_key"])
+@pytest.mark.parametrize(
+    "value", ["nowhere.pem", "/", "\0", __file__, "-----BEGIN PUBLIC KEY-----", "ES384"]
+)
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_wrong_key_file_is_refused_at_start_up(keys, algorithm, option, value):
+    wrong = keys[value][option] if value in keys else value
+    options = {"algorithm": algorithm, **keys[algorithm], option: wrong}
+
+    with pytest.raises(RuntimeError) as caught:
+        start(options)
+
+    messages = [
+        f"RECORDS_AUTHENTICATION['{option}'] is not a PEM key of {algorithm}, nor the"
+        " path of one."
+    ]
+
+    if value in keys:
+        # Older versions of PyJWT read keys of other algorithms.
+        messages.append(
+            "RECORDS_AUTHENTICATION can't verify what it signs: 'private_key' and"
+            " 'public_key' are not a pair."
+        )
+
+    assert str(caught.value) in messages
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_public_key_that_should_sign_is_refused_at_start_up(keys, algorithm):
+    public = keys[algorithm]["public_key"]
+    options = {"algorithm": algorithm, "private_key": public, "public_key": public}
+
+    with pytest.raises(RuntimeError, match="private_key"):
+        start(options)
+
+
+def test_private_key_in_the_place_of_a_public_one_is_refused_at_start_up(keys):
+    private = keys["RS256"]["private_key"]
+    options = {"algorithm": "RS256", "private_key": private, "public_key": private}
+
+    with pytest.raises(RuntimeError, match="public_key"):
+        start(options)
+
+
+def test_keys_of_two_pairs_are_refused_at_start_up(keys, tmp_path):
+    other = written(tmp_path, "other", ec.generate_private_key(ec.SECP256R1()))
+    options = {"algorithm": "ES256", **keys["ES256"], "public_key": other["public_key"]}
+
+    with pytest.raises(RuntimeError, match="public_key"):
+        start(options)
+
+
+def test_path_of_a_key_is_relative_to_the_instance_folder(keys, tmp_path):
+    app = Flask("tests", instance_path=str(tmp_path))
+    written(tmp_path, "here", ed25519.Ed25519PrivateKey.generate())
+    app.config["RECORDS_AUTHENTICATION"] = {
+        "algorithm": "EdDSA",
+        "private_key": "here.private.pem",
+        "public_key": "here.public.pem",
+    }
+    records = make_records()
+
+    records.init_app(app)
+
+    with app.app_context():
+        tokens = records.authentication().settings.tokens
+
+    token, payload = tokens.create_token(1, token_id="x")
+    assert tokens.verify_token(token) == payload

@@ -1,0 +1,170 @@
+"""Access tokens, their claims and their keys."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+import uuid
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.authentication import bearer
+from tests.authentication import CHEAP
+from tests.authentication import log_in
+from tests.authentication import LOGIN
+from tests.authentication import make_records
+from tests.authentication import SECRET
+from tests.authentication import serving
+from tests.authentication import signed
+from tests.http.authentication.token_files import client as client
+from tests.http.authentication.token_files import is_accepted
+from tests.http.authentication.token_files import keys as keys
+from tests.http.authentication.token_files import refusal
+from tests.http.authentication.token_files import segment
+
+
+def test_header_and_claims_of_a_token(client):
+    before = int(time.time())
+
+    token = log_in(client)
+
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "access"}
+    assert before <= claims["iat"] <= time.time()
+    assert uuid.UUID(claims["jti"]).version == 8
+    assert claims == {
+        "iat": claims["iat"],
+        "exp": claims["iat"] + 86400,
+        "aud": "https://yourdomain.com",
+        "iss": "feathers",
+        "sub": "1",
+        "jti": claims["jti"],
+    }
+
+
+def test_each_token_has_its_own_jti(client):
+    claims = [
+        jwt.decode(log_in(client), options={"verify_signature": False})
+        for _ in range(2)
+    ]
+
+    assert claims[0]["jti"] != claims[1]["jti"]
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "seconds"),
+    [
+        ("15m", 900),
+        ("15 m", 900),
+        ("45s", 45),
+        ("12h", 43200),
+        ("1d", 86400),
+        ("2w", 1209600),
+        (900, 900),
+        ("900", 900),
+        (None, 86400),
+    ],
+)
+def test_token_lives_as_long_as_the_settings_say(lifetime, seconds):
+    options = {"secret": SECRET, "passwords": CHEAP, "lifetime": lifetime}
+
+    with serving(make_records(), options) as client:
+        claims = client.post("/authentication", json=LOGIN).json["authentication"]
+
+    assert claims["payload"]["exp"] - claims["payload"]["iat"] == seconds
+
+
+def test_audience_and_issuer_of_the_settings():
+    options = {"secret": SECRET, "passwords": CHEAP, "audience": "a", "issuer": "i"}
+
+    with serving(make_records(), options) as client:
+        claims = client.post("/authentication", json=LOGIN).json["authentication"]
+        answers = [refusal(client, signed(aud="a")), refusal(client, signed(iss="i"))]
+
+    assert (claims["payload"]["aud"], claims["payload"]["iss"]) == ("a", "i")
+    assert answers == [
+        (401, "jwt issuer invalid. expected: i"),
+        (401, "jwt audience invalid. expected: a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    ["none", "None", "NONE", "nOnE", "", None, [], ["HS256"], {}, 1, "RS256", "HS512"],
+)
+@pytest.mark.parametrize("is_signed", [True, False])
+def test_token_of_another_algorithm_is_refused(client, algorithm, is_signed):
+    _, payload, signature = signed().split(".")
+    header = segment({"alg": algorithm, "typ": "access"})
+    token = f"{header}.{payload}.{signature if is_signed else ''}"
+
+    assert refusal(client, token) == (401, "invalid algorithm")
+
+
+def test_token_signed_with_another_algorithm_of_the_same_secret_is_refused(client):
+    secret = "s" * 64
+    options = {"secret": secret, "passwords": CHEAP}
+
+    with serving(make_records(), options) as client:
+        answer = refusal(client, signed(secret, "HS512"))
+
+    assert answer == (401, "invalid algorithm")
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_public_key_is_no_secret(keys, algorithm):
+    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[algorithm]}
+    _, payload, _ = signed().split(".")
+    text = f"{segment({'alg': 'HS256', 'typ': 'access'})}.{payload}"
+
+    with open(keys[algorithm]["public_key"], "rb") as file:
+        signature = hmac.digest(file.read(), text.encode(), hashlib.sha256)
+
+    with serving(make_records(), options) as client:
+        answer = refusal(client, f"{text}.{segment(signature)}")
+
+    assert answer == (401, "invalid algorithm")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "key"),
+    [
+        ("RS256", "RS256"),
+        ("RS512", "RS256"),
+        ("PS256", "RS256"),
+        ("ES256", "ES256"),
+        ("ES384", "ES384"),
+        ("EdDSA", "EdDSA"),
+    ],
+)
+def test_tokens_of_key_files(keys, algorithm, key):
+    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[key]}
+
+    with serving(make_records(), options) as client:
+        token = log_in(client)
+        status = client.get("/secrets", headers=bearer(token)).status_code
+
+    assert status == 200
+    assert jwt.get_unverified_header(token) == {"alg": algorithm, "typ": "access"}
+
+
+def test_keys_can_be_text(keys):
+    options = {"passwords": CHEAP, "algorithm": "ES256"}
+
+    for name, path in keys["ES256"].items():
+        with open(path, encoding="ascii") as file:
+            options[name] = file.read()
+
+    with serving(make_records(), options) as client:
+        assert is_accepted(client, log_in(client))
+
+
+def test_key_of_another_pair_signs_nothing(keys):
+    options = {"passwords": CHEAP, "algorithm": "ES256", **keys["ES256"]}
+    other = ec.generate_private_key(ec.SECP256R1())
+
+    with serving(make_records(), options) as client:
+        assert refusal(client, signed(other, "ES256")) == (401, "invalid signature")

@@ -1,0 +1,218 @@
+"""An application with users whose tokens can be revoked."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import contextmanager
+
+import jwt
+import pytest
+import redis
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import RedisRevocations
+from flask_records import RevokedTokenMixin
+from flask_records import SQLAlchemyService
+from flask_records import TableRevocations
+from tests.authentication import bearer
+from tests.authentication import CHEAP
+from tests.authentication import SECRET
+from tests.databases import redis_url
+
+SETTINGS = {"secret": SECRET, "passwords": CHEAP}
+
+everywhere = pytest.mark.parametrize(
+    ("database_url", "store"),
+    [
+        ("sqlite", "table"),
+        ("postgresql", "table"),
+        ("mariadb", "table"),
+        ("sqlite", "redis"),
+    ],
+    indirect=True,
+)
+
+in_tables = pytest.mark.parametrize(
+    ("database_url", "store"),
+    [("sqlite", "table"), ("postgresql", "table"), ("mariadb", "table")],
+    indirect=True,
+)
+
+on_sqlite = pytest.mark.parametrize(
+    ("database_url", "store"), [("sqlite", "table"), ("sqlite", "redis")], indirect=True
+)
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"mysql_collate": "utf8mb4_bin", "mariadb_collate": "utf8mb4_bin"}
+
+
+class User(Base):
+    __tablename__ = "user_account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    password: Mapped[str | None] = mapped_column(sa.String(200))
+    name: Mapped[str | None] = mapped_column(sa.String(100))
+
+
+class Unique(Base):
+    __tablename__ = "unique_user"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    email: Mapped[str] = mapped_column(sa.String(100))
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+class RevokedToken(RevokedTokenMixin, Base):
+    __tablename__ = "revoked_token"
+
+
+@pytest.fixture
+def redis_client():
+    with redis.Redis.from_url(redis_url()) as client:
+        yield client
+
+
+@pytest.fixture
+def redis_store(redis_client):
+    prefix = f"test:{uuid.uuid4().hex}:"
+    yield RedisRevocations(redis_client, prefix=prefix)
+
+    for key in redis_client.scan_iter(f"{prefix}*"):
+        redis_client.delete(key)
+
+
+@pytest.fixture(params=["table", "redis"])
+def store(request):
+    """A store of marks: a table of the database, or Redis."""
+    if request.param == "redis":
+        return request.getfixturevalue("redis_store")
+
+    return TableRevocations(RevokedToken)
+
+
+@contextmanager
+def served(records, url, **settings):
+    """An app that serves the services of an extension from an empty database."""
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    app.config["RECORDS_AUTHENTICATION"] = {**SETTINGS, **settings}
+    app.config["ADMINS"] = {**SETTINGS, "lifetime": "30d", "issuer": "admins"}
+    db = SQLAlchemy(app, model_class=Base)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+    try:
+        yield app
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.drop_all()
+            db.engine.dispose()
+
+
+def add_users(records, path="users", model=User, *, password="password"):
+    service = SQLAlchemyService(model, hidden=[password], multi=True)
+    users = records.add(path, service, public=["create"])
+    users.before("create", "update", "patch")(hash_password(password))
+    return users
+
+
+@pytest.fixture
+def records(store):
+    records = FlaskRecords()
+    add_users(records)
+    service = AuthenticationService(revocations=store, rehash=True)
+    records.add("authentication", service)
+    return records
+
+
+@pytest.fixture
+def app(records, database_url):
+    with served(records, database_url) as app:
+        yield app
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def ann(client):
+    """The identifier of a user."""
+    return register(client, "ann")
+
+
+@pytest.fixture
+def ben(client, ann):
+    """The identifier of another user."""
+    return register(client, "ben")
+
+
+def register(client, email):
+    return client.post("/users", json={"email": email, "password": "old"}).json["id"]
+
+
+def log_in(client, email="ann", password="old", path="/authentication"):
+    login = {"strategy": "local", "email": email, "password": password}
+    response = client.post(path, json=login)
+    assert response.status_code == 201, response.json
+    return response.json["accessToken"]
+
+
+def log_out(client, token):
+    return client.delete("/authentication", headers=bearer(token))
+
+
+def is_valid(client, token, path="/users"):
+    status = client.get(path, headers=bearer(token)).status_code
+    assert status in (200, 401)
+    return status == 200
+
+
+@contextmanager
+def clock(seconds):
+    """Another machine, whose clock is ahead by some seconds."""
+    now = time.time
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now() + seconds)
+        yield
+
+
+def signed(subject, **claims):
+    """A token of another server that has the secret."""
+    issued = int(time.time()) - 10
+    payload = {
+        "iat": issued,
+        "exp": issued + 1000,
+        "aud": "https://yourdomain.com",
+        "iss": "feathers",
+        "sub": str(subject),
+        "jti": uuid.uuid4().hex,
+        **claims,
+    }
+    return jwt.encode(payload, SETTINGS["secret"], headers={"typ": "access"})
+
+
+def refusal(message):
+    return {
+        "name": "NotAuthenticated",
+        "message": message,
+        "code": 401,
+        "className": "not-authenticated",
+        "errors": {},
+    }

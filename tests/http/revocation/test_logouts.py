@@ -1,0 +1,261 @@
+"""Tokens that are logged out."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from tests.authentication import bearer
+from tests.http.revocation.revocations import add_users
+from tests.http.revocation.revocations import ann as ann
+from tests.http.revocation.revocations import app as app
+from tests.http.revocation.revocations import Base
+from tests.http.revocation.revocations import ben as ben
+from tests.http.revocation.revocations import client as client
+from tests.http.revocation.revocations import everywhere
+from tests.http.revocation.revocations import in_tables
+from tests.http.revocation.revocations import is_valid
+from tests.http.revocation.revocations import log_in
+from tests.http.revocation.revocations import log_out
+from tests.http.revocation.revocations import on_sqlite
+from tests.http.revocation.revocations import records as records
+from tests.http.revocation.revocations import redis_client as redis_client
+from tests.http.revocation.revocations import redis_store as redis_store
+from tests.http.revocation.revocations import refusal
+from tests.http.revocation.revocations import register
+from tests.http.revocation.revocations import served
+from tests.http.revocation.revocations import signed
+from tests.http.revocation.revocations import store as store
+from tests.http.revocation.revocations import Unique
+
+
+class Person(Base):
+    __tablename__ = "person"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    login: Mapped[str] = mapped_column(sa.String(100))
+    secret: Mapped[str] = mapped_column(sa.String(200))
+
+
+class Named(Base):
+    __tablename__ = "named_user"
+
+    email: Mapped[str] = mapped_column(sa.String(100), primary_key=True)
+    password: Mapped[str] = mapped_column(sa.String(200))
+
+
+@everywhere
+def test_logout_revokes_the_token_and_no_other(client, ann, ben):
+    token, second, other = log_in(client), log_in(client), log_in(client, "ben")
+
+    response = log_out(client, token)
+
+    assert (response.status_code, response.json["accessToken"]) == (200, token)
+    found = [is_valid(client, one) for one in (token, second, other)]
+    assert found == [False, True, True]
+
+
+@everywhere
+def test_revoked_token_is_refused_wherever_it_is_sent(client, ann):
+    token = log_in(client)
+    log_out(client, token)
+
+    responses = [
+        client.get("/users", headers=bearer(token)),
+        log_out(client, token),
+        client.post("/authentication", json={"strategy": "jwt", "accessToken": token}),
+        client.delete(f"/authentication/{token}", headers=bearer(token)),
+    ]
+
+    assert [response.status_code for response in responses] == [401] * 4
+    assert [response.json for response in responses] == [refusal("jwt revoked")] * 4
+
+
+@everywhere
+def test_logout_of_another_token_revokes_neither(client, ann):
+    token, other = log_in(client), log_in(client)
+
+    response = client.delete(f"/authentication/{other}", headers=bearer(token))
+
+    assert response.json == refusal("Invalid access token")
+    assert is_valid(client, token)
+    assert is_valid(client, other)
+
+
+@everywhere
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"jti": ""},
+        {"jti": "é\0'\"%_*?[]:\n"},
+        {"jti": "x" * 5_000},
+        {"sub": 1},
+        {"iat": 0},
+        {"iat": time.time() - 5.5},
+        {"iat": int(time.time()) + 3600},
+        {"exp": time.time() + 100_000.5},
+    ],
+    ids=["empty", "odd", "long", "number", "zero", "past", "future", "fraction"],
+)
+def test_odd_token_that_is_valid_can_be_logged_out(client, ann, claims):
+    token = signed(ann, **claims)
+    before = is_valid(client, token)
+
+    response = log_out(client, token)
+
+    assert (before, response.status_code) == (True, 200)
+    assert not is_valid(client, token)
+
+
+@on_sqlite
+@pytest.mark.parametrize("jti", [7, None, True, ["x"], {"x": 1}, "x" * 100_000])
+def test_token_without_an_identifier_of_its_own_is_refused(client, ann, jti):
+    response = log_out(client, signed(ann, jti=jti))
+
+    assert response.status_code == 401
+
+
+@everywhere
+def test_logouts_at_once_of_one_token(app, client, ann):
+    token = log_in(client)
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda _: log_out(app.test_client(), token), range(8)))
+
+    statuses = {response.status_code for response in done}
+    assert {200} <= statuses <= {200, 401}
+    assert not is_valid(client, token)
+
+
+@in_tables
+def test_logouts_at_once_of_several_tokens_all_succeed(app, client, ann):
+    """Both have looked for expired marks when they write theirs."""
+    tokens, barrier = [log_in(client), log_in(client)], Barrier(2)
+
+    def meet(connection, cursor, statement, *rest):
+        # SQLite lets one in at a time.
+        if "INTO revoked_token" in statement and connection.dialect.name != "sqlite":
+            barrier.wait(5)
+
+    with app.app_context():
+        sa.event.listen(
+            app.extensions["sqlalchemy"].engine, "before_cursor_execute", meet
+        )
+
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda token: log_out(app.test_client(), token), tokens))
+
+    assert [response.status_code for response in done] == [200, 200]
+    assert not any(is_valid(client, token) for token in tokens)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_logout_without_revocations_leaves_the_token_valid(database_url):
+    records = FlaskRecords()
+    add_users(records)
+    records.add("authentication", AuthenticationService())
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+        register(client, "ann")
+        token = log_in(client)
+        response = log_out(client, token)
+
+        assert (response.status_code, response.json["accessToken"]) == (200, token)
+        assert response.json["user"] == {"id": 1, "email": "ann", "name": None}
+        assert is_valid(client, token)
+
+
+@everywhere
+@pytest.mark.parametrize("model", [Unique, Named])
+def test_users_with_other_identifiers(database_url, store, model):
+    records = FlaskRecords()
+    users = add_users(records, model=model)
+    records.add("authentication", AuthenticationService(revocations=store))
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+
+        with app.app_context():
+            ann, _ = users.create(
+                [
+                    {"email": "Änn '/%", "password": "old"},
+                    {"email": "x", "password": "old"},
+                ]
+            )
+
+        token, other = log_in(client, "Änn '/%"), log_in(client, "x")
+
+        with app.app_context():
+            users.patch(ann[users.target.id], {"password": "new"})
+
+        assert [is_valid(client, token), is_valid(client, other)] == [False, True]
+
+
+@everywhere
+def test_users_at_another_path_with_another_password_field(database_url, store):
+    records = FlaskRecords()
+    people = add_users(records, "api/people", Person, password="secret")
+    service = AuthenticationService(
+        "/api/people/", username="login", password="secret", revocations=store
+    )
+    records.add("login", service)
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+        login = {"strategy": "local", "login": "ann", "secret": "old"}
+
+        with app.app_context():
+            id = people.create({"login": "ann", "secret": "old"})["id"]
+
+        token = client.post("/login", json=login).json["accessToken"]
+        url, new = f"/api/people/{id}", {"secret": "new"}
+        response = client.patch(url, json=new, headers=bearer(token))
+
+        assert (response.status_code, response.json) == (
+            200,
+            {"id": id, "login": "ann"},
+        )
+        assert not is_valid(client, token, "/api/people")
+
+
+@everywhere
+def test_users_of_two_services_with_one_id_are_not_the_same(database_url, store):
+    records = FlaskRecords()
+    users = add_users(records)
+    records.add("authentication", AuthenticationService(revocations=store))
+    people = add_users(records, "people", Person, password="secret")
+    admins = AuthenticationService(
+        "people",
+        username="login",
+        password="secret",
+        revocations=store,
+        settings="ADMINS",
+    )
+    records.add("admins", admins)
+    records.add("doors", SQLAlchemyService(Named), authentication="admins")
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+        login = {"strategy": "local", "login": "ann", "secret": "old"}
+
+        with app.app_context():
+            one = people.create({"login": "ann", "secret": "old"})["id"]
+            other = users.create({"email": "ann", "password": "old"})["id"]
+
+        token = client.post("/admins", json=login).json["accessToken"]
+
+        with app.app_context():
+            users.patch(other, {"password": "new"})
+
+        assert one == other
+        assert is_valid(client, token, "/doors")

@@ -1,0 +1,309 @@
+"""Changes of users revoke tokens that do not tell their password, too."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+from flask_records.transaction import before_commit
+from tests.authentication import bearer
+from tests.http.revocation.revocations import add_users
+from tests.http.revocation.revocations import ann as ann
+from tests.http.revocation.revocations import ben as ben
+from tests.http.revocation.revocations import client as client
+from tests.http.revocation.revocations import everywhere
+from tests.http.revocation.revocations import in_tables
+from tests.http.revocation.revocations import is_valid
+from tests.http.revocation.revocations import log_in
+from tests.http.revocation.revocations import on_sqlite
+from tests.http.revocation.revocations import records as records
+from tests.http.revocation.revocations import redis_client as redis_client
+from tests.http.revocation.revocations import redis_store as redis_store
+from tests.http.revocation.revocations import served
+from tests.http.revocation.revocations import signed
+from tests.http.revocation.revocations import store as store
+from tests.http.revocation.revocations import Unique
+from tests.http.revocation.revocations import User
+
+in_redis = pytest.mark.parametrize(
+    ("database_url", "store"), [("sqlite", "redis")], indirect=True
+)
+
+
+def add_people(records, **options):
+    """Another service over the users, with another identifier."""
+    options = {"hidden": ["password"], "id": "email", "multi": True, **options}
+    people = records.add("people", SQLAlchemyService(User, **options), public=True)
+    people.before("create", "update", "patch")(hash_password())
+    return people
+
+
+@pytest.fixture
+def app(records, database_url):
+    add_people(records)
+
+    with served(records, database_url) as app:
+        yield app
+
+
+@on_sqlite
+@pytest.mark.parametrize("spelling", ["01", "001", "+1", "1.0", " 1"])
+def test_spelling_of_an_identifier_does_not_matter(client, ann, spelling):
+    """Whatever finds the user."""
+    token = signed(ann)
+
+    response = client.patch(
+        f"/users/{spelling}", json={"password": "new"}, headers=bearer(token)
+    )
+
+    assert is_valid(client, token) == (response.status_code == 404)
+
+
+@on_sqlite
+def test_number_of_an_identifier_may_be_a_float(app, client, ann):
+    token = signed(ann)
+
+    with app.app_context():
+        app.extensions["records"]["users"].patch(1.0, {"password": "new"})
+
+    assert not is_valid(client, token)
+
+
+@everywhere
+def test_spelling_of_a_uuid_does_not_matter(database_url, store):
+    records = FlaskRecords()
+    users = add_users(records, model=Unique)
+    records.add("authentication", AuthenticationService(revocations=store))
+
+    with served(records, database_url) as app:
+        client = app.test_client()
+
+        with app.app_context():
+            id = users.create({"email": "x", "password": "old"})["id"]
+
+        token = signed(id)
+        path = f"/users/{str(id).upper()}"
+        before = is_valid(client, token)
+        client.patch(path, json={"password": "new"}, headers=bearer(token))
+
+        assert (before, is_valid(client, token)) == (True, False)
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("verb", "path", "data"),
+    [
+        ("PATCH", "/people/ann", {"password": "new"}),
+        ("PATCH", "/people/ann?$select=name", {"password": "new"}),
+        ("PATCH", "/people/ann", {"password": "new", "email": "anna"}),
+        ("PATCH", "/people?email=ann", {"password": "new"}),
+        ("PATCH", "/people?email=ann&$select=name&$sort[email]=1", {"password": "new"}),
+        ("PUT", "/people/ann", {"email": "ann", "password": "new"}),
+    ],
+)
+def test_change_through_another_service_over_the_model_revokes(
+    client, ann, ben, verb, path, data
+):
+    token, other = signed(ann), signed(ben)
+
+    assert client.open(path, method=verb, json=data).status_code == 200
+
+    assert [is_valid(client, token), is_valid(client, other)] == [False, True]
+
+
+@everywhere
+@pytest.mark.parametrize(
+    "path", ["/people/ann", "/people/ann?$select=name", "/people?$select=name&id=1"]
+)
+def test_removal_through_another_service_over_the_model_revokes(
+    app, client, ann, ben, path
+):
+    """Its identifier may belong to another user later."""
+    token, other = signed(ann), signed(ben)
+    path = path.replace("=1", f"={ann}")
+
+    assert client.delete(path).status_code == 200
+
+    with app.app_context():
+        app.extensions["records"]["users"].create({"id": ann, "email": "eve"})
+
+    assert [is_valid(client, token), is_valid(client, other)] == [False, True]
+
+
+@on_sqlite
+@pytest.mark.parametrize("path", ["/people/ann", "/people"])
+def test_identifier_that_the_other_service_hides_is_found(
+    records, database_url, ann_in, path
+):
+    add_people(records, hidden=["password", "id"])
+
+    with served(records, database_url) as app:
+        client, ann = ann_in(app)
+        token = signed(ann)
+
+        client.patch(path, json={"password": "new"})
+
+        assert not is_valid(client, token)
+
+
+@pytest.fixture
+def ann_in():
+    def make(app):
+        client = app.test_client()
+        client.post("/users", json={"email": "ann", "password": "old"})
+
+        with app.app_context():
+            [user] = app.extensions["records"]["users"].find()
+
+        return client, user["id"]
+
+    return make
+
+
+@on_sqlite
+@pytest.mark.parametrize("many", [True, False])
+def test_result_that_a_hook_changes_does_not_matter(app, client, ann, ben, many):
+    users = app.extensions["records"]["users"]
+    tokens = [signed(ann), signed(ben)]
+
+    @users.after("patch")
+    def change(method, context):
+        for record in context.result if many else [context.result]:
+            record["id"] = ben
+
+        context.result = None
+
+    client.patch(
+        "/users?email=ann" if many else f"/users/{ann}",
+        json={"password": "new"},
+        headers=bearer(tokens[0]),
+    )
+
+    assert [is_valid(client, token) for token in tokens] == [False, True]
+
+
+@on_sqlite
+def test_user_that_a_hook_removes_in_its_own_way_is_revoked(app, client, ann):
+    """It sets the result, and no method is called."""
+    token = signed(ann)
+
+    @app.extensions["records"]["users"].before("remove")
+    def mark_as_removed(method, context):
+        context.result = {"ok": True}
+
+    client.delete(f"/users/0{ann}", headers=bearer(token))
+
+    assert not is_valid(client, token)
+
+
+@in_tables
+def test_change_of_another_model_revokes_nothing(records, database_url, ann_in):
+    things = records.add(
+        "things", SQLAlchemyService(Unique, multi=True, hidden=["password"])
+    )
+
+    with served(records, database_url) as app:
+        client, ann = ann_in(app)
+        token = signed(ann)
+
+        with app.app_context():
+            things.create({"email": "x", "password": "x"})
+            things.patch(None, {"password": "y"})
+
+        assert is_valid(client, token)
+
+
+@everywhere
+def test_user_is_logged_out_everywhere(app, client, ann, ben):
+    tokens, other = [log_in(client), log_in(client), signed(ann)], log_in(client, "ben")
+
+    with app.app_context():
+        app.extensions["records"].authentication().revoke_user(f"0{ann}")
+
+    assert [is_valid(client, token) for token in tokens] == [False] * 3
+    assert is_valid(client, other)
+    assert is_valid(client, log_in(client))
+
+
+@in_tables
+def test_logging_out_everywhere_is_undone_with_its_call(app, client, ann):
+    token = log_in(client)
+
+    with app.app_context(), pytest.raises(ZeroDivisionError), Transaction():
+        app.extensions["records"].authentication().revoke_user(ann)
+        raise ZeroDivisionError
+
+    assert is_valid(client, token)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_logging_out_everywhere_needs_a_store(database_url):
+    records = FlaskRecords()
+    add_users(records)
+    records.add("authentication", AuthenticationService())
+
+    with served(records, database_url) as app, app.app_context():
+        with pytest.raises(RuntimeError, match=r"AuthenticationService\(revocations="):
+            records.authentication().revoke_user(1)
+
+
+def removed(records, id):
+    records["users"].remove(id)
+
+
+def revoked(records, id):
+    records.authentication().revoke_user(id)
+
+
+@in_redis
+@pytest.mark.parametrize("end", [removed, revoked])
+def test_token_that_is_issued_before_the_commit_does_not_outlive_it(
+    app, client, ann, end
+):
+    """Redis knows of it before the database does."""
+    records = app.extensions["records"]
+    tokens = []
+
+    with app.app_context():
+        # Who has no password has none that a token could be too old for.
+        records["users"]._patch(ann, {"password": None})
+
+    def log_in_meanwhile():
+        with app.app_context():
+            return records.authentication().create_token({"id": ann})[0]
+
+    with ThreadPoolExecutor(1) as pool, app.app_context(), Transaction():
+        end(records, ann)
+        before_commit(lambda: tokens.append(pool.submit(log_in_meanwhile).result()))
+
+    if end is removed:
+        with app.app_context():
+            records["users"]._create({"id": ann, "email": "eve"})
+
+    assert len(tokens) == 1
+    assert not is_valid(client, tokens[0])
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_logging_out_everywhere_holds_for_the_longest_lifetime(
+    database_url, redis_store, redis_client
+):
+    records = FlaskRecords()
+    users = add_users(records)
+
+    for name in ("RECORDS_AUTHENTICATION", "ADMINS"):
+        service = AuthenticationService(revocations=redis_store, settings=name)
+        records.add(name.lower(), service)
+
+    with served(records, database_url) as app, app.app_context():
+        id = users.create({"email": "ann", "password": "old"})["id"]
+        records.authentication().revoke_user(id)
+
+    [key] = redis_client.scan_iter(f"{redis_store._prefix}*")
+    assert redis_client.ttl(key) > 29 * 24 * 60 * 60

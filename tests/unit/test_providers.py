@@ -1,0 +1,396 @@
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from flask_records.authentication.providers import KNOWN
+from flask_records.authentication.providers import Profile
+from flask_records.authentication.providers import profile_of_claims
+from flask_records.authentication.providers import Provider
+from tests.oauth_profiles import DISCORD
+from tests.oauth_profiles import FACEBOOK
+from tests.oauth_profiles import GITHUB
+from tests.oauth_profiles import GOOGLE
+from tests.oauth_profiles import PROFILES
+from tests.oauth_profiles import SLACK
+from tests.oauth_profiles import SPOTIFY
+from tests.oauth_profiles import TWITCH
+from tests.oauth_profiles import X
+
+IDS = {"x": ["data"], "twitch": ["data", 0]}
+"""Where the id is, if not on top."""
+
+
+def read(provider, raw):
+    return KNOWN[provider].read_profile(raw)
+
+
+def changed(raw, *path, **values):
+    """Return a profile with other values, on top or in a part of it."""
+    if not path:
+        return {**raw, **values}
+
+    copy = list(raw) if isinstance(raw, list) else dict(raw)
+    copy[path[0]] = changed(raw[path[0]], *path[1:], **values)
+    return copy
+
+
+def without(raw, *names):
+    return {name: value for name, value in raw.items() if name not in names}
+
+
+@pytest.mark.parametrize("provider", PROFILES)
+def test_profile_of_a_provider_is_understood(provider):
+    raw, profile = PROFILES[provider]
+
+    assert read(provider, raw) == profile
+
+
+def test_every_known_provider_has_an_example():
+    assert {*PROFILES, "slack"} == set(KNOWN)
+
+
+def test_profile_of_slack_is_understood():
+    profile = read("slack", SLACK)
+
+    assert (profile.email, profile.name) == ("krane@slack-corp.com", "krane")
+    assert profile.avatar == "https://secure.gravatar.com/krane.png"
+
+
+def test_users_of_two_workspaces_of_slack_are_two():
+    """Slack's identifiers of users are unique in a workspace only."""
+    other = {**SLACK, "https://slack.com/team_id": "T0OTHER"}
+
+    assert read("slack", SLACK).id != read("slack", other).id
+
+
+@pytest.mark.parametrize("provider", PROFILES)
+def test_profile_may_have_an_id_only(provider):
+    raw, profile = PROFILES[provider]
+    alone = {"sub" if "sub" in raw else "id": profile.id}
+
+    for key in reversed(IDS.get(provider, [])):
+        alone = [alone] if key == 0 else {key: alone}
+
+    assert read(provider, alone) == Profile(profile.id)
+
+
+@pytest.mark.parametrize(
+    ("id", "kept"),
+    [
+        ("abc", "abc"),
+        ("007", "007"),
+        (7, "7"),
+        (0, "0"),
+        (2**63, "9223372036854775808"),
+    ],
+)
+@pytest.mark.parametrize("provider", ["github", "facebook", "discord", "spotify"])
+def test_id_is_text_or_a_whole_number(provider, id, kept):
+    raw, _ = PROFILES[provider]
+
+    assert read(provider, {**raw, "id": id}).id == kept
+
+
+@pytest.mark.parametrize(
+    "id", [None, "", True, False, 1.5, 1e30, float("nan"), [], ["7"], {}, {"id": 7}]
+)
+@pytest.mark.parametrize("provider", KNOWN)
+def test_profile_without_an_id_is_nobody(provider, id):
+    raw = SLACK if provider == "slack" else PROFILES[provider][0]
+    path = IDS.get(provider, [])
+    name = "sub" if "sub" in raw else "id"
+
+    with pytest.raises(ValueError, match="no id"):
+        read(provider, changed(raw, *path, **{name: id}))
+
+
+INVISIBLE = [
+    *(" ", "\t", "\n", "\u00a0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u3164"),
+    *("\u2800", " \u200b ", "\x00", "\x1f"),
+]
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        *INVISIBLE,
+        *("alice ", " alice", "alice\n", "alice\u00a0", "al\u200bice", "\u202ealice"),
+        *("alice\ufeff", "al\u00adice", "a\x7fb", "a\x00b", "\ud800", "alice\u3164"),
+    ],
+    ids=ascii,
+)
+@pytest.mark.parametrize("provider", KNOWN)
+def test_id_that_is_not_all_visible_is_refused(provider, id):
+    """It could be taken for another one, by people or by a database."""
+    raw = SLACK if provider == "slack" else PROFILES[provider][0]
+    path = IDS.get(provider, [])
+    name = "sub" if "sub" in raw else "id"
+
+    with pytest.raises(ValueError, match="id"):
+        read(provider, changed(raw, *path, **{name: id}))
+
+
+@pytest.mark.parametrize("id", [*INVISIBLE, "", "alice ", 5, None, ["x"]], ids=ascii)
+def test_no_reader_makes_a_profile_with_such_an_id(id):
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        Profile(id)
+
+
+@pytest.mark.parametrize("team", [" T0", "\t", "T0\u200b"], ids=ascii)
+def test_workspace_of_slack_is_part_of_the_id(team):
+    with pytest.raises(ValueError, match="id"):
+        read("slack", {**SLACK, "https://slack.com/team_id": team})
+
+
+@pytest.mark.parametrize(
+    "id", ["a b", "Ada Lovelace", "é😀", "日本", "e\u0301", "x" * 500]
+)
+def test_id_that_people_can_read_is_taken(id):
+    assert Profile(id).id == id
+
+
+@pytest.mark.parametrize(
+    "email", ["ada@example.com ", " ada@example.com", "a da@x.yz", "ada@x.yz\u200b"]
+)
+@pytest.mark.parametrize("provider", ["google", "github", "facebook", "discord"])
+def test_email_that_looks_like_another_one_is_left_out(provider, email):
+    assert read(provider, {**PROFILES[provider][0], "email": email}).email is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "raw"),
+    [
+        *((provider, {}) for provider in KNOWN),
+        *((provider, {"error": "invalid_token"}) for provider in KNOWN),
+        ("github", {"message": "Bad credentials", "status": "401"}),
+        ("facebook", {"error": {"message": "Expired", "code": 190}}),
+        ("discord", {"message": "401: Unauthorized", "code": 0}),
+        ("spotify", {"error": {"status": 401, "message": "Expired"}}),
+        ("slack", {"ok": False, "error": "invalid_auth"}),
+        ("twitch", {"data": []}),
+        ("twitch", {"data": [None]}),
+        ("twitch", {"data": ["141981764"]}),
+        ("twitch", {"data": {"id": "141981764"}}),
+        ("twitch", {"id": "141981764"}),
+        ("x", {"data": []}),
+        ("x", {"data": "2244994945"}),
+        ("x", {"id": "2244994945"}),
+        ("x", {"errors": [{"title": "Forbidden"}]}),
+    ],
+)
+def test_error_of_a_provider_is_nobody(provider, raw):
+    with pytest.raises(ValueError, match="no id"):
+        read(provider, raw)
+
+
+@pytest.mark.parametrize("said", [False, "false", None, 0, "", "no", "True", [], {}])
+@pytest.mark.parametrize("provider", ["google", "gitlab", "apple", "linkedin", "slack"])
+def test_email_that_is_not_verified_is_left_out(provider, said):
+    raw = SLACK if provider == "slack" else PROFILES[provider][0]
+
+    assert read(provider, {**raw, "email_verified": said}).email is None
+
+
+@pytest.mark.parametrize("said", [True, "true"])
+@pytest.mark.parametrize("provider", ["google", "gitlab", "apple", "linkedin"])
+def test_email_that_is_verified_is_taken(provider, said):
+    raw, profile = PROFILES[provider]
+
+    assert read(provider, {**raw, "email_verified": said}) == profile
+
+
+@pytest.mark.parametrize("provider", ["google", "gitlab", "apple", "linkedin"])
+def test_email_that_an_openid_provider_does_not_call_verified_is_left_out(provider):
+    raw, _ = PROFILES[provider]
+
+    assert read(provider, without(raw, "email_verified")).email is None
+
+
+@pytest.mark.parametrize("said", [False, None, "true", "false", 1, 0, "", [True]])
+def test_email_of_discord_is_taken_if_it_is_verified_for_sure(said):
+    assert read("discord", {**DISCORD, "verified": said}).email is None
+    assert read("discord", without(DISCORD, "verified")).email is None
+
+
+@pytest.mark.parametrize("provider", ["microsoft", "spotify", "x"])
+@pytest.mark.parametrize("said", [{}, {"email_verified": True}, {"verified": True}])
+def test_email_that_a_provider_does_not_verify_is_left_out(provider, said):
+    raw, _ = PROFILES[provider]
+    email = {"email": "ada@example.com", "confirmed_email": "ada@example.com", **said}
+
+    assert read(provider, changed(raw, *IDS.get(provider, []), **email)).email is None
+
+
+@pytest.mark.parametrize("email", [None, "", 5, True, [], ["ada@example.com"], {}])
+@pytest.mark.parametrize("provider", ["google", "github", "facebook", "discord"])
+def test_email_that_is_no_text_is_left_out(provider, email):
+    assert read(provider, {**PROFILES[provider][0], "email": email}).email is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "raw", "name"),
+    [
+        ("github", {**GITHUB, "name": None}, "octocat"),
+        ("github", {**GITHUB, "name": ""}, "octocat"),
+        ("github", {**GITHUB, "name": None, "login": None}, None),
+        ("github", {**GITHUB, "name": ["x"]}, "octocat"),
+        ("discord", {**DISCORD, "global_name": None}, "nelly"),
+        ("discord", without(DISCORD, "global_name", "username"), None),
+        ("twitch", changed(TWITCH, "data", 0, display_name=""), "twitchdev"),
+        ("x", changed(X, "data", name=None), "TwitterDev"),
+        ("spotify", {**SPOTIFY, "display_name": None}, None),
+        ("facebook", {**FACEBOOK, "name": 5}, None),
+        (
+            "google",
+            {**GOOGLE, "name": "  Jane\u00a0Smith 日本 "},
+            "  Jane\u00a0Smith 日本 ",
+        ),
+    ],
+)
+def test_name_is_the_first_that_there_is(provider, raw, name):
+    assert read(provider, raw).name == name
+
+
+@pytest.mark.parametrize(
+    ("provider", "raw"),
+    [
+        *(
+            ("facebook", {**FACEBOOK, "picture": x})
+            for x in [None, "x", [], {"data": 5}]
+        ),
+        *(
+            ("facebook", {**FACEBOOK, "picture": {"data": x}})
+            for x in [None, {}, ["x"]]
+        ),
+        *(("facebook", changed(FACEBOOK, "picture", "data", url=x)) for x in ["", 5]),
+        *(("discord", {**DISCORD, "avatar": x}) for x in [None, "", 5, ["x"]]),
+        *(("spotify", {**SPOTIFY, "images": x}) for x in [None, [], {}, "x", 5]),
+        *(("spotify", {**SPOTIFY, "images": [x]}) for x in [None, "x", {}, {"url": 5}]),
+        *(("github", {**GITHUB, "avatar_url": x}) for x in [None, "", {"url": "x"}]),
+        ("google", {**GOOGLE, "picture": {"data": {"url": "x"}}}),
+        ("twitch", changed(TWITCH, "data", 0, profile_image_url="")),
+        ("x", changed(X, "data", profile_image_url=None)),
+    ],
+)
+def test_image_that_is_not_there_is_left_out(provider, raw):
+    assert read(provider, raw).avatar is None
+
+
+def test_animated_image_of_discord_has_an_address():
+    raw = {**DISCORD, "avatar": "a_8342729096ea3675442027381ff50dfe"}
+
+    assert read("discord", raw).avatar == (
+        "https://cdn.discordapp.com/avatars/80351110224678912/"
+        "a_8342729096ea3675442027381ff50dfe.png"
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "profile"),
+    [
+        ({"sub": "s", "id": "i"}, Profile("s")),
+        ({"id": 5, "username": "ada"}, Profile("5", name="ada")),
+        ({"id": "i", "display_name": "A", "login": "b"}, Profile("i", name="A")),
+        ({"id": "i", "avatar": "https://a"}, Profile("i", avatar="https://a")),
+        (
+            {"id": "i", "email": "a@b.c", "email_verified": False},
+            Profile("i"),
+        ),
+        ({"id": "i", "email": "a@b.c"}, Profile("i", "a@b.c")),
+        ({"sub": "s", "email": "a@b.c"}, Profile("s")),
+        ({"sub": "s", "id": "i", "email": "a@b.c"}, Profile("s")),
+        (
+            {"sub": "s", "email": "a@b.c", "email_verified": True},
+            Profile("s", "a@b.c"),
+        ),
+    ],
+)
+def test_profile_of_any_other_provider_is_read_as_most_write_it(raw, profile):
+    assert profile_of_claims(raw) == profile
+    assert Provider("company").read_profile(raw) == profile
+
+
+NAMES = sorted(
+    {
+        *("id", "sub", "data", "email", "email_verified", "verified", "picture", "url"),
+        *("images", "avatar", "name", "login", "display_name", "global_name"),
+    }
+)
+
+SIMPLE = st.sampled_from([None, True, 0, 7, 1.5, "", "x", "7", [], {}])
+
+VALUES = st.recursive(
+    SIMPLE,
+    lambda values: (
+        st.lists(values, max_size=2)
+        | st.dictionaries(st.sampled_from(NAMES), values, max_size=4)
+    ),
+    max_leaves=6,
+)
+
+OBJECTS = st.dictionaries(
+    st.sampled_from(NAMES),
+    VALUES,
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("provider", KNOWN)
+@settings(max_examples=40, deadline=None)
+@given(raw=OBJECTS)
+def test_nonsense_is_a_profile_of_text_or_nobody(provider, raw):
+    try:
+        profile = read(provider, raw)
+    except ValueError:
+        return
+
+    assert isinstance(profile.id, str) and profile.id
+    assert all(
+        value is None or (isinstance(value, str) and value)
+        for value in (profile.email, profile.name, profile.avatar)
+    )
+
+
+@pytest.mark.parametrize("provider", KNOWN.values(), ids=lambda known: known.name)
+def test_known_provider_is_talked_to_by_https(provider):
+    urls = [provider.discovery_url, provider.authorize_url]
+    urls += [provider.access_url, provider.profile_url]
+    given_urls = [url for url in urls if url]
+
+    assert {urlsplit(url).scheme for url in given_urls} == {"https"}
+    assert len(given_urls) in (1, 3)
+
+
+@pytest.mark.parametrize("provider", KNOWN.values(), ids=lambda known: known.name)
+def test_known_provider_has_no_secret_and_asks_for_a_scope(provider):
+    assert (provider.key, provider.secret) == ("", "")
+    assert re.fullmatch(r"\S+( \S+)*", provider.scope)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("github", "GitHub"),
+        ("gitlab", "GitLab"),
+        ("linkedin", "LinkedIn"),
+        ("google", "Google"),
+        ("x", "X"),
+        ("company", "Company"),
+    ],
+)
+def test_title_is_for_people(name, title):
+    assert Provider(name).title == title
+
+
+def test_secret_is_not_shown():
+    assert "told-to-nobody" not in repr(Provider("x", secret="told-to-nobody"))
+
+
+def test_apple_posts_its_answer():
+    assert [name for name, known in KNOWN.items() if known.posts_back] == ["apple"]
