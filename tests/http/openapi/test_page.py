@@ -13,13 +13,13 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 
-from ..authentication import CHEAP
-from ..authentication import make_records
-from ..authentication import SECRET
-from ..authentication import serving
-from ..listening import running
-from ..test_routes import placed
-from ..test_routes import Things
+from ...authentication import CHEAP
+from ...authentication import make_records
+from ...authentication import SECRET
+from ...authentication import serving
+from ...listening import running
+from ...test_routes import placed
+from ...test_routes import Things
 from .test_served import app_with
 from .test_served import ON
 

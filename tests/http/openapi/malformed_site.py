@@ -18,10 +18,10 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 
-from ..databases import served
-from ..models import Base
-from ..models import Everything
-from ..models import User
+from ...databases import served
+from ...models import Base
+from ...models import Everything
+from ...models import User
 
 JSON = "application/json"
 

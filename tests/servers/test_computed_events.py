@@ -6,13 +6,13 @@ import pytest
 
 from flask_records import SQLAlchemyService
 
-from .authentication import ANN
-from .models import Message
-from .models import Room
-from .realtime import BOB
-from .realtime import live
-from .realtime import make_live_records
-from .test_realtime_fields import events_of
+from ..authentication import ANN
+from ..models import Message
+from ..models import Room
+from ..realtime import BOB
+from ..realtime import live
+from ..realtime import make_live_records
+from ..test_realtime_fields import events_of
 
 
 @pytest.fixture

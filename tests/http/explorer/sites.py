@@ -10,12 +10,12 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 from flask_records.explorer import Explorer
 
-from ..authentication import make_records
-from ..authentication import serving
-from ..models import Message
-from ..models import Room
-from ..models import User
-from ..test_routes import Things
+from ...authentication import make_records
+from ...authentication import serving
+from ...models import Message
+from ...models import Room
+from ...models import User
+from ...test_routes import Things
 
 ON = {"enabled": True}
 

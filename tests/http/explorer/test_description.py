@@ -11,16 +11,16 @@ from flask_records import limit_to_user
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ..authentication import ANN
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import LOGIN
-from ..authentication import make_records
-from ..models import Message
-from ..models import User
-from ..oauth_providers import make_members
-from ..oauth_providers import serving_logins
-from ..reference_app import MARKUP
+from ...authentication import ANN
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import LOGIN
+from ...authentication import make_records
+from ...models import Message
+from ...models import User
+from ...oauth_providers import make_members
+from ...oauth_providers import serving_logins
+from ...reference_app import MARKUP
 from .sites import app_with
 from .sites import described
 from .sites import Explored

@@ -12,7 +12,7 @@ from pydantic import Field
 from flask_records import FlaskRecords
 from flask_records import MultipartParser
 
-from ..realtime import make_live_records
+from ...realtime import make_live_records
 
 
 class Photo(BaseModel):

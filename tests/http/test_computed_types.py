@@ -10,8 +10,8 @@ import pytest
 
 from flask_records import SQLAlchemyService
 
-from .computed import open_app as open_app
-from .computed import Person
+from ..computed import open_app as open_app
+from ..computed import Person
 
 INTEGER = {"type": "integer"}
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)

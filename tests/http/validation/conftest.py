@@ -6,7 +6,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from ..databases import served
+from ...databases import served
 from .people import Base
 from .people import Person
 from .people import PersonBody

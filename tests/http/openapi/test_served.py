@@ -14,13 +14,13 @@ from flask_records import FlaskRecords
 from flask_records.openapi import document
 from flask_records.openapi import reference
 
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import make_records
-from ..authentication import serving
-from ..listening import running
-from ..test_routes import placed
-from ..test_routes import Things
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import make_records
+from ...authentication import serving
+from ...listening import running
+from ...test_routes import placed
+from ...test_routes import Things
 
 ON = {"enabled": True}
 

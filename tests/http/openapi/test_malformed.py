@@ -18,9 +18,9 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords
 
-from ..databases import served
-from ..databases import url_of
-from ..listening import running
+from ...databases import served
+from ...databases import url_of
+from ...listening import running
 from .malformed import malformed
 from .malformed_site import codes_of
 from .malformed_site import JSON

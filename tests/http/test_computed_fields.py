@@ -8,7 +8,7 @@ from flask_records import BadRequest
 from flask_records import current_records
 from flask_records import Params
 
-from .computed import open_app as open_app
+from ..computed import open_app as open_app
 
 
 class Calls(list):

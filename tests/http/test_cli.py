@@ -8,12 +8,12 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 
-from .listening import running
-from .oauth_providers import as_json
-from .oauth_providers import CLIENT_SECRET
-from .oauth_providers import make_app
-from .oauth_providers import OpenIDProvider
-from .oauth_providers import Provider
+from ..listening import running
+from ..oauth_providers import as_json
+from ..oauth_providers import CLIENT_SECRET
+from ..oauth_providers import make_app
+from ..oauth_providers import OpenIDProvider
+from ..oauth_providers import Provider
 
 GONE = "http://127.0.0.1:9/.well-known/openid-configuration"
 

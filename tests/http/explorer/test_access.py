@@ -11,10 +11,10 @@ from flask import Flask
 from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 
-from ..authentication import bearer
-from ..authentication import log_in
-from ..processes import ROOT
-from ..test_routes import Things
+from ...authentication import bearer
+from ...authentication import log_in
+from ...processes import ROOT
+from ...test_routes import Things
 from .sites import app_with
 from .sites import ON
 from .sites import SERVICES

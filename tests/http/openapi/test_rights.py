@@ -12,13 +12,13 @@ from flask_records import hash_password
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ..authentication import ANN
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import LOGIN
-from ..authentication import make_records
-from ..authentication import serving
-from ..models import User
+from ...authentication import ANN
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import LOGIN
+from ...authentication import make_records
+from ...authentication import serving
+from ...models import User
 from .test_served import ON
 
 

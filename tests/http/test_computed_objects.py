@@ -12,7 +12,7 @@ from flask_records import Page
 from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 
-from .models import User
+from ..models import User
 
 
 class Store:

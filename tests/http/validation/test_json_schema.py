@@ -22,7 +22,7 @@ from flask_records.openapi.typescript import typescript
 from flask_records.validation.json_schema import inlined
 from flask_records.validation.pydantic_schema import PydanticSchema
 
-from ..databases import served
+from ...databases import served
 
 
 class Base(DeclarativeBase):

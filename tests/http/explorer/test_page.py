@@ -16,9 +16,9 @@ from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 from flask_records.explorer import page as explorer_page
 
-from ..listening import running
-from ..test_routes import placed
-from ..test_routes import Things
+from ...listening import running
+from ...test_routes import placed
+from ...test_routes import Things
 from .sites import app_with
 from .sites import ON
 from .sites import SERVICES

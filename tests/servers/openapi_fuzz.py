@@ -1,8 +1,8 @@
 """Sends the example application requests that its OpenAPI document allows, and others.
 
-Run ``python -m tests.openapi.fuzz DATABASE_URL``. It uses a new database on the server
-of that URL. It ends with an error if an answer is a failure of the server, or is not in
-the document, or if the time was too short for each operation.
+Run ``python -m tests.servers.openapi_fuzz DATABASE_URL``. It uses a new database on the
+server of that URL. It ends with an error if an answer is a failure of the server, or is
+not in the document, or if the time was too short for each operation.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from flask_records.openapi import document
 from flask_records.openapi.examples import body_example
 from flask_records.service.schemas import Schemas
 
-from ..authentication import make_records
-from ..authentication import serving
+from ...authentication import make_records
+from ...authentication import serving
 
 PASSWORD = "correct horse battery"
 

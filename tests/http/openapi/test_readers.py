@@ -6,11 +6,11 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import make_records
-from ..authentication import serving
-from ..test_routes import Things
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import make_records
+from ...authentication import serving
+from ...test_routes import Things
 from .test_served import ON
 
 
