@@ -15,11 +15,15 @@ from ...authentication import serving
 from ...models import Message
 from ...models import Room
 from ...models import User
-from ...test_routes import Things
 
 ON = {"enabled": True}
 
 SERVICES = "/_records/services.json"
+
+
+class Things:
+    def find(self, params):
+        return []
 
 
 class Explored:
@@ -44,14 +48,13 @@ def serving_explorer(records=None, *, config=ON, options=None, **settings):
         yield client
 
 
-def app_with(config=ON, place=None, options=None, **settings):
+def app_with(config=ON, options=None, **settings):
     """An application with one public service, and an explorer."""
     app = Flask("tests")
     app.config["RECORDS_EXPLORER"] = config
     records = FlaskRecords(**settings)
     records.add("things", Things(), public=True)
-    place = place or (lambda records, app: records.init_app(app))
-    place(records, app)
+    records.init_app(app)
     Explorer(records, app, **(options or {}))
     return app
 

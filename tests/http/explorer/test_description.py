@@ -151,7 +151,7 @@ def test_relationship_to_what_a_caller_may_not_read_is_left_out():
     assert known["relations"]["user"]["path"] == "users"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def house():
     records = make_records()
     methods = ["find", "create", "ring", "mute"]
@@ -218,28 +218,13 @@ def test_caller_who_may_only_write_sees_what_to_write():
     with serving_explorer(make_chat()) as client:
         made = described(client, "users")
 
+        closed = client.get(SERVICES).text
+
+    assert not [name for name in ("messages", "room_id") if name in closed]
     assert made["methods"] == ["create"]
     assert {"email", "password"} < {*made["create"]["properties"]}
     assert [made[name] for name in ("record", "query", "update", "patch")] == [{}] * 4
     assert (made["relations"], made["events"]) == ({}, [])
-
-
-def test_caller_sees_nothing_of_services_that_are_closed():
-    with serving_explorer(make_chat()) as client:
-        answer = client.get(SERVICES)
-
-    assert "messages" not in answer.text
-    assert "room_id" not in answer.text
-
-
-def test_login_does_not_show_the_fields_of_users():
-    records = make_chat(users=SQLAlchemyService(User, hidden=["password"]))
-
-    with serving_explorer(records) as client:
-        made = described(client, "authentication")
-
-    assert made["methods"] == ["create"]
-    assert '"age"' not in json.dumps(made)
 
 
 def test_fields_are_those_that_the_caller_may_see():
@@ -317,22 +302,6 @@ def test_logins_at_providers_lead_back_to_the_page(provider, oauth, redirect):
         {"name": "fake", "title": "Fake", "url": "/oauth/fake", "redirect": redirect}
     ]
     assert start.status_code == 302
-
-
-def test_login_at_a_provider_leads_back_below_a_path(provider):
-    records = Explored(make_members())
-    config = {"RECORDS_EXPLORER": ON}
-
-    with serving_logins(
-        {"fake": provider}, {"redirect": "/shop"}, records=records, **config
-    ) as site:
-        made = site.app.test_client().get(
-            "/_records/logins.json", base_url="http://localhost/shop"
-        )
-
-    (login,) = made.json["logins"]
-    assert login["oauth"][0]["url"] == "/shop/oauth/fake"
-    assert login["oauth"][0]["redirect"] == "/_records/"
 
 
 def test_names_with_markup_are_text_of_json():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from posixpath import normpath
 
 import pytest
-import requests
 from flask import Blueprint
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -16,12 +14,10 @@ from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 from flask_records.explorer import page as explorer_page
 
-from ...listening import running
-from ...test_routes import placed
-from ...test_routes import Things
 from .sites import app_with
 from .sites import ON
 from .sites import SERVICES
+from .sites import Things
 
 ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 
@@ -29,22 +25,19 @@ IMPORT = re.compile(r"\bfrom '(\.[^']+)'")
 
 FILE = "/_records/files/main.js"
 
-HEAVIEST = 300 * 1000
-"""The bytes of all files, compressed."""
-
 
 def addresses_of(page):
     return [each for each in ADDRESS.findall(page) if not each.startswith("data:")]
 
 
-@placed
-def test_all_that_the_page_loads_is_there(place):
-    with running(app_with(place=place)) as url:
-        page = requests.get(f"{url}/_records", timeout=10)
-        addresses = addresses_of(page.text)
-        answers = [requests.get(f"{page.url}{each}", timeout=10) for each in addresses]
+def test_all_that_the_page_loads_is_there():
+    client = app_with(url_prefix="/api").test_client()
 
-    assert page.url == f"{url}/_records/"
+    page = client.get("/_records", follow_redirects=True)
+    addresses = addresses_of(page.text)
+    answers = [client.get(f"/_records/{each}", buffered=True) for each in addresses]
+
+    assert page.request.path == "/_records/"
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert {"files/feathers.min.js", "files/socket.io.min.js"} < {*addresses}
     assert {answer.status_code for answer in answers} == {200}
@@ -74,15 +67,6 @@ def test_modules_import_what_is_there():
     answers = {name: client.get(normpath(name), buffered=True) for name in names}
 
     assert [name for name in names if answers[name].status_code != 200] == []
-
-
-def test_all_files_together_are_light():
-    files = [path for path in explorer_page.FILES.rglob("*") if path.is_file()]
-    files += [explorer_page.CLIENTS / name for name in explorer_page.SHARED]
-
-    sizes = [len(gzip.compress(path.read_bytes())) for path in files]
-
-    assert sum(sizes) <= HEAVIEST
 
 
 def test_page_loads_from_its_own_origin_only():
@@ -122,15 +106,13 @@ def test_proxy_that_adds_a_path_is_known():
     app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)
     headers = {"X-Forwarded-Prefix": "/shop"}
 
-    with running(app) as url:
-        page = requests.get(
-            f"{url}/_records", headers=headers, allow_redirects=False, timeout=10
-        )
-        made = requests.get(f"{url}{SERVICES}", headers=headers, timeout=10)
+    client = app.test_client()
+    page = client.get("/_records", headers=headers)
+    made = client.get(SERVICES, headers=headers)
 
     # The browser knows the host and the path by which it came, and no proxy does.
     assert (page.status_code, page.headers["Location"]) == (308, "_records/")
-    assert made.json()["prefix"] == "/shop/api"
+    assert made.json["prefix"] == "/shop/api"
 
 
 def test_placeholders_of_the_prefix_are_those_of_the_page():
@@ -210,16 +192,3 @@ def test_other_files_are_not_sent(name):
     answer = app_with().test_client().get(f"/_records/files/{name}")
 
     assert answer.status_code == 404
-
-
-def test_middleware_of_the_application_runs():
-    app = app_with()
-
-    @app.after_request
-    def restrict(response):
-        response.headers["Content-Security-Policy"] = "default-src 'self'"
-        return response
-
-    page = app.test_client().get("/_records/")
-
-    assert page.headers["Content-Security-Policy"] == "default-src 'self'"

@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-from urllib.parse import urlsplit
 
 import pytest
-import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import mapped_column
 
-from flask_records import FlaskRecords
-
-from ...databases import served
-from ...databases import url_of
-from ...listening import running
 from .malformed import malformed
 from .malformed_site import codes_of
 from .malformed_site import JSON
-from .malformed_site import services
-from .malformed_site import Site
 from .malformed_site import site as site
-
-
-class OwnTypes(DeclarativeBase):
-    """The types that PostgreSQL alone has."""
-
-
-class Own(OwnTypes):
-    __tablename__ = "own"
-
-    id = mapped_column(sa.Integer, primary_key=True)
-    tags = mapped_column(sa.ARRAY(sa.String(5), dimensions=1))
-    counts = mapped_column(sa.ARRAY(sa.SmallInteger, dimensions=2))
-    map = mapped_column(postgresql.JSONB)
-    address = mapped_column(postgresql.INET)
-    bits = mapped_column(postgresql.BIT(3))
-
-
-@pytest.fixture
-def own_types(server_urls):
-    db, records = SQLAlchemy(model_class=OwnTypes), FlaskRecords()
-    services(records, Own, "things")
-    url = url_of("postgresql", server_urls)
-
-    with served(db, records, url, RECORDS_ERRORS={"codes": True}) as app:
-        yield Site(app)
-
 
 METHODS = [("POST", "Create"), ("PUT", "Update"), ("PATCH", "Patch")]
 
@@ -74,11 +33,6 @@ def accepted_bodies(site, verb, schema):
 @pytest.mark.parametrize(("verb", "body"), METHODS)
 def test_malformed_values_of_bodies_are_refused(site, verb, body):
     assert accepted_bodies(site, verb, site.body(f"Things{body}")) == []
-
-
-@pytest.mark.parametrize(("verb", "body"), METHODS)
-def test_those_of_types_of_postgresql_are_refused(own_types, verb, body):
-    assert accepted_bodies(own_types, verb, own_types.body(f"Things{body}")) == []
 
 
 RING = {
@@ -153,7 +107,7 @@ def test_missing_fields_are_refused(site, path, body):
         assert codes == dict.fromkeys(required, "required")
 
 
-@pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH"])
+@pytest.mark.parametrize("verb", ["POST", "PATCH"])
 @pytest.mark.parametrize("name", ["nope", "__class__", "", "a.b", "$set", "x" * 5_000])
 def test_extra_fields_are_refused(site, verb, name):
     id = site.client.post("/things", json={}).json["id"]
@@ -167,23 +121,13 @@ def test_extra_fields_are_refused(site, verb, name):
     "body", ["", "1", '"x"', "null", "{", "NaN", "[" * 100_000, f"[{'9' * 5_000}]"]
 )
 @pytest.mark.parametrize(
-    ("verb", "path", "headers"),
-    [
-        ("POST", "/things", {}),
-        ("PATCH", "/things", {}),
-        ("POST", "/bell", {"X-Service-Method": "ring"}),
-    ],
+    ("path", "headers"), [("/things", {}), ("/bell", {"X-Service-Method": "ring"})]
 )
-def test_malformed_bodies_are_refused_over_http(site, verb, path, headers, body):
-    with running(site.app) as url:
-        connection = http.client.HTTPConnection(urlsplit(url).netloc)
-        connection.request(verb, path, body, {"Content-Type": JSON, **headers})
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        connection.close()
+def test_malformed_bodies_are_refused(site, path, headers, body):
+    answer = site.client.post(path, data=body, headers=headers, content_type=JSON)
 
-    assert answer.status == 400, text
-    assert len(text) < 1_000
+    assert answer.status_code == 400, answer.text
+    assert len(answer.text) < 1_000
 
 
 VALUES = st.recursive(
@@ -193,7 +137,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), VALUES)
 def test_no_value_is_an_error_of_the_server(site, data, value):
     properties = site.body("ThingsCreate")["properties"]

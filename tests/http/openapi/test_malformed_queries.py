@@ -6,10 +6,6 @@ from urllib.parse import quote
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import HookContext
-from flask_records import Params
-
 from .malformed import DEEP
 from .malformed import malformed
 from .malformed_site import site as site
@@ -60,34 +56,6 @@ def accepted_queries(site):
 
 def test_malformed_values_of_queries_are_refused(site):
     assert accepted_queries(site) == []
-
-
-def codes_of_typed(things, query):
-    """The problems of a query as it comes through a socket, by name."""
-    params = Params(query=query, provider="socketio")
-
-    try:
-        return things.call(HookContext(things, "find", params)).sent
-    except BadRequest as error:
-        return {name: problem.code for name, problem in error.errors.items()}
-
-
-def test_malformed_typed_values_of_queries_are_refused(site):
-    things = site.app.extensions["records"].services["things"]
-    sent = []
-
-    with site.app.app_context():
-        for name, schema in site.parameters("/things").items():
-            if name.startswith("$"):
-                continue
-
-            for value in malformed(of_any_length(schema["anyOf"][0])):
-                # A list has values.
-                if not isinstance(value, list):
-                    sent.append((name, value, codes_of_typed(things, {name: value})))
-
-    assert len(sent) > 50
-    assert [each for each in sent if [*each[2]] != [each[0]]] == []
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def methods_of(made):
     return {path: sorted(verbs & set(item)) for path, item in made["paths"].items()}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client():
     records = make_records()
     methods = ["find", "create", "ring", "mute"]
@@ -114,13 +114,6 @@ def test_callers_who_see_the_same_have_their_own_methods():
     assert (anonymous["/bell"], own["/bell"]) == (["get"], ["get", "post"])
 
 
-def test_events_tell_of_calls_of_others(client):
-    made = client.get("/openapi.json?for=me").json
-
-    assert made["paths"]["/bell"]["post"]["operationId"] == "ringBell"
-    assert "bell created" in made["webhooks"]
-
-
 def test_events_are_those_of_services_that_the_caller_may_read(client):
     """Clients that may only create records get no events of others."""
     nobody = client.get("/openapi.json?for=me").json
@@ -135,15 +128,6 @@ def test_invalid_login_is_refused(client):
     answer = client.get("/openapi.json?for=me", headers={"Authorization": "Bearer no"})
 
     assert (answer.status_code, answer.json["message"]) == (401, "jwt malformed")
-
-
-def test_services_themselves_stay_as_they_are(client):
-    bell = client.application.extensions["records"]["bell"]
-
-    client.get("/openapi.json?for=me")
-
-    assert bell.methods == ("find", "create", "ring", "mute")
-    assert bell.custom_methods == ("ring", "mute")
 
 
 def test_each_caller_gets_its_own_document():

@@ -1,53 +1,52 @@
-"""The OpenAPI document over HTTP: who gets it, and when it is made."""
+"""The OpenAPI document over HTTP: where it is, and who gets it."""
 
 from __future__ import annotations
 
-import threading
-
 import pytest
-import requests
 from flask import Flask
 from openapi_spec_validator import validate
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.openapi import document
-from flask_records.openapi import reference
 
 from ...authentication import bearer
 from ...authentication import log_in
 from ...authentication import make_records
 from ...authentication import serving
-from ...listening import running
-from ...test_routes import placed
-from ...test_routes import Things
 
 ON = {"enabled": True}
 
 
-def app_with(settings=ON, place=None, **options):
+class Things:
+    def find(self, params):
+        return []
+
+    def get(self, id, params):
+        return {"id": id}
+
+
+def app_with(settings=ON, debug=False, config=(), **options):
     """An application with one public service."""
     app = Flask("tests")
-    app.config["RECORDS_OPENAPI"] = settings
+    app.debug = debug
+    app.config.update(config, RECORDS_OPENAPI=settings)
     records = FlaskRecords(**options)
     records.add("things", Things(), public=True)
-    place = place or (lambda records, app: records.init_app(app))
-    place(records, app)
+    records.init_app(app)
     return app
 
 
 def test_document_is_that_of_the_command():
     app = app_with()
-
-    with running(app) as url:
-        answer = requests.get(f"{url}/openapi.json", timeout=10)
+    answer = app.test_client().get("/openapi.json")
 
     with app.app_context():
         made = document()
 
-    validate(answer.json())
+    validate(answer.json)
     assert answer.headers["Content-Type"] == "application/json"
-    assert answer.json() == {**made, "servers": [{"url": "/"}]}
+    assert answer.json == {**made, "servers": [{"url": "/"}]}
 
 
 @pytest.mark.parametrize(
@@ -61,17 +60,22 @@ def test_document_is_that_of_the_command():
     ],
 )
 def test_document_is_on_in_debug_mode_or_by_its_setting(settings, debug, status):
-    app = app_with(settings)
-    app.debug = debug
+    client = app_with(settings, debug).test_client()
 
-    assert app.test_client().get("/openapi.json").status_code == status
+    assert client.get("/openapi.json").status_code == status
+    assert client.get("/docs").status_code == status
 
 
 def test_application_without_it_answers_as_for_any_url():
     app = app_with(None)
     app.register_error_handler(404, lambda error: ("own 404", 404))
+    client = app.test_client()
 
-    assert app.test_client().get("/openapi.json").text == "own 404"
+    for url in ("/openapi.json", "/docs", "/flask_records/openapi/reference.js"):
+        answer = client.get(url)
+
+        assert answer.text == "own 404"
+        assert "Content-Security-Policy" not in answer.headers
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,6 @@ def test_application_without_it_answers_as_for_any_url():
             True,
             "^RECORDS_OPENAPI must be a mapping such as {'enabled': True}, not True",
         ),
-        (False, r"must be a mapping such as {'enabled': True}, not False\."),
         ({"document": "/docs"}, r"has the same path twice: '/docs'"),
         (
             {"on": True},
@@ -108,12 +111,12 @@ def test_query_takes_one_name_and_value(query):
     assert answer.json["message"].startswith("The query takes 'for=me', not")
 
 
-@placed
-def test_document_is_below_the_prefix_of_services(place):
-    with running(app_with(place=place)) as url:
-        answer = requests.get(f"{url}/api/openapi.json", timeout=10)
+def test_document_is_below_the_prefix_of_services():
+    client = app_with(url_prefix="/api").test_client()
 
-    assert [*answer.json()["paths"]] == ["/api/things", "/api/things/{id}"]
+    made = client.get("/api/openapi.json").json
+
+    assert [*made["paths"]] == ["/api/things", "/api/things/{id}"]
 
 
 def test_server_of_the_document_is_the_root_behind_a_proxy():
@@ -121,10 +124,9 @@ def test_server_of_the_document_is_the_root_behind_a_proxy():
     app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)
     headers = {"X-Forwarded-Prefix": "/shop"}
 
-    with running(app) as url:
-        answer = requests.get(f"{url}/openapi.json", headers=headers, timeout=10)
+    answer = app.test_client().get("/openapi.json", headers=headers)
 
-    assert answer.json()["servers"] == [{"url": "/shop"}]
+    assert answer.json["servers"] == [{"url": "/shop"}]
 
 
 def test_other_paths_are_settings():
@@ -138,9 +140,8 @@ def test_other_paths_are_settings():
 def test_document_is_sent_only_if_it_has_changed():
     client = app_with().test_client()
     first = client.get("/openapi.json")
-    again = client.get(
-        "/openapi.json", headers={"If-None-Match": first.headers["ETag"]}
-    )
+    headers = {"If-None-Match": first.headers["ETag"]}
+    again = client.get("/openapi.json", headers=headers)
 
     assert (again.status_code, again.data) == (304, b"")
     assert first.headers["Cache-Control"] == "private, no-cache"
@@ -154,58 +155,53 @@ def test_later_services_are_in_the_document():
     assert "/later" in app.test_client().get("/openapi.json").json["paths"]
 
 
-@pytest.fixture
-def made(monkeypatch):
-    """The documents that are made."""
-    calls = []
-    has_second = threading.Event()
+def test_login_is_needed_if_it_is_asked():
+    with serving(make_records(), RECORDS_OPENAPI={**ON, "login": True}) as client:
+        refused = [client.get(f"/openapi.json{each}") for each in ("", "?for=me")]
+        page = client.get("/docs")
+        answer = client.get("/openapi.json", headers=bearer(log_in(client)))
 
-    def count(*arguments, **options):
-        calls.append(options)
-
-        # Gives another thread the time to make one too.
-        if len(calls) > 1:
-            has_second.set()
-
-        has_second.wait(0.2)
-        return document(*arguments, **options)
-
-    monkeypatch.setattr(reference, "document", count)
-    return calls
+    assert {each.json["name"] for each in refused} == {"NotAuthenticated"}
+    # The page has nothing of the services.
+    assert page.status_code == 200
+    assert "secrets" not in page.text
+    # The document is the same for all who may see it.
+    assert "/secrets" in answer.json["paths"]
 
 
-def test_threads_make_a_document_once(made):
-    app = app_with()
-    get = app.test_client().get
-    threads = [threading.Thread(target=get, args=["/openapi.json"]) for _ in range(8)]
+def test_application_decides_who_sees_it():
+    settings = {**ON, "allow": lambda user: user["email"].startswith("ann")}
 
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join()
-
-    assert len(made) == 1
-
-
-def test_users_with_the_same_rights_share_a_document(made):
-    with serving(make_records(), RECORDS_OPENAPI=ON) as client:
+    with serving(make_records(), RECORDS_OPENAPI=settings) as client:
         ben = {"email": "ben@example.com", "password": "correct horse"}
         client.post("/users", json=ben)
-        login = {"strategy": "local", **ben}
-        token = client.post("/authentication", json=login).json["accessToken"]
+        login = client.post("/authentication", json={"strategy": "local", **ben})
+        answers = [
+            client.get("/openapi.json", headers=headers)
+            for headers in (
+                {},
+                bearer(log_in(client)),
+                bearer(login.json["accessToken"]),
+                # A strategy without users has nobody to ask about.
+                {"X-Api-Key": "robot's key"},
+            )
+        ]
 
-        for each in (log_in(client), token):
-            client.get("/openapi.json?for=me", headers=bearer(each))
-
-    assert len(made) == 1
+    assert [answer.status_code for answer in answers] == [401, 200, 403, 403]
+    assert answers[2].json["message"] == "You may not see this."
 
 
-def test_documents_of_many_rights_are_not_all_kept(made, monkeypatch):
-    monkeypatch.setattr(reference, "MAX_DOCUMENTS", 2)
-    client = app_with().test_client()
+def test_bad_token_is_in_nobodys_way_where_none_is_needed():
+    with serving(make_records(), RECORDS_OPENAPI=ON) as client:
+        assert client.get("/openapi.json", headers=bearer("no")).status_code == 200
 
-    for root in ("", "/a", "/b", "/b"):
-        client.get("/openapi.json", environ_overrides={"SCRIPT_NAME": root})
 
-    assert len(made) == 3
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_other_pages_read_it_if_they_may_use_services(method):
+    origins = {"origins": ["https://a.example"]}
+    client = app_with(config={"RECORDS_CORS": origins}).test_client()
+    headers = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
+
+    answer = client.open("/openapi.json", method=method, headers=headers)
+
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://a.example"

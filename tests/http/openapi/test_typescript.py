@@ -52,7 +52,7 @@ class Bell:
         return None
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def app():
     app = Flask("tasks")
     app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
@@ -74,7 +74,7 @@ def app():
         yield app
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def made(app):
     return typescript()
 
