@@ -9,10 +9,7 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 from flask_records import Page
-from flask_records import SQLAlchemyService
 from flask_records.openapi import document
-
-from ..models import User
 
 
 class Store:
@@ -93,11 +90,6 @@ def test_answers_have_the_value_computed_once(client, calls):
     assert calls == [1] * 6
 
 
-def test_records_of_the_object_stay_as_they_are(client, store):
-    assert len(client.get("/things").json) == 2
-    assert store.records["1"] == {"id": "1", "price": 2}
-
-
 def test_records_of_pages_have_the_value(client, store, calls):
     store.found = Page(9, 2, 0, [{"id": "3", "price": 1}, {"id": "4", "price": 2}])
 
@@ -174,13 +166,6 @@ def test_events_have_the_value(client, calls):
 
     assert events == [10]
     assert calls == [1]
-
-
-def test_models_have_the_option_themselves():
-    with pytest.raises(TypeError, match=r"SQLAlchemyService\(..., computed="):
-        FlaskRecords().add(
-            "users", SQLAlchemyService(User), computed={"name": lambda records: []}
-        )
 
 
 @dataclass

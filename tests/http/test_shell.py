@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import current_records
 from flask_records import FlaskRecords
 
 
@@ -40,17 +39,6 @@ def test_services_that_are_no_names_are_not_in_the_shell(path):
     context = app_with(path).make_shell_context()
 
     assert set(context) == {"app", "g", "current_records"}
-
-
-@pytest.mark.parametrize("name", ["app", "g"])
-def test_services_do_not_replace_the_names_of_flask(name):
-    app = app_with(name)
-
-    assert app.make_shell_context() == {
-        **Flask("tests").make_shell_context(),
-        "app": app,
-        "current_records": current_records,
-    }
 
 
 @pytest.mark.parametrize("is_early", [True, False])

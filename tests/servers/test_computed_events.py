@@ -61,18 +61,3 @@ def test_value_is_computed_once_for_all_receivers(site, numbers):
     assert [each["own"] for _, each in events_of(ann, 3)] == ["HI", "OH", "OH"]
     # Those of the caller, and no others.
     assert numbers == [1] * 6
-
-
-def test_relationships_show_the_values(site, numbers):
-    room = site.records["rooms"].create({"name": "hall"})
-
-    for text in ("a", "b"):
-        site.records["notes"]._create({"text": text, "room_id": room["id"]})
-
-    numbers.clear()
-    client = site.connect(ANN)
-    [place] = client.result("find", "places", {"$populate": ["messages"]})
-
-    assert [each["shout"] for each in place["messages"]] == ["A", "B"]
-    assert "secret" not in place["messages"][0]
-    assert numbers == [2, 2]

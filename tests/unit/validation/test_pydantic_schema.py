@@ -5,18 +5,15 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
-from functools import cached_property
 from typing import Annotated
 from typing import ClassVar
 from typing import Literal
 from typing import NotRequired
 
-import pydantic
 import pytest
 from pydantic import AliasChoices
 from pydantic import BaseModel
 from pydantic import Field
-from pydantic import model_validator
 from pydantic import PlainSerializer
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
@@ -65,17 +62,6 @@ def test_bytes_of_each_form_are_base64(schema, name, is_partial):
 @pytest.mark.parametrize("name", ["color", "paint"])
 def test_members_of_enums_of_each_form_stay(schema, name, is_partial):
     assert schema.check({name: "red"}, is_partial=is_partial) == {name: Color.RED}
-
-
-@pytest.mark.skipif(
-    pydantic.VERSION < "2.11",
-    reason="pydantic 2.10 takes no qualifier inside of Annotated",
-)
-def test_members_of_enums_stay_if_a_field_is_qualified_inside():
-    class Wall(TypedDict):
-        paint: Annotated[NotRequired[Paint], "dry"]
-
-    assert PydanticSchema(Wall).check({"paint": "red"}) == {"paint": Color.RED}
 
 
 class Degrees:
@@ -129,22 +115,6 @@ def test_path_has_no_names_of_types(data, path):
         PydanticSchema(Home).check(data)
 
     assert caught.value.problems.keys() == {path}
-
-
-def test_cached_properties_are_no_fields():
-    class Box(BaseModel):
-        width: int
-
-        @model_validator(mode="after")
-        def check_area(self):
-            assert self.area > 0
-            return self
-
-        @cached_property
-        def area(self):
-            return self.width**2
-
-    assert PydanticSchema(Box).check({"width": 2}) == {"width": 2}
 
 
 def test_null_is_left_to_the_model_if_a_field_is_sent_by_two_names():

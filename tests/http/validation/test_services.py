@@ -1,0 +1,336 @@
+"""Schemas of services: hooks, objects, custom methods, queries, results and forms."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from typing import NotRequired
+
+import pytest
+from flask import Flask
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import RootModel
+from typing_extensions import TypedDict
+
+from flask_records import FlaskRecords
+from flask_records import hook
+from flask_records import InvalidData
+from flask_records import MultipartParser
+from flask_records import Page
+from flask_records import Params
+from flask_records import Problem
+
+
+class Size(BaseModel):
+    width: int = Field(ge=1)
+    height: int = 1
+
+
+class Paper(BaseModel):
+    name: str
+    area: int
+
+
+class Shop:
+    """It returns what it gets."""
+
+    def find(self, params):
+        return [{"name": "A4", "area": "623", "secret": 1, "query": params.query}]
+
+    def get(self, id, params):
+        return {"name": id}
+
+    def create(self, data, params):
+        return data
+
+    def patch(self, id, data, params):
+        return data
+
+    def cut(self, data, params):
+        return {"area": data["width"] * data["height"], "cost": 5}
+
+
+@pytest.fixture
+def add(records):
+    """Add a service over HTTP, and return it with a function that calls it."""
+
+    def add(schemas, **options):
+        app = Flask("tests")
+        methods = ["find", "get", "create", "patch", "cut"]
+        shop = records.add(
+            "shop", Shop(), schemas=schemas, methods=methods, public=True, **options
+        )
+        records.init_app(app)
+        return shop, calls_to(app, "/shop")
+
+    return add
+
+
+def calls_to(app, path):
+    """Return a function that makes a call, at a path by default, and returns the status
+    and the body of its answer.
+    """
+    client = app.test_client()
+
+    def call(verb, path=path, data=None, method=None):
+        headers = {"X-Service-Method": method} if method else {}
+        answer = client.open(path, method=verb, json=data, headers=headers)
+        return answer.status_code, answer.get_json()
+
+    call.app = app
+    return call
+
+
+def errors_of(answer):
+    assert answer[0] == 400, answer
+    return answer[1]["errors"]
+
+
+def test_hooks_see_converted_values(add):
+    shop, call = add({"create": Size})
+    seen = []
+    shop.before("create")(lambda method, context: seen.append(context.data))
+
+    call("POST", data={"width": "3"})
+
+    assert seen == [{"width": 3, "height": 1}]
+
+
+def test_check_runs_before_the_hooks_of_all_services(add, records):
+    _, call = add({"create": Size})
+    calls = []
+    records.before()(lambda method, context: calls.append(method))
+
+    assert errors_of(call("POST", data={})) == {"width": "is required"}
+    assert calls == []
+
+
+def test_check_runs_where_its_hook_stands(add):
+    shop, call = add({"create": Size})
+
+    @shop.before("create")
+    def double(method, context):
+        context.data["width"] *= 2
+        context.data["added"] = True
+
+    shop.before("create")(hook("validate"))
+
+    assert call("POST", data={"width": 2})[1] == {
+        "width": 4,
+        "height": 1,
+        "added": True,
+    }
+    assert errors_of(call("POST", data={"width": 2, "x": 1})) == {"x": "is not a field"}
+
+
+def test_hooks_add_fields_that_a_class_does_not_have(add):
+    shop, call = add({"create": Size})
+    shop.before("create")(lambda method, context: context.data.update(by="us"))
+
+    assert call("POST", data={"width": 2})[1] == {"width": 2, "height": 1, "by": "us"}
+
+
+def test_unknown_hook_is_refused():
+    with pytest.raises(ValueError, match="There is no hook 'check'. There is: valid"):
+        hook("check")
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"), [("allow", {"a": 1, "x": 1}), ("ignore", {"a": 1})]
+)
+def test_explicit_fate_of_other_names(add, extra, expected):
+    class Body(BaseModel):
+        model_config = ConfigDict(extra=extra)
+        a: int
+
+    _, call = add({"create": Body})
+
+    assert call("POST", data={"a": "1", "x": 1}) == (201, expected)
+
+
+def test_query_and_result(add):
+    class Query(BaseModel):
+        limit: int = Field(default=5, alias="$limit")
+        names: list[str] = []
+
+    _, call = add({"find": {"query": Query, "result": Paper}})
+
+    assert call("GET", "/shop?$limit=3") == (200, [{"name": "A4", "area": 623}])
+    assert errors_of(call("GET", "/shop?$limit=x&size=1")) == {
+        "$limit": "is not a whole number",
+        "size": "is not a field",
+    }
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"), [("allow", {"a": 1, "x": "1"}), ("ignore", {"a": 1})]
+)
+def test_explicit_fate_of_other_names_of_a_query(add, extra, expected):
+    class Query(BaseModel):
+        model_config = ConfigDict(extra=extra)
+        a: int
+
+    _, call = add({"find": {"query": Query}})
+
+    assert call("GET", "/shop?a=1&x=1")[1][0]["query"] == expected
+
+
+def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
+    _, call = add({"find": {"result": Paper}})
+    page = Page(1, 10, 0, [{"name": "A4", "area": "623", "secret": 1}])
+    monkeypatch.setattr(Shop, "find", lambda self, params: page)
+
+    assert call("GET", "/shop") == (
+        200,
+        {"total": 1, "limit": 10, "skip": 0, "data": [{"name": "A4", "area": 623}]},
+    )
+
+
+def test_methods_get_a_converted_query(add):
+    class Query(BaseModel):
+        limit: int = Field(default=5, alias="$limit")
+
+    shop, _ = add({"find": {"query": Query}})
+
+    found = shop.find(Params(query={"$limit": "3", "more": 1}))
+
+    assert found[0]["query"] == {"limit": 3, "more": 1}
+    assert shop.find()[0]["query"] == {"limit": 5}
+
+
+def test_result_that_does_not_fit_is_an_error_of_the_server(add, caplog):
+    _, call = add({"get": {"result": Paper}})
+
+    status, body = call("GET", "/shop/A4")
+
+    assert (status, body["message"]) == (500, "Internal server error")
+    assert "'shop.get' does not fit its schema: 'area' is required." in caplog.text
+
+
+def test_custom_method_has_data_and_a_result(add):
+    class Cut(BaseModel):
+        area: int
+
+    _, call = add({"cut": {"data": Size, "result": Cut}})
+
+    assert call("POST", data={"width": "2"}, method="cut") == (200, {"area": 2})
+    assert errors_of(call("POST", data={"height": 0}, method="cut")) == {
+        "width": "is required"
+    }
+    assert call("POST", data=[], method="cut")[0] == 400
+
+
+@dataclasses.dataclass
+class Box:
+    width: int
+    label: str = "none"
+
+
+class Parcel(TypedDict):
+    width: int
+    label: NotRequired[str]
+
+
+@pytest.mark.parametrize(
+    ("class_", "created"),
+    [(Box, {"width": 2, "label": "none"}), (Parcel, {"width": 2})],
+)
+def test_other_classes(add, class_, created):
+    _, call = add({"create": class_, "patch": class_})
+
+    assert call("POST", data={"width": "2"})[1] == created
+    assert call("PATCH", "/shop/1", {"label": "x"})[1] == {"label": "x"}
+    assert errors_of(call("POST", data={"label": 1, "x": 1})) == {
+        "width": "is required",
+        "label": "is not text",
+        "x": "is not a field",
+    }
+
+
+class Even:
+    """A schema of the application itself."""
+
+    names = {"number": "number"}
+    others = "refuse"
+
+    def check(self, data, *, is_partial=False):
+        if data["number"] % 2:
+            raise InvalidData({"number": Problem("is odd", "odd")})
+
+        return dict(data)
+
+    def shown(self, value):
+        return value
+
+    def json_schema(self, mode):
+        return {"type": "object"}
+
+
+def test_schema_of_the_application(add):
+    _, call = add({"create": Even()})
+
+    assert call("POST", data={"number": 2}) == (201, {"number": 2})
+    assert errors_of(call("POST", data={"number": 3})) == {"number": "is odd"}
+
+
+@pytest.mark.parametrize(
+    ("schemas", "error", "message"),
+    [
+        ([Size], TypeError, "maps methods to classes"),
+        ({"create": int}, TypeError, "For a list or a single value, give a class"),
+        ({"create": list[Size]}, TypeError, "For a list or a single value, give a"),
+        ({"create": Size | Box}, TypeError, "for a union, an object with the members"),
+        ({"create": RootModel[Size]}, TypeError, "can't be a schema"),
+        ({"create": Size(width=1)}, TypeError, "can't be a schema"),
+        ({"find": {"query": list[int]}}, TypeError, "can't be a schema"),
+        ({"cut": {"result": int}}, TypeError, "can't be a schema"),
+        ({"cut": "Size"}, TypeError, "can't be a schema"),
+        ({"cut": 5}, TypeError, "can't be a schema"),
+        ({"crate": Size}, ValueError, "'crate', which is not a method"),
+        ({"find": Size}, ValueError, "'data' for 'find', which takes query, result"),
+        ({"create": {"body": Size}}, ValueError, "takes data, query, result"),
+    ],
+)
+def test_option_of_another_form_is_refused(add, schemas, error, message):
+    with pytest.raises(error, match=message):
+        add(schemas)
+
+
+class Photo(BaseModel):
+    rank: int = Field(le=5)
+    image: bytes | None = None
+
+
+class Photos:
+    def create(self, data, params):
+        image = data.get("image")
+        return {**data, "image": image and image.decode()}
+
+
+PROBLEMS = {"rank": "should be less than or equal to 5", "x": "is not a field"}
+
+
+@pytest.fixture
+def client():
+    records = FlaskRecords()
+    records.add(
+        "photos",
+        Photos(),
+        schemas={"create": Photo},
+        body_parsers={"multipart/form-data": MultipartParser()},
+        public=True,
+    )
+    app = Flask("tests")
+    records.init_app(app)
+    return app.test_client()
+
+
+def test_forms_with_files_are_checked(client):
+    def send(**fields):
+        image = (io.BytesIO(b"png"), "a.png")
+        return client.post("/photos", data={**fields, "image": image}).json
+
+    assert send(rank="2") == {"rank": 2, "image": "png"}
+    assert send(rank="9", x="1")["errors"] == PROBLEMS
