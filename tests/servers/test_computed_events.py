@@ -1,4 +1,4 @@
-"""Computed fields in events, and in the relationships of other records."""
+"""Computed fields in events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from flask_records import SQLAlchemyService
 
 from ..authentication import ANN
 from ..models import Message
-from ..models import Room
 from ..realtime import BOB
 from ..realtime import live
 from ..realtime import make_live_records
@@ -36,10 +35,6 @@ def site(tmp_path, numbers):
         visible={"own": lambda user: user and {"user_id": user["id"]}},
     )
     records.add("notes", notes)
-    service = SQLAlchemyService(
-        Room, whitelist=["$populate"], populate={"messages": "notes"}
-    )
-    records.add("places", service)
 
     with live(records, tmp_path) as site:
         site.register(BOB)
