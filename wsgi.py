@@ -452,11 +452,6 @@ messages = records.add(
     schemas={**dict.fromkeys(WRITES, MessageBody), "typing": Place},
 )
 
-# Users see who is online when they look. An event for each who comes would go to all.
-presence = realtime.presence(channels=["authenticated"], grace=2, paginate=PAGES)
-presence.publish()(lambda event, record, context: [])
-
-
 # Users who are logged in see all users, public rooms, and the rooms that they are in,
 # with their messages. They can change their own records.
 users.before("update", "patch", "remove")(limit_to_user("id"))

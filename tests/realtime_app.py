@@ -100,7 +100,7 @@ class Waits:
         return data
 
 
-def create_app(*, has_presence=False):
+def create_app():
     db = SQLAlchemy(model_class=Base)
     records = FlaskRecords(app_errors=True)
     realtime = Realtime(records)
@@ -127,9 +127,6 @@ def create_app(*, has_presence=False):
     def join_team(event, connection):
         team = connection.user["team"]
         connection.join(*(TEAMS if team == "all" else [team]))
-
-    if has_presence:
-        realtime.presence(channels=TEAMS, grace=1)
 
     app = Flask("tests.realtime_app")
     app.config.from_mapping(
@@ -166,15 +163,6 @@ def ping_often(transport):
     if "PING_SECONDS" in os.environ:
         seconds = float(os.environ["PING_SECONDS"])
         transport.ping_interval = transport.ping_timeout = seconds
-
-
-def create_presence_app():
-    return create_app(has_presence=True)
-
-
-def create_presence_asgi_app():
-    app = create_presence_app()
-    return app.extensions["tests_realtime"].asgi(app)
 
 
 def add_services(db, records):

@@ -367,12 +367,12 @@ def test_body_reaches_the_handlers_of_all_buses_once(own_redis, bus):
 
     for number, each in enumerate([bus, other]):
         received[number] = bodies = []
-        each.on("presence", lambda body, id, bodies=bodies: bodies.append(body))
+        each.on("news", lambda body, id, bodies=bodies: bodies.append(body))
         each.start()
 
-    bus.send("presence", {"joined": [1]})
+    bus.send("news", {"joined": [1]})
     other.send("unknown", "for nobody")
-    other.send("presence", {"left": [1]})
+    other.send("news", {"left": [1]})
 
     sent = [{"joined": [1]}, {"left": [1]}]
     wait_until(lambda: [len(bodies) for bodies in received.values()] == [2, 2])

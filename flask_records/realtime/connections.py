@@ -36,8 +36,6 @@ class Connections(Mapping[str, "Connection"]):
         self._by_id: dict[str, Connection] = {}
         # Dicts are sets that keep the order.
         self._members: dict[str, dict[Connection, None]] = {}
-        self.watchers: list[Callable[[Connection], None]] = []
-        """Called with each connection that has come, ended, or changed channels."""
         self._logins = LoginIndex()
         self._by_value: dict[tuple[Field, FromUser], UserIndex] = {}
         # Nothing that takes another lock, and nothing of the application, runs in it.
@@ -75,8 +73,6 @@ class Connections(Mapping[str, "Connection"]):
             for index in self._indexes:
                 index.put(connection)
 
-        self._tell(connection)
-
     def remove(self, id: str) -> Connection | None:
         """Remove a connection, and return it if it was there."""
         with self._lock:
@@ -87,9 +83,6 @@ class Connections(Mapping[str, "Connection"]):
 
                 for index in self._indexes:
                     index.remove(connection)
-
-        if connection is not None:
-            self._tell(connection)
 
         return connection
 
@@ -108,18 +101,11 @@ class Connections(Mapping[str, "Connection"]):
                 self._leave(connection, before - after)
                 self._enter(connection, after - before)
 
-        if before != after:
-            self._tell(connection)
-
     @property
     def channels(self) -> list[str]:
         """The names of all channels that have members."""
         with self._lock:
             return list(self._members)
-
-    def _tell(self, connection: Connection) -> None:
-        for watcher in self.watchers:
-            watcher(connection)
 
     def renew(self, connection: Connection) -> None:
         """Find a connection by the values of its present user and login."""

@@ -7,23 +7,18 @@ import typing as t
 from flask import current_app
 
 from ..authentication import AuthenticationService
-from ..names import names_of
 from ..signals import OrderedSignal
 from ..transaction import after_commit
 from .audience import ANONYMOUS
 from .audience import AUTHENTICATED
 from .channels import Channel
 from .channels import channel_of
-from .presence import PresenceOptions
-from .presence_service import PresenceService
 from .server import Server
 from .settings import Settings
 from .socket_path import SocketPath
 from .unseen_events import warn_about_services
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -64,8 +59,6 @@ class Realtime:
             ("connect", "login", "logout", "disconnect"),
         )
         """Runs receivers with the name of an event and the connection."""
-        self.presences: list[tuple[Service, PresenceOptions]] = []
-        """The services that show who is in channels."""
         self._records = records
         records.carry(self)
         self.connections("connect", "logout")(_as_anonymous)
@@ -147,49 +140,6 @@ class Realtime:
     def channels(self) -> list[str]:
         """The names of the channels that connections of this worker have joined."""
         return sorted(_required_server().connections.channels)
-
-    def presence(
-        self,
-        path: str = "presence",
-        *,
-        channels: Collection[str],
-        show: Callable[[t.Any], Record] | None = None,
-        grace: float = 5,
-        users: str | None = None,
-        paginate: t.Any = None,
-        **options: t.Any,
-    ) -> Service:
-        """Add a service that shows which users are in channels: a record for each user
-        in each channel, over all workers and connections. Call it before
-        :meth:`init_app`.
-
-        Its events ``created`` and ``removed`` go to the members of the channel, unless
-        a function publishes them. Users see who is in the channels that they are in,
-        unless ``readable`` tells.
-
-        :param path: The path of the service.
-        :param channels: The names of the channels, or patterns such as ``rooms/*``.
-        :param show: A function of a user that returns more fields of the record. It is
-            called when the user comes.
-        :param grace: The seconds that a user stays after the last connection has ended.
-        :param users: The path of the users. Those of the first authentication service
-            by default.
-        :param paginate: The page sizes, as of :class:`.SQLAlchemyService`.
-        :param options: Options of :meth:`.FlaskRecords.add`.
-        :raises TypeError: ``channels`` is not a list of names.
-        :raises ValueError: ``channels`` is empty.
-        """
-        names = names_of("channels", channels)
-
-        if not names:
-            raise ValueError("'channels' must name a channel, such as 'rooms/*'.")
-
-        is_open = options.get("readable") is not None
-        target = PresenceService(path, paginate=paginate, is_open=is_open)
-        service = self._records.add(path, target, **options)
-        service.publish()(lambda event, record, context: [record["channel"]])
-        self.presences.append((service, PresenceOptions(names, show, grace, users)))
-        return service
 
     def disconnect(
         self,

@@ -20,7 +20,6 @@ from .disconnections import Disconnections
 from .logins import Logins
 from .messages import Messages
 from .named_calls import ARGUMENTS
-from .presence import Presence
 from .recovery import Recovery
 from .transport import MemoryTransport
 
@@ -81,12 +80,6 @@ class Server:
         self.bus.on(EVENTS, self._handle)
         self.disconnections = Disconnections(self)
         """Ends connections of all workers."""
-        self.presences = {
-            service.path: Presence(self, service, options)
-            for service, options in realtime.presences
-        }
-        """The users in channels, by the path of the service that shows them."""
-        self.connections.watchers += [p.update for p in self.presences.values()]
         self.recovery: Recovery | None = None
         """Sends clients that come back what they have missed."""
 
@@ -103,13 +96,6 @@ class Server:
         """Send the events of one transaction to the connections that get them."""
         if messages := self._messages_of(events):
             self.bus.publish(messages)
-
-    def deliver_here(self, events: Sequence[Event]) -> None:
-        """Send events to the connections of this worker that get them. Other workers
-        have sent them to theirs.
-        """
-        if messages := self._messages_of(events):
-            self._handle(messages, None)
 
     def _messages_of(self, events: Sequence[Event]) -> list[Record]:
         messages: list[Record] = []

@@ -227,11 +227,6 @@ class EventSender:
             stored = record if stored is NO_RESULT else stored
             self._send(name, [(record, stored)], context)
 
-    def send_all(self, name: str, records: Sequence[Record]) -> None:
-        """Send an event of each of some records, as :meth:`send` does."""
-        if self.is_connected:
-            self._send(name, [(record, record) for record in records], None)
-
     @property
     def is_connected(self) -> bool:
         """``True`` if there is a receiver, or a transport that may get listeners."""

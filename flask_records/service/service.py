@@ -41,7 +41,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
     from collections.abc import Mapping
-    from collections.abc import Sequence
 
     from ..query.field_rules import Permissions
     from ..typing import Computation
@@ -340,14 +339,6 @@ class Service:
         :param stored: The record as it is stored.
         """
         self._sender.send(event, record, call_stack.get(), stored)
-
-    def announce_all(self, event: str, records: Sequence[Record]) -> None:
-        """Send an event of each of some records, together, that no call has written.
-
-        :param event: The name of the event.
-        :param records: The records, which are stored as they are.
-        """
-        self._sender.send_all(event, records)
 
     def publish(self, *events: str) -> Callable[[Publisher], Publisher]:
         """Let the decorated function decide who gets an event: a function of the

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { alert, Api, createRoom, launch, line, logIn, openRoom, openWindow, PASSWORD, shows, texts, write } from './browser.js'
 import { start } from './server.js'
@@ -86,25 +85,6 @@ test('a private room is for its members, whom the owner adds and removes', async
   await members(ann).getByRole('button', { name: `Remove ben${number}` }).click()
   await alert(ben, 'you are no longer a member').waitFor()
   assert.deepEqual([await link.count(), await texts(ben)], [0, []])
-})
-
-test('members see which of them are online', async () => {
-  const room = await api.room(`Desk ${number}`, { private: true })
-  const [{ id }] = (await api.call('GET', `users?name=ben${number}`)).data
-  await api.call('POST', 'members', { roomId: room.id, userId: id })
-  await enter(ann)
-  await openRoom(ann, room.name)
-  const online = members(ann).getByRole('listitem').filter({ has: ann.locator('.online:visible') })
-
-  await ann.getByRole('button', { name: 'Members' }).click()
-  await online.filter({ hasText: `ann${number}` }).waitFor()
-  assert.equal(await online.count(), 1)
-  await ann.keyboard.press('Escape')
-  await enter(ben)
-  while ((await api.call('GET', `presence?channel=authenticated&userId=${id}`)).total === 0) await delay(50)
-  await ann.getByRole('button', { name: 'Members' }).click()
-
-  await online.filter({ hasText: `ben${number}` }).waitFor()
 })
 
 test('a member leaves, and an owner removes the room', async () => {

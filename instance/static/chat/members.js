@@ -15,14 +15,12 @@ const alert = find('[role=alert]', dialog)
 const more = find('#more-members')
 const service = client.service('members')
 const members = new Map()
-const online = new Set()
 
 const isOwner = () => currentRoom()?.userId === session.user?.id
 
 export async function showMembers () {
   const room = currentRoom()
   members.clear()
-  online.clear()
   say(alert)
   find('.room-name', dialog).textContent = room.name
   find('.explanation', dialog).textContent = room.private
@@ -38,9 +36,7 @@ async function loadMore () {
   const room = currentRoom()
   const query = { roomId: room.id, $sort: { id: 1 }, $limit: PAGE, $skip: members.size, $populate: 'user' }
   const page = await service.find({ query })
-  const present = await findOnline(page.data.map(member => member.userId))
   if (room.id !== currentRoom()?.id) return
-  for (const id of present) online.add(id)
 
   for (const member of page.data) {
     remember(member.user)
@@ -49,12 +45,6 @@ async function loadMore () {
 
   more.hidden = members.size >= page.total
   show()
-}
-
-async function findOnline (ids) {
-  const query = { channel: 'authenticated', userId: { $in: ids }, $limit: PAGE }
-  const page = await client.service('presence').find({ query })
-  return page.data.map(({ userId }) => userId)
 }
 
 function show () {
@@ -70,7 +60,6 @@ function item (member) {
   showName(find('.name', line), member.userId)
   showImage(find('img', line), member.userId)
   find('.owner', line).hidden = !isRoomOwner
-  find('.online', line).hidden = !online.has(member.userId)
   button.hidden = isRoomOwner || !(isOwner() || isMe)
   find('.verb', button).textContent = isMe ? 'Leave' : 'Remove'
   showName(find('.whom', button), member.userId)
