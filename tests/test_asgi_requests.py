@@ -18,7 +18,7 @@ from flask import send_file
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import transport
+from flask_records.realtime.asgi import event_loop
 
 from .realtime import live
 from .realtime import make_live_records
@@ -478,7 +478,7 @@ def test_calls_go_on_beside_slow_requests(tmp_path):
 
 
 def test_requests_that_find_no_room_are_refused(monkeypatch):
-    monkeypatch.setattr(transport, "MAX_WAITING", 2)
+    monkeypatch.setattr(event_loop, "MAX_WAITING", 2)
     may_go_on = threading.Event()
 
     def app(environ, start_response):

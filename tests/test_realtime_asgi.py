@@ -23,8 +23,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import application
+from flask_records.realtime.asgi import event_loop
 from flask_records.realtime.asgi import sockets
-from flask_records.realtime.asgi import transport
 from flask_records.realtime.asgi.outlet import ServerOutlet
 from flask_records.realtime.asgi.packet import Packet
 from flask_records.realtime.asgi.session import MAX_WAITING
@@ -192,7 +192,7 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
 def test_rule_is_asked_before_the_record_changes_again(tmp_path, monkeypatch):
     """The event of a secret must not follow a later change that shows the record."""
     # On a busy machine the rule takes longer than a patch would wait.
-    monkeypatch.setattr(transport, "LOCK_TIMEOUT", START)
+    monkeypatch.setattr(event_loop, "LOCK_TIMEOUT", START)
     is_patched = threading.Event()
 
     def readable(user):
@@ -371,7 +371,7 @@ def test_call_of_a_large_message_begins_before_the_next_is_read(
 def test_client_whose_pong_is_behind_its_calls_is_not_closed(
     records, tmp_path, monkeypatch, slow
 ):
-    monkeypatch.setattr(transport, "CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(event_loop, "CHECK_INTERVAL", 0.05)
     _, may_go_on = slow
 
     with live(records, tmp_path) as site:

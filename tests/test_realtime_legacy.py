@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 import pytest
 import websocket
 
-from flask_records.realtime.asgi import transport as event_loop
+from flask_records.realtime.asgi import event_loop
 
 from .polling import calls
 from .polling import Polling

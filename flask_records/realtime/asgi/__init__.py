@@ -1,4 +1,4 @@
 """Connections and requests in one event loop."""
 
 from .application import Application as Application
-from .transport import EventLoop as EventLoop
+from .event_loop import EventLoop as EventLoop

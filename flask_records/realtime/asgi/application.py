@@ -16,9 +16,9 @@ from .sockets import Sockets
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .event_loop import EventLoop
     from .polling import Receive
     from .polling import Send
-    from .transport import EventLoop
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
 

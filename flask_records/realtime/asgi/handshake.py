@@ -13,8 +13,8 @@ from werkzeug.wsgi import get_host
 
 from ...authentication.limits import network_of
 from ...http.origins import ALL
-from ..gate import Place
 from .environ import environ_of
+from .gate import Place
 from .protocol import Legacy
 from .protocol import PROTOCOLS
 from .proxies import Proxies
@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
 
     from _typeshed.wsgi import WSGIEnvironment
 
-    from .transport import EventLoop
+    from .event_loop import EventLoop
 
 logger = logging.getLogger(__name__)
 

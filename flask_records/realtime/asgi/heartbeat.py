@@ -17,9 +17,9 @@ from .packet import PONG
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .event_loop import EventLoop
     from .protocol import EnginePacket
     from .session import Session
-    from .transport import EventLoop
 
 JOIN_TIMEOUT: t.Final = 5
 """The seconds that a client has to connect to Socket.IO, or to begin an upgrade."""

@@ -22,8 +22,8 @@ if t.TYPE_CHECKING:
 
     from _typeshed.wsgi import WSGIEnvironment
 
+    from .event_loop import EventLoop
     from .handshake import Handshakes
-    from .transport import EventLoop
 
     Receive: t.TypeAlias = Callable[[], Awaitable[t.Any]]
     Send: t.TypeAlias = Callable[[t.Any], Awaitable[None]]

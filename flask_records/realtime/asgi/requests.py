@@ -16,9 +16,9 @@ from .polling import respond
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .event_loop import EventLoop
     from .polling import Receive
     from .polling import Send
-    from .transport import EventLoop
 
 
 BUSY: t.Final = Refusal(

@@ -34,11 +34,11 @@ if t.TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...typing import Record
-    from ..gate import Place
+    from .event_loop import EventLoop
+    from .gate import Place
     from .outlet import Outlet
     from .packet import Packet
     from .protocol import Modern
-    from .transport import EventLoop
 
     Function: t.TypeAlias = Callable[[], "Packet | None"]
     Done: t.TypeAlias = Callable[["Packet"], None]

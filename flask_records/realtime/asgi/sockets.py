@@ -22,12 +22,12 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Mapping
 
-    from ..gate import Place
+    from .event_loop import EventLoop
+    from .gate import Place
     from .handshake import Handshakes
     from .outlet import Outlet
     from .polling import Receive
     from .polling import Send
-    from .transport import EventLoop
 
 logger = logging.getLogger(__name__)
 

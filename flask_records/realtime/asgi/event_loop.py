@@ -15,8 +15,8 @@ from functools import partial
 from ..bus import LOCK_TIMEOUT
 from ..closing import STOPPED
 from ..disconnections import EVENT as DISCONNECTED
-from ..gate import Gate
 from . import packet as packets
+from .gate import Gate
 from .share import MAX_WAITING
 from .share import Share
 from .share import share_of
