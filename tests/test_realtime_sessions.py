@@ -391,5 +391,6 @@ def test_upgrade_that_is_not_confirmed_is_closed_after_five_seconds(records, tmp
             socket.recv()
 
         socket.shutdown()
+        assert request(site, "GET", path)[1].startswith("40{")
         request(site, "POST", path, '421["find","messages"]')
-        assert "431[null,[]]" in request(site, "GET", path)[1]
+        assert request(site, "GET", path)[1] == "431[null,[]]"
