@@ -56,10 +56,16 @@ class Note(Base):
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 
-app = Flask(__name__)
-app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-app.config["SECRET_KEY"] = "only for the examples, 32 bytes long"
-db.init_app(app)
-records.init_app(app)
-app.app_context().push()
-db.create_all()
+
+def create_app(records):
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    app.config["SECRET_KEY"] = "only for the examples, 32 bytes long"
+    db.init_app(app)
+    records.init_app(app)
+    app.app_context().push()
+    db.create_all()
+    return app
+
+
+app = create_app(records)
