@@ -55,14 +55,7 @@ class Gunicorn:
 
     @property
     def complaints(self):
-        lines = zip(["", *self.log], self.log, strict=False)
-        return [
-            line
-            for before, line in lines
-            if re.search("Traceback|ERROR|WARN", line)
-            # Old versions of gevent can't take locks as Python ends.
-            and "_removeHandlerRef" not in before
-        ]
+        return [line for line in self.log if re.search("Traceback|ERROR|WARN", line)]
 
 
 @contextmanager

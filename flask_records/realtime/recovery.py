@@ -107,7 +107,7 @@ class Recovery:
     def begin(self, connection: Connection) -> None:
         """Tell a client its place, or let it get what it has missed."""
         transport = self._server.transport
-        self._watcher.start(transport.start_task, transport.sleep)
+        self._watcher.start(transport.start_task)
         missing = self.returns.get(connection.id)
 
         if missing is None:

@@ -6,8 +6,6 @@ import logging
 import typing as t
 from contextlib import contextmanager
 
-from ..context import Params
-from ..errors import RecordsError
 from ..transaction import Transaction
 from .audience import Audience
 from .bus import Bus
@@ -159,26 +157,19 @@ class Server:
         """
         calls_per_second = self.settings.calls_per_second
         connection = Connection(id, headers, calls_per_second, self.connections)
-        login = self._login_of(connection)
+        login = self.logins.admit(connection)
         self.bus.start()
         self.logins.tell("connect", connection)
         recovery = self.recovery
         pid = recovery.enter(connection, authentication) if recovery else None
         self.connections.add(connection)
-        transport = self.transport
-        self.logins.watcher.start(transport.start_task, transport.sleep)
+        self.logins.watcher.start(self.transport.start_task)
         self.logins.begin(connection, login)
 
         if recovery is not None:
             recovery.begin(connection)
 
         return pid
-
-    def _login_of(self, connection: Connection) -> Params:
-        try:
-            return self.logins.admit(connection)
-        except RecordsError:
-            raise
 
     def disconnect(self, id: str) -> None:
         """Remove a connection, if it is there."""

@@ -55,11 +55,8 @@ class Transport(t.Protocol):
     def wait_for_order(self) -> None:
         """Wait until the functions that were given before have run."""
 
-    def start_task(self, function: Callable[[], None]) -> t.Any:
+    def start_task(self, function: Callable[[], None]) -> None:
         """Run a function in the background."""
-
-    def sleep(self, seconds: float) -> t.Any:
-        """Let a function in the background wait."""
 
 
 class Receiver(t.Protocol):
@@ -126,9 +123,6 @@ class MemoryTransport:
 
     def start_task(self, function: Callable[[], None]) -> None:
         """Run nothing in the background: tests would depend on the time."""
-
-    def sleep(self, seconds: float) -> None:
-        """Return at once."""
 
     def _clients_of(self, connections: Sequence[Connection]) -> list[Receiver]:
         ids = [each.id for each in connections if each.id in self.clients]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import typing as t
 from dataclasses import dataclass
 from dataclasses import field
@@ -33,21 +34,17 @@ class Watcher:
     _is_running: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(
-        self,
-        start: Callable[[Callable[[], None]], t.Any],
-        sleep: Callable[[float], t.Any],
-    ) -> None:
+    def start(self, start: Callable[[Callable[[], None]], None]) -> None:
         """Start the task if it is not running.
 
-        :param sleep: Waits there for a number of seconds.
+        :param start: Runs a function in the background.
         """
 
         def run() -> None:
             threading.current_thread().name = THREAD
 
             while self._goes_on():
-                sleep(self.interval)
+                time.sleep(self.interval)
 
                 try:
                     self.check()

@@ -143,13 +143,9 @@ class EventLoop:
             if is_submitted and not done.wait(LOCK_TIMEOUT):
                 logger.warning("A write waited too long for earlier events.")
 
-    def start_task(self, function: Callable[[], None]) -> t.Any:
+    def start_task(self, function: Callable[[], None]) -> None:
         """Run a function in the background."""
         threading.Thread(target=function, daemon=True).start()
-
-    def sleep(self, seconds: float) -> t.Any:
-        """Let a function in the background wait."""
-        time.sleep(seconds)
 
     def run(self, function: Callable[..., None], *args: t.Any) -> None:
         """Run a function in one of the threads that calls may take."""
