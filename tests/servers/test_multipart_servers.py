@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 import requests
 
+from ..http.uploads_app import MEBIBYTE
 from ..processes import ROOT
 from ..processes import started
-from ..uploads_app import MEBIBYTE
 from .test_granian import free_port
 from .test_granian import Log
 from .test_granian import wait_until_open
 
-APP = "tests.uploads_app:create_large_app"
+APP = "tests.http.uploads_app:create_large_app"
 """An application whose forms have 64 MiB at most."""
 
 

@@ -1,0 +1,351 @@
+"""Limits on attempts to log in as one user, and on changes of passwords."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+import redis
+import requests
+from flask import Flask
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_sqlalchemy import SQLAlchemy
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import limit_to_user
+from flask_records import NotAuthenticated
+from flask_records import SQLAlchemyService
+from flask_records import Strategy
+from flask_records import TooManyRequests
+
+from ..authentication import ANN
+from ..authentication import bearer
+from ..authentication import CHEAP
+from ..authentication import LOGIN
+from ..authentication import SECRET
+from ..databases import redis_url
+from ..listening import running
+from ..models import Base
+from ..models import User
+
+BOB = {"email": "bob@example.com", "password": "battery staple"}
+WRONG = {**LOGIN, "password": "wrong"}
+LIMITS = {"authentication.create": None, "users.create": None}
+FEW = {**LIMITS, "authentication.account": "3 per hour", "users.password": "2 per hour"}
+
+
+def make_records(limiter, **options):
+    records = FlaskRecords(limiter=limiter)
+    users = SQLAlchemyService(User, hidden=["password"])
+    users = records.add("users", users, public=["create", "patch"])
+    users.before("create", "update", "patch")(hash_password())
+    people = SQLAlchemyService(User, hidden=["password"], id="email")
+    people = records.add("people", people, public=True)
+    people.before("create", "update", "patch")(hash_password())
+    basic = {"basic": Strategy(log_in_by_header, parse_basic)}
+    options = {"strategies": basic, "normalize": str.lower, **options}
+    records.add("authentication", AuthenticationService(**options))
+    records.add("own", Own(), strategies=["basic"])
+    return records
+
+
+class Own:
+    def find(self, params):
+        return params.user
+
+
+def parse_basic(headers):
+    name, _, password = headers.get("X-Basic", "").partition(":")
+    return {"email": name, "password": password} if name else None
+
+
+def log_in_by_header(service, data, params):
+    return {"user": service.login(data["email"], data["password"])}
+
+
+def make_app(tmp_path, limits=FEW, *, limiter=True, **config):
+    limiter = Limiter(get_remote_address) if limiter else None
+    app = Flask("tests")
+    app.config.from_mapping(
+        RECORDS_AUTHENTICATION={"secret": SECRET, "passwords": CHEAP},
+        SQLALCHEMY_DATABASE_URI=f"sqlite:///{tmp_path / 'test.db'}",
+        RATELIMIT_STORAGE_URI="memory://",
+    )
+    app.config.update(config)
+
+    if limiter:
+        app.config["RECORDS_LIMITS"] = limits
+
+    db = SQLAlchemy(app, model_class=Base)
+    make_records(limiter).init_app(app)
+    app.wsgi_app = ProxyFix(app.wsgi_app)
+
+    with app.app_context():
+        db.create_all()
+
+    for user in (ANN, BOB):
+        assert app.test_client().post("/users", json=user).status_code == 201
+
+    return app
+
+
+class Site:
+    """A running server, and its clients at addresses of their own."""
+
+    def __init__(self, url, app):
+        self.app = app
+        self._url = url
+
+    def call(self, verb, path, address="192.0.2.1", token=None, **options):
+        headers = {"X-Forwarded-For": address, **options.pop("headers", {})}
+        headers |= bearer(token) if token else {}
+        return requests.request(
+            verb, self._url + path, headers=headers, timeout=30, **options
+        )
+
+    def log_in(self, address="192.0.2.1", **login):
+        body = {**LOGIN, **login}
+        return self.call("POST", "/authentication", address, json=body)
+
+    def fail(self, times, address="192.0.2.1", **login):
+        login = {**WRONG, **login}
+        return [self.log_in(address, **login).status_code for _ in range(times)]
+
+    def token(self, **login):
+        return self.log_in(**login).json()["accessToken"]
+
+    def change(self, path="/users/1", *, verb="PATCH", **options):
+        body = {"password": "a new secret"}
+        return self.call(verb, path, **{"json": body, **options}).status_code
+
+
+@contextmanager
+def site_of(app):
+    with running(app) as url:
+        yield Site(url, app)
+
+
+@pytest.fixture
+def site(tmp_path):
+    with site_of(make_app(tmp_path)) as site:
+        yield site
+
+
+def test_attempts_for_one_user_count_together_whatever_the_address(site):
+    found = [site.fail(1, f"192.0.2.{last}") for last in range(1, 6)]
+
+    assert found == [[401]] * 3 + [[429]] * 2
+
+
+def test_attempt_over_the_limit_is_told_when_to_try_again(site):
+    site.fail(3)
+
+    response = site.log_in(address="192.0.2.9")
+
+    assert response.status_code == 429
+    assert response.json()["message"] == "Too many requests: 3 per 1 hour at most."
+    assert 3500 < int(response.headers["Retry-After"]) <= 3600
+
+
+def test_attempts_for_another_user_count_apart(site):
+    site.fail(4)
+
+    assert site.log_in(**BOB).status_code == 201
+
+
+def test_stranger_locks_no_user_out_where_it_has_logged_in_before(site):
+    home, away = "198.51.100.1", "198.51.100.2"
+    assert site.log_in(home).status_code == 201
+
+    site.fail(4)
+
+    assert site.log_in(away).status_code == 429
+    assert [site.log_in(home).status_code for _ in range(5)] == [201] * 5
+    assert site.fail(5, home) == [401] * 5
+
+
+def test_address_of_one_user_is_a_stranger_to_another(site):
+    home = "198.51.100.1"
+    assert site.log_in(home, **BOB).status_code == 201
+
+    assert site.fail(4, home) == [401, 401, 401, 429]
+
+
+@pytest.mark.parametrize("name", ["ANN@example.com", "Ann@Example.com"])
+def test_name_counts_as_the_user_that_it_finds(site, name):
+    site.fail(3, email=name)
+
+    assert site.fail(1, "192.0.2.9") == [429]
+
+
+@pytest.mark.parametrize("name", ["nobody", "NOBODY", " nobody", "ｎobody"])
+def test_name_of_nobody_counts_as_that_of_a_user(site, name):
+    """The answers do not tell whether there is one."""
+    found = site.fail(3, email="nobody") + site.fail(1, email=name)
+
+    assert found == [401, 401, 401, 429]
+
+
+def test_guesses_at_once_are_all_counted(site):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: site.fail(1, f"192.0.2.{n}"), range(16)))
+
+    assert sorted(found) == [[401]] * 3 + [[429]] * 13
+
+
+def test_right_password_over_the_limit_is_refused(site):
+    site.fail(3)
+
+    assert site.log_in("192.0.2.9").status_code == 429
+
+
+def test_guesses_of_a_strategy_that_logs_in_count_too(site):
+    def guess(last):
+        headers = {"X-Basic": f"{ANN['email']}:wrong"}
+        return site.call("GET", "/own", f"192.0.2.{last}", headers=headers).status_code
+
+    assert [guess(last) for last in range(5)] == [401, 401, 401, 429, 429]
+
+
+def test_logins_in_python_are_not_counted(site):
+    service = site.app.extensions["records"]["authentication"]
+
+    with site.app.test_request_context():
+        tokens = [service.create(dict(LOGIN))["accessToken"] for _ in range(5)]
+
+    assert len(set(tokens)) == 5
+    assert site.log_in().status_code == 201
+
+
+def test_default_is_50_attempts_an_hour(tmp_path):
+    with site_of(make_app(tmp_path, LIMITS)) as site:
+        found = [site.fail(1, f"192.0.2.{last}")[0] for last in range(52)]
+
+    assert found == [401] * 50 + [429] * 2
+
+
+def test_limit_of_an_account_can_be_removed(tmp_path):
+    limits = {**FEW, "authentication.account": None}
+
+    with site_of(make_app(tmp_path, limits)) as site:
+        assert site.fail(6) == [401] * 6
+
+
+def test_nothing_counts_without_a_limiter(tmp_path):
+    with site_of(make_app(tmp_path, limiter=False)) as site:
+        token = site.token()
+
+        assert site.fail(6) == [401] * 6
+        assert [site.change(token=token) for _ in range(3)] == [200] * 3
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [
+        ("PATCH", "/users/1", {"password": "a new secret"}),
+        ("PATCH", "/users/1", {"password": None, "age": 3}),
+        ("PUT", "/users/1", {**ANN}),
+        ("PATCH", f"/people/{ANN['email']}", {"password": "a new secret"}),
+    ],
+)
+def test_changes_of_passwords_count_by_address(tmp_path, verb, path, body):
+    app = make_app(tmp_path)
+    app.extensions["records"]["users"].public = frozenset(["patch", "update"])
+
+    with site_of(app) as site:
+        found = [site.change(path, verb=verb, json=body) for _ in range(4)]
+        elsewhere = site.change(path, verb=verb, json=body, address="192.0.2.9")
+
+    assert (found, elsewhere) == ([200, 200, 429, 429], 200)
+
+
+def test_changes_of_passwords_count_by_user(site):
+    site.app.extensions["records"]["users"].before("patch")(limit_to_user("id"))
+    statuses = []
+
+    for last in range(4):
+        login = {"password": "a new secret"} if 0 < last < 3 else {}
+        token = site.log_in(**login).json().get("accessToken")
+        statuses.append(site.change(token=token, address=f"192.0.2.{last + 20}"))
+
+        if statuses[-1] == 429:
+            break
+
+    assert statuses == [200, 200, 429]
+
+
+def test_call_over_the_limit_hashes_no_password(site):
+    """A call over the limit is refused before its password is hashed."""
+    hashed = []
+
+    @site.app.extensions["records"]["users"].before("patch")
+    def look(method, context):
+        hashed.append(context.data["password"])
+
+    for _ in range(4):
+        site.change()
+
+    assert len(hashed) == 2
+
+
+def test_other_changes_of_users_are_not_limited(site):
+    found = [site.change(json={"age": age}) for age in range(5)]
+
+    assert found == [200] * 5
+
+
+def test_changes_of_passwords_in_python_are_not_counted(site):
+    users = site.app.extensions["records"]["users"]
+
+    with site.app.test_request_context():
+        for _ in range(5):
+            users.patch(1, {"password": "a new secret"})
+
+    assert site.change() == 200
+
+
+def test_changes_of_passwords_have_a_default_limit(tmp_path):
+    with site_of(make_app(tmp_path, LIMITS)) as site:
+        found = [site.change() for _ in range(11)]
+
+    assert found == [200] * 10 + [429]
+
+
+def test_login_in_a_view_counts_for_the_client(site):
+    """A form of the application asks for a password, too."""
+    service = site.app.extensions["records"].authentication()
+
+    with site.app.test_request_context():
+        for _ in range(3):
+            with pytest.raises(NotAuthenticated):
+                service.login(ANN["email"], "wrong")
+
+        with pytest.raises(TooManyRequests):
+            service.login(ANN["email"], ANN["password"])
+
+
+def test_keys_of_the_storage_name_nobody(tmp_path):
+    prefix = f"test:{uuid.uuid4().hex}"
+    config = {
+        "RATELIMIT_STORAGE_URI": redis_url(),
+        "RATELIMIT_STORAGE_OPTIONS": {"key_prefix": prefix},
+    }
+
+    with site_of(make_app(tmp_path, **config)) as site:
+        site.log_in()
+        found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
+
+    with redis.Redis.from_url(redis_url()) as connection:
+        keys = b" ".join(connection.scan_iter(f"{prefix}*"))
+
+        for key in keys.split():
+            connection.delete(key)
+
+    assert found == [401] * 3
+    assert keys and b"example" not in keys

@@ -1,0 +1,92 @@
+"""Integers that clients get as text."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Account(Base):
+    __tablename__ = "big_account"
+
+    id: Mapped[int] = mapped_column(
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True
+    )
+    total: Mapped[int | None] = mapped_column(sa.BigInteger)
+    small: Mapped[int | None]
+    entries: Mapped[list[Entry]] = relationship(back_populates="account")
+
+
+class Entry(Base):
+    __tablename__ = "big_entry"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(sa.ForeignKey("big_account.id"))
+    account: Mapped[Account] = relationship(back_populates="entries")
+
+
+LARGE = 2**60 + 1
+
+
+@pytest.fixture
+def accounts(database_url):
+    records = FlaskRecords()
+    service = SQLAlchemyService(Account, bigints="text", client_ids=True)
+    accounts = records.add("accounts", service, public=True)
+    entries = SQLAlchemyService(Entry, whitelist=["$populate"])
+    records.add("entries", entries, public=True)
+    accounts.sent = []
+    accounts.events()(lambda event, record, context: accounts.sent.append(record))
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        accounts.client = app.test_client()
+
+        with app.app_context():
+            yield accounts
+
+
+def test_integers_of_64_bits_are_sent_as_text(accounts):
+    body = {"id": str(LARGE), "total": str(LARGE), "small": 5}
+
+    answer = accounts.client.post("/accounts", json=body)
+
+    assert answer.json == {"id": str(LARGE), "total": str(LARGE), "small": 5}
+    assert accounts.sent == [answer.json]
+    assert accounts.client.get(f"/accounts/{LARGE}").json == answer.json
+    assert accounts.client.get(f"/accounts?total={LARGE}").json == [answer.json]
+
+
+def test_integers_stay_integers_in_python(accounts):
+    record = accounts.create({"id": LARGE, "total": 1, "small": 5})
+
+    assert record == {"id": LARGE, "total": 1, "small": 5}
+    assert accounts.sent == [{"id": str(LARGE), "total": "1", "small": 5}]
+
+
+def test_relationships_are_found_by_keys_that_are_sent_as_text(accounts):
+    accounts.create({"id": LARGE})
+    entry = {"account_id": str(LARGE)}
+    accounts.client.post("/entries", json=entry)
+
+    answer = accounts.client.get("/entries?$populate=account").json
+
+    assert answer[0]["account"]["id"] == str(LARGE)
+
+
+def test_bigints_has_two_values():
+    with pytest.raises(ValueError, match="'bigints' is 'number' or 'text', not True"):
+        SQLAlchemyService(Account, bigints=True)

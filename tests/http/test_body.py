@@ -1,0 +1,492 @@
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import re
+import socket
+
+import pytest
+from flask import Flask
+from flask import request
+from flask import Response
+from werkzeug.test import EnvironBuilder
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+
+from ..bounds import create_app
+from ..bounds import worker
+from ..listening import running
+
+MEBIBYTE = 1024 * 1024
+
+
+class Echo:
+    """Answers the data."""
+
+    def create(self, data, params):
+        return data
+
+    def update(self, id, data, params):
+        return data
+
+    def patch(self, id, data, params):
+        return data
+
+
+class Strict:
+    """Refuses the data by name."""
+
+    def create(self, data, params):
+        raise BadRequest(f"{sorted(data)} are not fields.", errors=data)
+
+
+@pytest.fixture
+def app():
+    records = FlaskRecords(app_errors=True)
+    records.add("echo", Echo(), public=True)
+    records.add("strict", Strict(), public=True)
+    app = Flask("tests")
+    app.add_url_rule(
+        "/upload",
+        view_func=lambda: str(len(request.data)),
+        methods=["POST"],
+        endpoint="up",
+    )
+    records.init_app(app)
+    return app
+
+
+def post(client, body, content_type="application/json", path="/echo"):
+    return client.post(path, data=body, content_type=content_type)
+
+
+def bad_request(message):
+    return {
+        "name": "BadRequest",
+        "message": message,
+        "code": 400,
+        "className": "bad-request",
+        "errors": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"), [("POST", "/echo"), ("PUT", "/echo/1"), ("PATCH", "/echo")]
+)
+def test_json_is_the_data(client, verb, path):
+    data = {"text": "é", "list": [1, 2.5, None, True], "nested": {"$a.b": {}}}
+
+    response = client.open(path, method=verb, json=data)
+
+    assert response.json == data
+
+
+def test_array_is_the_data(client):
+    assert client.post("/echo", json=[{"a": 1}, {"a": 2}]).json == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "APPLICATION/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json; charset=us-ascii",
+    ],
+)
+def test_media_types_of_json(client, content_type):
+    assert post(client, b'{"a":1}', content_type).json == {"a": 1}
+
+
+def test_byte_order_mark_is_skipped(client):
+    assert post(client, b'\xef\xbb\xbf{"a":1}').json == {"a": 1}
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "iso-8859-1", "utf-16", "nonsense"])
+def test_other_charsets_are_refused(client, charset):
+    response = post(client, b'{"a":1}', f"application/json; charset={charset}")
+
+    message = f"Unsupported charset '{charset}'. Send UTF-8."
+    assert (response.status_code, response.json) == (400, bad_request(message))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"{", "Expecting property name"),
+        (b"{'a': 1}", "Expecting property name"),
+        (b'{"a": 1} x', "Extra data"),
+        (b'{"a": 1}{"a": 2}', "Extra data"),
+        (b" ", "Expecting value"),
+        (b'{"a": "\xff"}', "it is not in UTF-8"),
+        (b'{"a": NaN}', "NaN is not a JSON value"),
+        (b"[Infinity]", "Infinity is not a JSON value"),
+        (b'{"a": -Infinity}', "-Infinity is not a JSON value"),
+        (b"[" * 100_000, "it nests too deep"),
+        (b'{"a":' * 100_000, "it nests too deep"),
+        (b"[" * 5_000 + b"]" * 5_000, "it nests too deep"),
+    ],
+)
+def test_malformed_json_is_refused(client, body, reason):
+    response = post(client, body)
+
+    message = response.json["message"]
+    assert response.status_code == 400
+    assert message.startswith(f"The body is not valid JSON: {reason}")
+    assert response.json == bad_request(message)
+
+
+@pytest.mark.parametrize("body", ["null", "true", "5", '"text"', "0", '""'])
+@pytest.mark.parametrize(
+    ("verb", "path", "method"),
+    [
+        ("POST", "/echo", "create"),
+        ("PUT", "/echo/1", "update"),
+        ("PATCH", "/echo/1", "patch"),
+    ],
+)
+def test_json_that_is_neither_object_nor_array_is_refused(
+    client, verb, path, method, body
+):
+    response = client.open(
+        path, method=verb, data=body, content_type="application/json"
+    )
+
+    message = f"First parameter for '{method}' must be an object"
+    assert (response.status_code, response.json) == (400, bad_request(message))
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (None, None),
+        (b"", "application/json"),
+        (b"", "application/x-www-form-urlencoded"),
+        (b'{"a":1}', None),
+        (b'{"a":1}', "text/plain"),
+        (b'{"a":1}', "application/jsonlines"),
+        (b"<a/>", "application/xml"),
+        (b"--x--", "multipart/form-data; boundary=x"),
+        (b'{"a":1}', "nonsense"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("verb", "path"), [("POST", "/echo"), ("PUT", "/echo/1"), ("PATCH", "/echo")]
+)
+def test_no_body_of_a_known_type_is_no_data(client, verb, path, body, content_type):
+    response = client.open(path, method=verb, data=body, content_type=content_type)
+
+    assert response.status_code == 400
+    assert response.json == bad_request("No data provided")
+
+
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        ("text=hi", {"text": "hi"}),
+        ("a=1&b=true&c=", {"a": "1", "b": "true", "c": ""}),
+        ("a[b][c]=1&d[]=x&d[]=y", {"a": {"b": {"c": "1"}}, "d": ["x", "y"]}),
+        ("a%5Bb%5D=x+y%26%C3%A9", {"a": {"b": "x y&é"}}),
+    ],
+)
+def test_form_has_brackets_and_its_values_are_text(client, form, data):
+    response = post(client, form, "application/x-www-form-urlencoded; charset=utf-8")
+
+    assert response.json == data
+
+
+def test_parser_of_the_application_reads_the_form_and_its_files():
+    def parse_multipart(request):
+        return {**request.form, **{k: v.filename for k, v in request.files.items()}}
+
+    records = FlaskRecords(body_parsers={"multipart/form-data": parse_multipart})
+    records.add("echo", Echo(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+    form = {"text": "hi", "photo": (io.BytesIO(b"..."), "cat.png")}
+
+    response = app.test_client().post("/echo", data=form)
+
+    assert response.json == {"text": "hi", "photo": "cat.png"}
+
+
+def test_form_that_nests_too_deep_is_refused(client):
+    response = post(client, "a" + "[b]" * 100, "application/x-www-form-urlencoded")
+
+    assert response.status_code == 400
+    assert response.json["message"] == "A query nests at most 20 levels deep."
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 2**63, -(2**64), 2**70, 10**100])
+def test_integers_of_any_size_are_exact(client, number):
+    response = post(client, b'{"a":%d}' % number)
+
+    assert response.data.replace(b" ", b"") == b'{"a":%d}' % number
+
+
+def test_integer_that_python_refuses_is_refused(client):
+    assert post(client, b"[" + b"1" * 5000 + b"]").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/echo", "/strict"])
+def test_half_of_a_surrogate_pair_does_no_harm(client, path):
+    """JSON can escape what no encoding of Unicode can hold."""
+    response = post(client, rb'{"\ud800": "\udfff"}', path=path)
+
+    assert response.status_code < 500
+
+
+CHUNKED = {
+    "wsgi.input_terminated": True,
+    "HTTP_TRANSFER_ENCODING": "chunked",
+    "CONTENT_LENGTH": "",
+}
+"""The environment of a body whose length the client does not state."""
+
+BODIES = {
+    "application/json": (b'{"a":"', b'"}'),
+    "application/x-www-form-urlencoded": (b"a=", b""),
+}
+"""The start and the end of a body by media type."""
+
+
+@pytest.mark.parametrize(
+    ("limit", "size", "status"),
+    [
+        (None, MEBIBYTE, 201),
+        (None, MEBIBYTE + 1, 413),
+        (100, 100, 201),
+        (100, 101, 413),
+        (2 * MEBIBYTE, 2 * MEBIBYTE, 201),
+        (2 * MEBIBYTE, 2 * MEBIBYTE + 1, 413),
+    ],
+)
+@pytest.mark.parametrize("environ", [{}, CHUNKED])
+@pytest.mark.parametrize("content_type", BODIES)
+def test_size_of_a_body_is_limited(
+    app, client, limit, size, status, environ, content_type
+):
+    app.config["MAX_CONTENT_LENGTH"] = limit
+    start, end = BODIES[content_type]
+    body = start + b"x" * (size - len(start) - len(end)) + end
+
+    response = client.post(
+        "/echo", data=body, content_type=content_type, environ_overrides=environ
+    )
+
+    assert response.status_code == status
+
+
+def test_body_that_is_too_large_is_answered_in_ours(client):
+    response = post(client, b" " * (MEBIBYTE + 1))
+
+    assert response.json == {
+        "name": "RequestEntityTooLarge",
+        "message": "The data value transmitted exceeds the capacity limit.",
+        "code": 413,
+        "className": "request-entity-too-large",
+        "errors": {},
+    }
+
+
+def test_other_views_of_the_app_keep_no_limit(client):
+    response = client.post("/upload", data=b"x" * (3 * MEBIBYTE))
+
+    assert response.text == str(3 * MEBIBYTE)
+
+
+FRAMED = {"wsgi.input_terminated": True, "SERVER_PROTOCOL": "HTTP/2"}
+"""The environment of a request over HTTP/2, which may have no length."""
+
+
+def send_without_length(client, body, content_type, environ):
+    """The answer to a request that has no ``Content-Length``."""
+    builder = EnvironBuilder(
+        "/echo", method="POST", input_stream=io.BytesIO(body), content_type=content_type
+    )
+    sent = {**builder.get_environ(), **environ}
+    del sent["CONTENT_LENGTH"]
+    return Response.from_app(client.application, sent)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "answer"),
+    [
+        (b'{"a":1}', "application/json", (201, {"a": 1})),
+        (b"a=1", "application/x-www-form-urlencoded", (201, {"a": "1"})),
+        (b"", "application/json", (400, bad_request("No data provided"))),
+        (
+            b"",
+            "application/x-www-form-urlencoded",
+            (400, bad_request("No data provided")),
+        ),
+    ],
+)
+def test_body_over_http_2_needs_no_length(client, body, content_type, answer):
+    response = send_without_length(client, body, content_type, FRAMED)
+
+    assert (response.status_code, response.json) == answer
+
+
+@pytest.mark.parametrize(
+    ("environ", "content_type", "status"),
+    [
+        (CHUNKED, "application/x-www-form-urlencoded", 411),
+        (FRAMED, "application/x-www-form-urlencoded", 411),
+        (CHUNKED, "application/json", 201),
+        (FRAMED, "application/json", 201),
+    ],
+)
+def test_form_of_unknown_length_is_refused_where_it_may_be_cut_off(
+    client, environ, content_type, status
+):
+    """Granian ends the body where the connection breaks. JSON shows that itself."""
+    body = b"1".join(BODIES[content_type])
+    environ = {"SERVER_SOFTWARE": "Granian", **environ}
+
+    response = send_without_length(client, body, content_type, environ)
+
+    assert response.status_code == status
+
+
+def test_chunked_body_over_a_real_socket(app):
+    with running(app) as url:
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+        connection.request(
+            "POST",
+            "/echo",
+            iter([b'{"a":', b"1}"]),
+            {"Content-Type": "application/json"},
+            encode_chunked=True,
+        )
+        response = connection.getresponse()
+        status, data = response.status, json.loads(response.read())
+        connection.close()
+
+    assert (status, data) == (201, {"a": 1})
+
+
+# What breaks on the way.
+
+HEAD = "POST /messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+CHUNKS = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n"
+NEXT = "GET /messages HTTP/1.1\r\nHost: x\r\n\r\n"
+UNREADABLE = bad_request("The body could not be read. Send the request again.")
+BROKEN = {
+    "size": f"{CHUNKS}ZZ\r\n{{}}\r\n0\r\n\r\n{NEXT}",
+    "negative size": f"{CHUNKS}-2\r\n{{}}\r\n0\r\n\r\n{NEXT}",
+    "end of a chunk": f"{CHUNKS}2\r\n{{}}XX0\r\n\r\n{NEXT}",
+}
+"""Bodies of which nobody can tell where they end, with a request after them."""
+
+BROKEN_FOR_GUNICORN = BROKEN | {
+    "trailer": f"{CHUNKS}2\r\n{{}}\r\n0\r\nno trailer\r\n\r\n{NEXT}",
+}
+TRUNCATED = {
+    "chunk": f"{CHUNKS}20\r\n{{}}",
+    "length": f"{HEAD}Content-Length: 20\r\n\r\n{{}}",
+    "form": HEAD.replace("json", "x-www-form-urlencoded")
+    + "Content-Length: 20\r\n\r\ntext=a&rank=1",
+    "all of it": HEAD.replace("json", "x-www-form-urlencoded")
+    + "Content-Length: 20\r\n\r\n",
+}
+"""Bodies whose client goes away in the middle."""
+
+
+def answers(host, data, *, shuts=False):
+    """The status lines and the last body that a server sends until it closes."""
+    name, _, port = host.partition(":")
+
+    with socket.create_connection((name, int(port)), timeout=30) as connection:
+        connection.sendall(data.encode())
+
+        if shuts:
+            connection.shutdown(socket.SHUT_WR)
+
+        with connection.makefile("rb") as stream:
+            received = stream.read()
+
+    lines = re.findall(rb"^HTTP/1\.[01] (\d+)", received, re.MULTILINE)
+    return [int(status) for status in lines], json.loads(
+        received.split(b"\r\n\r\n")[-1]
+    )
+
+
+@pytest.fixture
+def messages_app(monkeypatch, tmp_path):
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/body.db")
+    return create_app()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_body_is_a_400_of_the_development_server(messages_app, name):
+    with running(messages_app) as url:
+        answer = answers(url.removeprefix("http://"), BROKEN[name])
+
+    assert answer == ([400], UNREADABLE)
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_truncated_body_is_a_400_of_the_development_server(messages_app, name):
+    with running(messages_app) as url:
+        answer = answers(url.removeprefix("http://"), TRUNCATED[name], shuts=True)
+
+    assert answer == ([400], UNREADABLE)
+
+
+@pytest.mark.parametrize("options", [["-k", "sync"], ["-k", "gthread"]], ids=str)
+def test_broken_body_is_a_400_of_gunicorn_and_ends_the_connection(tmp_path, options):
+    with worker(tmp_path, *options) as gunicorn:
+        broken = [answers(gunicorn.host, data) for data in BROKEN_FOR_GUNICORN.values()]
+        truncated = [
+            answers(gunicorn.host, data, shuts=True) for data in TRUNCATED.values()
+        ]
+
+    assert broken == [([400], UNREADABLE)] * len(BROKEN_FOR_GUNICORN)
+    assert truncated == [([400], UNREADABLE)] * len(TRUNCATED)
+    assert gunicorn.complaints == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "x" * 5000, "identity, gzip"])
+def test_compressed_body_is_a_415(client, encoding):
+    headers = {"Content-Encoding": encoding}
+
+    response = client.post("/echo", json={"a": 1}, headers=headers)
+
+    shown = f"'{encoding}'" if len(encoding) < 100 else f"'{'x' * 100}...'"
+    assert response.status_code == 415
+    assert response.headers["Accept-Encoding"] == "identity"
+    assert response.json == {
+        "name": "UnsupportedMediaType",
+        "message": f"Unsupported content encoding {shown}. Send the body as it is.",
+        "code": 415,
+        "className": "unsupported-media-type",
+        "errors": {},
+    }
+
+
+@pytest.mark.parametrize("encoding", ["identity", "Identity", ""])
+def test_body_as_it_is_has_an_encoding_of_its_own(client, encoding):
+    headers = {"Content-Encoding": encoding}
+
+    assert client.post("/echo", json={"a": 1}, headers=headers).json == {"a": 1}
+
+
+@pytest.mark.parametrize("form", ["a={}", "a[]={}", "a[{}]={}"])
+def test_list_of_a_form_stays_a_list(client, form):
+    body = "&".join(form.format(*[n] * form.count("{}")) for n in range(999))
+
+    response = post(client, body, "application/x-www-form-urlencoded")
+
+    assert response.json == {"a": [str(n) for n in range(999)]}
+
+
+def test_form_that_was_read_before_is_the_data(app, client):
+    app.before_request(lambda: request.form and None)
+
+    response = post(client, "a=1&b=2", "application/x-www-form-urlencoded")
+
+    assert response.json == {"a": "1", "b": "2"}

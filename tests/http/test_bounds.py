@@ -1,0 +1,352 @@
+"""The bounds on one call of a client."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+import pytest
+from flask import Flask
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import restrict
+from flask_records import SQLAlchemyService
+from flask_records.query.bounds import Bounds
+from flask_records.query.bounds import current_bounds
+
+from ..bounds import worker
+from ..databases import served
+from ..effort import at_most
+from ..listening import running
+from ..models import Message
+from ..realtime import live
+from ..realtime import make_live_records
+
+MANY = "The query has more than 100 conditions."
+LONG = "The query has more than 1000 list items."
+NAME = "A name has more than 1000 characters."
+
+
+def conditions(count):
+    return {f"field{n}": n for n in range(count)}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        conditions(100),
+        {**conditions(100), "$limit": 1, "$skip": 1, "$select": ["a"], "$sort": {}},
+        {**conditions(98), "$sort": {"a": 1, "b": -1}},
+        {**conditions(98), "a": {"$gt": 1, "$lt": 2}},
+        {**conditions(99), "a": {"$in": list(range(1000))}},
+        {**conditions(99), "a": {str(n): n for n in range(1000)}},
+        {"$or": [{"a": n} for n in range(50)]},
+        {"$or": {str(n): {"a": n} for n in range(50)}},
+        {"$select": ["a"] * 1000},
+        {"a" * 1000: 1},
+    ],
+)
+def test_query_within_the_bounds_passes(query):
+    assert Bounds().check_query(query) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (conditions(101), MANY),
+        ({**conditions(99), "$sort": {"a": 1, "b": -1}}, MANY),
+        ({**conditions(99), "a": {"$gt": 1, "$lt": 2}}, MANY),
+        ({"$or": [{"a": n} for n in range(51)]}, MANY),
+        ({"$or": {str(n): {"a": n} for n in range(51)}}, MANY),
+        ({"$or": [{}] * 101}, MANY),
+        ({"$or": [{"$or": [{}] * 50}, {"$or": [{}] * 50}]}, MANY),
+        ({"$or": [{"a": {"$not": {"$not": {"$gt": 1}}}}] * 30}, MANY),
+        ({f"field{n}": {} for n in range(101)}, MANY),
+        ({f"field{n}": [] for n in range(101)}, MANY),
+        ({"a": {f"${n}": n for n in range(101)}}, MANY),
+        ({"a": {"$eq": conditions(101)}}, MANY),
+        ({"$or": [{}] * 1001}, LONG),
+        ({"a": list(range(1001))}, LONG),
+        ({"a": {"$nin": list(range(1001))}}, LONG),
+        ({"a": {"$in": {str(n): n for n in range(1001)}}}, LONG),
+        ({"a": [1] * 600, "b": [1] * 600}, LONG),
+        ({"$select": ["a"] * 1001}, LONG),
+        ({"a" * 1001: 1}, NAME),
+        ({"$or": [{"a": {"$" * 1001: 1}}]}, NAME),
+    ],
+)
+def test_query_beyond_the_bounds_is_refused(query, message):
+    with pytest.raises(BadRequest) as caught:
+        Bounds().check_query(query)
+
+    assert caught.value.message == message
+
+
+def test_bounds_are_a_setting():
+    bounds = Bounds.of({"conditions": 2, "list_items": 3, "name_length": 4, "multi": 5})
+
+    assert bounds == Bounds(2, 3, 4, 5)
+    assert Bounds.of(None) == Bounds.of({}) == Bounds(100, 1000, 1000, 1000)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            {"condition": 1},
+            "RECORDS_BOUNDS has no key 'condition'. The keys are 'con",
+        ),
+        ({"multi": 0}, r"RECORDS_BOUNDS\['multi'\] must be a positive integer, not 0"),
+        ({"multi": True}, "must be a positive integer, not True"),
+        ({"list_items": "5"}, "must be a positive integer, not '5'"),
+        ({"name_length": None}, "must be a positive integer, not None"),
+        ([1], r"RECORDS_BOUNDS must be a mapping such as .*, not \[1\]"),
+    ],
+)
+def test_wrong_setting_is_an_error_at_start(setting, message):
+    app = Flask("tests")
+    app.config["RECORDS_BOUNDS"] = setting
+
+    with pytest.raises(RuntimeError, match=message):
+        FlaskRecords().init_app(app)
+
+
+def test_each_application_has_its_own_bounds():
+    records, one, other = FlaskRecords(), Flask("one"), Flask("other")
+    one.config["RECORDS_BOUNDS"] = {"conditions": 7}
+    records.init_app(one)
+    records.init_app(other)
+
+    with one.app_context():
+        assert current_bounds() == Bounds(conditions=7)
+
+    with other.app_context():
+        assert current_bounds() == Bounds()
+
+    assert current_bounds() == Bounds()
+
+
+# Over HTTP.
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("&".join(f"$or[{n}][rank]={n}" for n in range(51)), MANY),
+        ("&".join(f"$or[{n}][text][$search]=x{n}" for n in range(150)), MANY),
+        ("&".join(f"$sort[field{n}]=1" for n in range(101)), MANY),
+        ("a" * 1001 + "=1", NAME),
+        ("rank[" + "a" * 1001 + "]=1", NAME),
+    ],
+)
+def test_query_string_beyond_the_bounds_is_a_400(app, query, message):
+    with running(app) as url:
+        answer = request(url.removeprefix("http://"), "GET", f"/messages?{query}")
+
+    assert answer == (400, message)
+
+
+def request(host, verb, path, body=None, content_type="application/json"):
+    """The status and the message of an answer."""
+    connection = http.client.HTTPConnection(host, timeout=30)
+    connection.request(verb, path, body, {"Content-Type": content_type})
+    response = connection.getresponse()
+    status, answer = response.status, json.loads(response.read())
+    connection.close()
+    return status, answer.get("message") if isinstance(answer, dict) else answer
+
+
+def test_as_many_terms_as_are_allowed_are_answered(everywhere, client):
+    terms = [f"$or[{n}][rank]={n}" for n in range(50)]
+    listed = [f"rank[$in][{n}]={n}" for n in range(900)]
+    deep = "".join("[rank][$not]" if n == 0 else "[$not]" for n in range(15))
+
+    for parts in (terms, listed, [f"$or[0]{deep}[$gt]=1"]):
+        assert client.get("/messages?" + "&".join(parts)).status_code == 200
+
+
+@pytest.fixture
+def app(db, records, messages):
+    with served(db, records, "sqlite://") as app:
+        yield app
+
+
+@pytest.fixture
+def everywhere(db, records, messages, database_url):
+    """An app on each database."""
+    with served(db, records, database_url) as app:
+        yield app
+
+
+@pytest.fixture
+def client(request):
+    name = "everywhere" if "everywhere" in request.fixturenames else "app"
+    return request.getfixturevalue(name).test_client()
+
+
+def test_bounds_hold_for_the_client_and_not_for_hooks_and_python(app, client, messages):
+    @messages.before("find")
+    def add(method, context):
+        restrict(context.params, {"$or": [{"rank": n} for n in range(80)]})
+
+    refused = client.get("/messages?" + "&".join(f"a{n}=1" for n in range(101)))
+
+    assert (refused.status_code, refused.json["message"]) == (400, MANY)
+    assert client.get("/messages?rank=1").status_code == 200
+
+
+def test_query_parser_that_gives_no_object_is_a_400():
+    records = FlaskRecords(query_parser=lambda text: [text], app_errors=True)
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    records.add("messages", SQLAlchemyService(Message), public=True)
+    records.init_app(app)
+
+    answer = app.test_client().get("/messages?x")
+
+    assert answer.status_code == 400
+    assert answer.json["message"] == "The query is not an object."
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "message"),
+    [
+        ("a" * 1_000_000, 400, NAME),
+        ("a[" + "b" * 1001 + "]=1", 400, NAME),
+        ("a[25]=1&a[" + "9" * 5000 + "]=2&a=3", 400, NAME),
+        ("a[25]=1&a[" + "9" * 990 + "]=2&a=3", 400, "'a' is not a field"),
+    ],
+)
+def test_form_with_nonsense_for_a_name_is_a_400(app, form, status, message):
+    with running(app) as url:
+        kind = "application/x-www-form-urlencoded"
+        host = url.removeprefix("http://")
+        answer = request(host, "POST", "/messages", form, kind)
+
+    assert answer[0] == status
+    assert message in answer[1]
+
+
+# Over a socket.
+
+
+@pytest.fixture
+def socket(tmp_path):
+    with live(make_live_records(public=True), tmp_path) as site:
+        yield site.connect()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"$or": [{}] * 150_000}, LONG),
+        ({"$or": [{}] * 1000}, MANY),
+        ({"rank": {"$in": list(range(1001))}}, LONG),
+        ({"rank": {"$nin": list(range(1001))}}, LONG),
+        ({"x" * 900_000: 1}, NAME),
+        ({f"field{n}": {"$gt": n} for n in range(30_000)}, MANY),
+        ({"$or": [{"text": {"$search": str(n)}} for n in range(150)]}, MANY),
+    ],
+)
+def test_query_beyond_the_bounds_costs_a_socket_little(socket, query, message):
+    text = json.dumps(["find", "messages", query])
+
+    # The client of the test is a part of this process.
+    with at_most(units=50):
+        (error,) = socket.call_text(text)
+
+    assert (error["code"], error["message"]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    "id", ["x" * 900_000, 10**4000, -(10**4000), 1e308, [1] * 1000, {"a": 1}, True]
+)
+def test_identifier_that_makes_no_sense_is_a_short_404(socket, id):
+    for message in (["get"], ["patch", {"text": "x"}], ["remove"]):
+        error = socket.call(message[0], "messages", id, *message[1:])[0]
+
+        assert error["code"] == 404
+        assert len(json.dumps(error)) < 1000
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 100_000])
+def test_number_of_too_many_digits_over_a_socket_is_answered(socket, digits):
+    texts = [
+        f'["get","messages",{digits}]',
+        f'["find","messages",{{"rank":{digits}}}]',
+        f'["create","messages",{{"rank":{digits}}}]',
+    ]
+
+    errors = [socket.call_text(text)[0] for text in texts]
+
+    assert [error["code"] for error in errors] == [404, 400, 400]
+
+
+def test_path_that_makes_no_sense_is_a_short_404(socket):
+    (error,) = socket.call("find", "x" * 900_000)
+
+    assert error["code"] == 404
+    assert len(json.dumps(error)) < 1000
+
+
+# What stays in memory.
+
+
+def shapes(count, size):
+    """Query strings of so many conditions, each of another shape."""
+    names = ("$gt", "$lt", "$gte", "$lte", "$ne", "$eq")
+
+    for number in range(count):
+        terms = []
+
+        for place in range(size):
+            number, rest = divmod(number, len(names))
+            terms.append(f"$or[{place}][rank][{names[rest]}]={place}")
+
+        yield "&".join(terms)
+
+
+def get_all(host, queries):
+    connection = http.client.HTTPConnection(host, timeout=30)
+    statuses = set()
+
+    for query in queries:
+        connection.request("GET", f"/messages?{query}")
+        response = connection.getresponse()
+        response.read()
+        statuses.add(response.status)
+
+    connection.close()
+    return statuses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "growth"), [(50, 20), (39, 130)])
+def test_ever_new_queries_keep_little_memory(tmp_path, size, growth):
+    with worker(tmp_path) as gunicorn:
+        get_all(gunicorn.host, shapes(5, size))
+        before = gunicorn.memory
+        statuses = get_all(gunicorn.host, shapes(2000, size))
+        grown = gunicorn.memory - before
+
+    assert statuses == {200}
+    assert grown < growth
+
+
+@pytest.mark.slow
+def test_long_names_keep_no_memory(tmp_path):
+    form = "application/x-www-form-urlencoded"
+    names = [f"{n:04}" + "a[" * 20 + "b" * 1_000_000 for n in range(120)]
+
+    with worker(tmp_path) as gunicorn:
+        request(gunicorn.host, "POST", "/messages", names[0], form)
+        before = gunicorn.memory
+        answers = [
+            request(gunicorn.host, "POST", "/messages", name, form)[0] for name in names
+        ]
+        grown = gunicorn.memory - before
+
+    assert set(answers) == {400}
+    assert grown < 30

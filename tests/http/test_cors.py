@@ -1,0 +1,391 @@
+"""Requests of pages of other origins, as ``RECORDS_CORS`` allows them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import requests
+from flask import Blueprint
+from flask import Flask
+from flask_cors import CORS
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records.authentication.oauth_settings import OAuthSettings
+from flask_records.authentication.settings import Settings
+from flask_records.http.cors import CorsSettings
+from flask_records.realtime.settings import Settings as RealtimeSettings
+
+from ..authentication import SECRET
+from ..listening import running
+from ..oauth_providers import HOME
+from ..processes import ROOT
+
+APP = "https://app.example"
+IONIC = "capacitor://localhost"
+EVIL = "https://evil.example"
+LIMITS = {"RATELIMIT_STORAGE_URI": "memory://"}
+ALLOWED = "Access-Control-Allow-Origin"
+CREDENTIALS = "Access-Control-Allow-Credentials"
+
+
+class Things:
+    def find(self, params):
+        return [{"id": 1}]
+
+    def get(self, id, params):
+        raise {"broken": ValueError("secret"), "bad": BadRequest("no")}[id]
+
+    def create(self, data, params):
+        return data
+
+
+def make_app(cors, *, prefix="", **config):
+    app = Flask("tests")
+    limiter = Limiter(get_remote_address)
+    records = FlaskRecords(url_prefix=prefix, limiter=limiter, logger=False)
+    records.add("things", Things(), public=True)
+    app.config.update(
+        RECORDS_CORS=cors,
+        RECORDS_LIMITS={"things.create": "1 per minute"},
+        MAX_CONTENT_LENGTH=1000,
+        **{**LIMITS, **config},
+    )
+    app.add_url_rule("/page", "page", lambda: "Hello")
+    return app, records
+
+
+@pytest.fixture(scope="module")
+def url():
+    app, records = make_app({"origins": [APP, "http://[::1]:3000", IONIC, "null"]})
+    records.init_app(app)
+
+    with running(app) as url:
+        yield url
+
+
+def of(origin):
+    return {"Origin": origin}
+
+
+def preflight(url, origin, verb="PATCH", headers="authorization,content-type"):
+    asked = {
+        "Access-Control-Request-Method": verb,
+        "Access-Control-Request-Headers": headers,
+    }
+    return requests.options(url, headers={**of(origin), **asked})
+
+
+@pytest.mark.parametrize("origin", [APP, "http://[::1]:3000", IONIC, "null"])
+def test_pages_of_the_origins_read_responses(url, origin):
+    answer = requests.get(f"{url}/things", headers=of(origin))
+
+    exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
+    assert answer.headers[ALLOWED] == origin
+    assert {"ETag", "Retry-After", "WWW-Authenticate"} <= set(exposed)
+    assert CREDENTIALS not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(EVIL, "http://app.example", f"{APP}:444", f"{APP}.evil.example", "x"),
+        *(
+            "https://appxexample",
+            "http://:3000",
+            "http://1:3000",
+            "https://app.examplE",
+        ),
+        *("capacitor://evil", f"{APP}/", f"x{APP}", "NULL", "*"),
+    ],
+)
+def test_other_pages_read_nothing(url, origin):
+    answers = [requests.get(f"{url}/things", headers=of(origin))]
+    answers += [preflight(f"{url}/things", origin)]
+
+    assert not [name for each in answers for name in each.headers if "Access" in name]
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_preflight_request_allows_the_verb_and_the_headers(url, verb):
+    answer = preflight(f"{url}/things/1", APP, verb, "authorization, x-service-method")
+
+    headers = answer.headers
+    assert (answer.status_code, headers[ALLOWED]) == (204, APP)
+    assert verb in headers["Access-Control-Allow-Methods"]
+    assert headers["Access-Control-Allow-Headers"] == "authorization, x-service-method"
+    assert headers["Access-Control-Max-Age"] == "600"
+
+
+def test_errors_of_all_kinds_are_read(url):
+    headers = of(APP)
+    things = f"{url}/things"
+    answers = [
+        requests.get(f"{things}/bad", headers=headers),
+        requests.get(f"{things}/broken", headers=headers),
+        requests.delete(f"{things}/1", headers=headers),
+        requests.get(f"{things}?$x=1&=2", headers={**headers, "X-Service-Method": "y"}),
+        requests.post(things, json={"text": "x" * 2000}, headers=headers),
+        requests.post(things, json={}, headers=headers),
+        requests.post(things, json={}, headers=headers),
+    ]
+
+    statuses = [answer.status_code for answer in answers]
+    assert statuses[:3] + statuses[-1:] == [400, 500, 405, 429]
+    assert 413 in statuses
+    assert {answer.headers.get(ALLOWED) for answer in answers} == {APP}
+    assert answers[-1].headers["Retry-After"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, of(APP), of(EVIL)], ids=["none", "app", "evil"]
+)
+def test_caches_keep_the_origins_apart(url, headers):
+    answer = requests.get(f"{url}/things", headers=headers)
+
+    assert "Origin" in answer.headers["Vary"].split(", ")
+
+
+def test_other_lines_of_vary_stay():
+    app, records = make_app({"origins": [APP]})
+
+    @app.after_request
+    def vary(response):
+        response.headers.add("Vary", "Cookie, Accept-Language")
+        response.headers.add("Vary", "User-Agent")
+        return response
+
+    CORS(app, origins=[APP, EVIL])
+    records.init_app(app)
+    answers = [
+        app.test_client().get("/things", headers=of(each)) for each in (APP, EVIL)
+    ]
+
+    expected = {"Cookie", "Accept-Language", "User-Agent", "Origin"}
+    names = [
+        ", ".join(answer.headers.getlist("Vary")).split(", ") for answer in answers
+    ]
+    assert [set(each) >= expected for each in names] == [True, True]
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/things/1/x", "/api"])
+def test_unknown_services_are_read(path):
+    app, records = make_app({"origins": [APP]}, prefix="/api")
+    records.init_app(app)
+
+    answer = app.test_client().get(path, headers=of(APP))
+
+    assert (answer.status_code, answer.json["code"]) == (404, 404)
+    assert answer.headers[ALLOWED] == APP
+
+
+def test_pages_of_the_application_are_its_own(url):
+    answer = requests.get(f"{url}/page", headers=of(APP))
+
+    assert ALLOWED not in answer.headers
+    assert "Vary" not in answer.headers
+
+
+def test_script_is_loaded_by_pages_of_the_origins(url):
+    answer = requests.get(f"{url}/flask_records/feathers.min.js", headers=of(APP))
+
+    assert (answer.status_code, answer.headers[ALLOWED]) == (200, APP)
+    assert "javascript" in answer.headers["Content-Type"]
+
+
+def test_all_origins_are_allowed_without_credentials():
+    app, records = make_app({"origins": "*"})
+    records.init_app(app)
+
+    answer = app.test_client().get("/things", headers=of(EVIL))
+
+    assert answer.headers[ALLOWED] == "*"
+    assert CREDENTIALS not in answer.headers
+    assert "Origin" not in answer.headers.get("Vary", "")
+
+
+def test_cookies_are_allowed_if_the_settings_say_so():
+    app, records = make_app({"origins": [APP], "credentials": True})
+    records.init_app(app)
+
+    answer = app.test_client().get("/things", headers=of(APP))
+
+    assert (answer.headers[ALLOWED], answer.headers[CREDENTIALS]) == (APP, "true")
+
+
+@pytest.mark.parametrize("comes_first", [True, False])
+def test_headers_are_not_doubled_by_the_extension_of_the_application(comes_first):
+    app, records = make_app({"origins": [APP]})
+
+    if comes_first:
+        CORS(app, origins=[APP, EVIL])
+
+    records.init_app(app)
+
+    if not comes_first:
+        CORS(app, origins=[APP, EVIL])
+
+    answers = [
+        app.test_client().get(path, headers=of(APP)) for path in ("/things", "/page")
+    ]
+
+    other = app.test_client().get("/things", headers=of(EVIL))
+    assert [answer.headers.getlist(ALLOWED) for answer in answers] == [[APP], [APP]]
+    assert other.headers.getlist(ALLOWED) == [EVIL]
+
+
+def test_services_of_a_blueprint_have_the_headers():
+    app, records = make_app({"origins": [APP]})
+    shop = Blueprint("shop", "tests", url_prefix="/shop")
+    records.init_app(shop)
+    app.register_blueprint(shop)
+
+    answer = app.test_client().get("/shop/things", headers=of(APP))
+
+    assert (answer.status_code, answer.headers[ALLOWED]) == (200, APP)
+
+
+def test_settings_of_the_extension_of_the_application_do_not_count():
+    config = {"CORS_ORIGINS": EVIL, "CORS_SUPPORTS_CREDENTIALS": True}
+    app, records = make_app({"origins": [APP]}, **config)
+    records.init_app(app)
+    client = app.test_client()
+
+    assert ALLOWED not in client.get("/things", headers=of(EVIL)).headers
+    assert CREDENTIALS not in client.get("/things", headers=of(APP)).headers
+
+
+# Settings
+
+
+def app_with(cors, **config):
+    app = Flask("tests")
+    app.config.update(
+        RECORDS_CORS=cors, RECORDS_AUTHENTICATION={"secret": SECRET}, **config
+    )
+    return app
+
+
+@pytest.mark.parametrize(
+    ("value", "origins"),
+    [
+        (None, ()),
+        ({}, ()),
+        ({"origins": []}, ()),
+        ({"origins": APP}, (APP,)),
+        (
+            {"origins": [f"{APP}/", "HTTPS://Second.Example:443"]},
+            (APP, "https://second.example"),
+        ),
+        (
+            {"origins": ["null", IONIC, "tauri://localhost"]},
+            ("null", IONIC, "tauri://localhost"),
+        ),
+        ({"origins": ["chrome-extension://abc"]}, ("chrome-extension://abc",)),
+        ({"origins": "*"}, ("*",)),
+    ],
+)
+def test_origins_are_as_browsers_send_them(value, origins):
+    assert CorsSettings.of(app_with(value)).origins == origins
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (True, "must be a mapping such as {'origins': "),
+        ([APP], "must be a mapping such as {'origins': "),
+        ({"origin": [APP]}, "has no key 'origin'"),
+        ({"origins": {APP: True}}, r"\['origins'\] must be a list"),
+        (
+            {"origins": [APP, "app.example"]},
+            r"\['origins'\]\[1\] is 'app.example', which",
+        ),
+        ({"origins": [f"{APP}/path"]}, r"\[0\] is .* not an origin"),
+        ({"origins": [f"{APP}?x"]}, r"\[0\] is .* not an origin"),
+        ({"origins": ["https://*.app.example"]}, r"\[0\] is .* not an origin"),
+        ({"origins": ["file://x"]}, r"\[0\] is .* not an origin"),
+        ({"origins": [5]}, r"\[0\] is 5, which is not an origin"),
+        ({"origins": ["*"]}, "stands alone"),
+        ({"origins": "*", "credentials": True}, "Name the origins"),
+        ({"origins": [APP, "null"], "credentials": True}, "Name the origins"),
+        ({"origins": [APP], "credentials": "yes"}, "True or False"),
+        ({"credentials": True}, r"no effect without RECORDS_CORS\['origins'\]"),
+        ({"origins": [], "credentials": True}, "no effect without"),
+    ],
+    ids=str,
+)
+def test_wrong_setting_is_named_at_the_start(value, message):
+    with pytest.raises(RuntimeError, match=f"RECORDS_CORS.*{message}"):
+        FlaskRecords().init_app(app_with(value))
+
+
+def test_environment_sets_the_origins(monkeypatch):
+    monkeypatch.setenv("FLASK_RECORDS_CORS__origins", f'["{APP}"]')
+    app = Flask("tests")
+    app.config.from_prefixed_env()
+
+    assert CorsSettings.of(app).origins == (APP,)
+
+
+def test_sockets_and_logins_have_the_same_origins_by_default():
+    app = app_with({"origins": [APP, IONIC, "null"]})
+
+    oauth = Settings.of(app, "RECORDS_AUTHENTICATION").oauth
+    assert RealtimeSettings.of(app).origins == (APP, IONIC, "null")
+    assert oauth.redirects.origins == (APP,)
+
+
+def test_sockets_and_logins_may_have_others():
+    own = {"secret": SECRET, "oauth": {"origins": [HOME]}}
+    app = app_with({"origins": "*"}, RECORDS_REALTIME={"origins": f"{EVIL}/"})
+    app.config["RECORDS_AUTHENTICATION"] = own
+
+    oauth = Settings.of(app, "RECORDS_AUTHENTICATION").oauth
+    assert RealtimeSettings.of(app).origins == (EVIL,)
+    assert oauth.redirects.origins == (APP,)
+
+
+def test_sockets_may_have_none_of_them():
+    app = app_with({"origins": [APP]}, RECORDS_REALTIME={"origins": []})
+
+    assert RealtimeSettings.of(app).origins == ()
+
+
+def test_all_origins_are_none_that_a_login_returns_to():
+    oauth = Settings.of(app_with({"origins": "*"}), "RECORDS_AUTHENTICATION").oauth
+
+    assert oauth.redirects.origins == OAuthSettings().redirects.origins == ()
+
+
+def test_origin_of_a_socket_is_checked_at_the_start():
+    app = app_with(None, RECORDS_REALTIME={"origins": ["app.example"]})
+
+    with pytest.raises(RuntimeError, match=r"RECORDS_REALTIME\['origins'\]\[0\] is"):
+        RealtimeSettings.of(app)
+
+
+WITHOUT = """
+import sys
+sys.modules["flask_cors"] = None
+from flask import Blueprint
+from flask import Flask
+from flask_records import FlaskRecords
+app = Flask("app")
+FlaskRecords().init_app(app)
+app = Flask("app")
+app.config["RECORDS_CORS"] = {"origins": ["https://app.example"]}
+FlaskRecords().init_app(app)
+"""
+
+
+def test_missing_package_is_named_at_the_start():
+    command = [sys.executable, "-c", WITHOUT]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    assert done.stderr.splitlines()[-1] == (
+        "RuntimeError: RECORDS_CORS needs 'flask-record-services[cors]'."
+    )

@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import uuid
+from decimal import Decimal
+
+import pytest
+from flask import Flask
+from flask import jsonify
+from flask import request
+from flask import Response
+from flask import send_file
+from werkzeug.test import create_environ
+from werkzeug.test import run_wsgi_app
+
+from flask_records import FlaskRecords
+from flask_records import Page
+from flask_records.http.formatter import dumps
+from flask_records.http.formatter import json_response
+
+from ..models import Color
+
+ZURICH = dt.timezone(dt.timedelta(hours=2))
+SECONDS_OFF = dt.timezone(dt.timedelta(hours=-1, seconds=-30))
+NOON = dt.datetime(2024, 1, 2, 12)
+
+
+class Point:
+    """A type of the application that shows itself."""
+
+    def __str__(self):
+        return "1,2"
+
+
+class Place(Point):
+    pass
+
+
+class Formless:
+    pass
+
+
+VALUES = [
+    (dt.datetime(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05.000Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, 120_000), "2024-01-02T03:04:05.120Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, 123_456), "2024-01-02T03:04:05.123456Z"),
+    (dt.datetime(2024, 1, 2, 1, 4, 5, tzinfo=ZURICH), "2024-01-01T23:04:05.000Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.UTC), "2024-01-02T03:04:05.000Z"),
+    (dt.datetime(24, 1, 2), "0024-01-02T00:00:00.000Z"),
+    (dt.date(2024, 1, 2), "2024-01-02"),
+    (dt.time(3, 4, 5, 60), "03:04:05.000060"),
+    (dt.timedelta(minutes=1, milliseconds=500), 60.5),
+    (Decimal("1.10"), "1.10"),
+    (Decimal("12345678901234567890.123456789"), "12345678901234567890.123456789"),
+    (b"\x00\xff", "AP8="),
+    (bytearray(b"\x00\xff"), "AP8="),
+    (memoryview(b"\x00\xff"), "AP8="),
+    (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    (Color.green, 2),
+    ({"one"}, ["one"]),
+    (frozenset({1}), [1]),
+    ((1, "a"), [1, "a"]),
+    (2**53 + 1, 9007199254740993),
+    (2**64, 18446744073709551616),
+    (-(2**70), -1180591620717411303424),
+    (float("nan"), None),
+    (float("inf"), None),
+    (float("-inf"), None),
+    (Point(), "1,2"),
+    (Place(), "1,2"),
+    (
+        Page(9, 2, 4, [{"id": 5}]),
+        {"total": 9, "limit": 2, "skip": 4, "data": [{"id": 5}]},
+    ),
+    ("é\u2028</script>", "é\u2028</script>"),
+]
+
+
+@pytest.mark.parametrize(("value", "form"), VALUES)
+def test_value_on_the_wire(value, form):
+    assert json.loads(dumps({"value": value})) == {"value": form}
+
+
+@pytest.mark.parametrize(("value", "form"), VALUES)
+def test_value_on_the_wire_beside_a_large_integer(value, form):
+    """Large integers take another way through the code."""
+    text = dumps({"value": [value], "large": 2**70}).decode()
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    assert json.loads(text, parse_constant=refuse) == {
+        "value": [form],
+        "large": 2**70,
+    }
+
+
+@pytest.mark.parametrize("value", [Formless(), {"a": [Formless()]}, object()])
+@pytest.mark.parametrize("rest", [1, 2**70])
+def test_object_without_a_form_raises(value, rest):
+    with pytest.raises(TypeError, match="Formless|object"):
+        dumps([value, rest])
+
+
+def test_half_of_a_surrogate_pair_is_escaped():
+    assert json.loads(dumps({"text": "\ud800"})) == {"text": "\ud800"}
+
+
+def client_of(result, **options):
+    """A client of a service whose methods all give a result."""
+
+    class Things:
+        def find(self, params):
+            return result
+
+        def create(self, data, params):
+            return result
+
+    records = FlaskRecords(logger=False)
+    records.add("things", Things(), public=True, **options)
+    app = Flask("tests")
+    records.init_app(app)
+    return app.test_client()
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "body"),
+    [
+        ({"a": 1}, 200, b'{"a":1}'),
+        ([], 200, b"[]"),
+        ({}, 200, b"{}"),
+        ((), 200, b"[]"),
+        (True, 200, b"true"),
+        (7, 200, b"7"),
+        ("text", 200, b'"text"'),
+        (Page(0, 10, 0, []), 200, b'{"total":0,"limit":10,"skip":0,"data":[]}'),
+        (None, 204, b""),
+        (False, 204, b""),
+        (0, 204, b""),
+        ("", 204, b""),
+    ],
+)
+def test_response_of_each_result(result, status, body):
+    response = client_of(result).get("/things")
+
+    assert (response.status_code, response.data) == (status, body)
+
+
+def test_created_is_201_and_json():
+    response = client_of({"a": 1}).post("/things", json={})
+
+    assert response.status_code == 201
+    assert response.content_type == "application/json"
+
+
+def test_object_without_a_form_is_an_error_that_tells_nothing():
+    response = client_of({"a": Formless()}).get("/things")
+
+    assert response.status_code == 500
+    assert response.json["message"] == "Internal server error"
+
+
+def negotiate(context):
+    """Format a list of records as CSV for those who ask for it."""
+    if (
+        request.accept_mimetypes.best_match(["application/json", "text/csv"])
+        != "text/csv"
+    ):
+        return jsonify(context.sent)
+
+    lines = [",".join(map(str, record.values())) for record in context.sent]
+    return "\n".join(lines), 200, {"Content-Type": "text/csv", "Vary": "Accept"}
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "text"),
+    [
+        ("text/csv", "text/csv", "1,hi\n2,ho"),
+        (
+            "application/json",
+            "application/json",
+            '[{"id":1,"text":"hi"},{"id":2,"text":"ho"}]\n',
+        ),
+    ],
+)
+def test_formatter_chooses_by_content_negotiation(accept, content_type, text):
+    client = client_of(
+        [{"id": 1, "text": "hi"}, {"id": 2, "text": "ho"}], formatter=negotiate
+    )
+
+    response = client.get("/things", headers={"Accept": accept})
+
+    assert (response.content_type, response.text) == (content_type, text)
+
+
+def test_formatter_gets_the_context_of_the_call():
+    client = client_of(
+        [], formatter=lambda context: f"{context.path} {context.method}: {context.sent}"
+    )
+
+    assert client.get("/things").text == "things find: []"
+
+
+def test_formatter_sends_a_file():
+    client = client_of(
+        b"a,b",
+        formatter=lambda context: send_file(io.BytesIO(context.sent), "text/csv"),
+    )
+
+    response = client.get("/things")
+
+    assert (response.status_code, response.data) == (200, b"a,b")
+
+
+def test_etag_of_the_formatter_is_kept():
+    client = client_of([], formatter=lambda context: ("[]", 200, {"ETag": '"mine"'}))
+
+    assert client.get("/things").headers["ETag"] == '"mine"'
+
+
+def test_formatter_that_fails_is_an_error_that_tells_nothing():
+    client = client_of([], formatter=lambda context: 1 / 0)
+
+    response = client.get("/things")
+
+    assert response.status_code == 500
+    assert response.json["message"] == "Internal server error"
+
+
+CLOSED = []
+
+CHANGES = [
+    lambda response: None,
+    lambda response: response.headers.update({"X-Own": "1", "ETag": '"1"'}),
+    lambda response: response.headers.update({"Location": "/a b"}),
+    lambda response: response.headers.update({"content-location": "/ü"}),
+    lambda response: response.headers.remove("Content-Length"),
+    lambda response: response.set_data("other"),
+    lambda response: response.set_data(b""),
+    lambda response: setattr(response, "response", ["text"]),
+    lambda response: setattr(response, "response", [b"a", b"b"]),
+    lambda response: setattr(response, "response", iter([b"a", b"b"])),
+    lambda response: setattr(response, "status_code", 204),
+    lambda response: setattr(response, "status_code", 304),
+    lambda response: setattr(response, "status", "299 Own"),
+    lambda response: setattr(response, "status_code", 500),
+    lambda response: response.call_on_close(lambda: CLOSED.append("closed")),
+]
+"""Changes that an application may make to a response before it is sent."""
+
+
+@pytest.mark.parametrize("verb", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("status", [200, 201, 404])
+def test_response_is_sent_as_werkzeug_sends_it(change, verb, status):
+    body = b'{"id":1}'
+
+    def sent(response):
+        CLOSED.clear()
+        change(response)
+        body, status, headers = run_wsgi_app(response, create_environ(method=verb))
+        text = b"".join(body)
+        # Servers close what they have sent.
+        getattr(body, "close", list)()
+        return text, status, sorted(headers), list(CLOSED)
+
+    plain = Response(body, status, mimetype="application/json")
+    assert sent(json_response(body, status)) == sent(plain)
+
+
+def test_response_becomes_one_of_the_class_of_the_application():
+    class Things:
+        def find(self, params):
+            return []
+
+    class OwnResponse(Response):
+        pass
+
+    app = Flask("tests")
+    app.response_class = OwnResponse
+    seen = []
+    app.after_request(lambda response: seen.append(type(response)) or response)
+    records = FlaskRecords(app)
+    records.add("things", Things(), public=True)
+
+    assert app.test_client().get("/things").json == []
+    assert seen == [OwnResponse]
+
+
+@pytest.mark.parametrize(
+    ("microsecond", "fraction"),
+    [
+        (0, "000"),
+        (1, "000001"),
+        (100, "000100"),
+        (999, "000999"),
+        (1000, "001"),
+        (1001, "001001"),
+        (10_000, "010"),
+        (100_000, "100"),
+        (123_000, "123"),
+        (123_400, "123400"),
+        (123_456, "123456"),
+        (999_000, "999"),
+        (999_999, "999999"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("tzinfo", "hour"), [(None, "12"), (dt.UTC, "12"), (ZURICH, "10")]
+)
+def test_a_time_has_milliseconds_or_microseconds(microsecond, fraction, tzinfo, hour):
+    moment = NOON.replace(microsecond=microsecond, tzinfo=tzinfo)
+
+    assert dumps(moment) == f'"2024-01-02T{hour}:00:00.{fraction}Z"'.encode()
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (NOON.replace(tzinfo=SECONDS_OFF), "2024-01-02T13:00:30.000Z"),
+        (NOON.replace(hour=1, tzinfo=ZURICH), "2024-01-01T23:00:00.000Z"),
+        (NOON.replace(fold=1), "2024-01-02T12:00:00.000Z"),
+        (dt.datetime.min, "0001-01-01T00:00:00.000Z"),
+        (dt.datetime.max, "9999-12-31T23:59:59.999999Z"),
+        (dt.datetime.max.replace(tzinfo=dt.UTC), "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_a_time_is_in_utc(moment, text):
+    assert dumps({"at": moment}) == f'{{"at":"{text}"}}'.encode()
+
+
+def test_a_time_beside_a_number_that_is_too_big_has_the_same_form():
+    assert dumps([2**64, NOON]) == b'[18446744073709551616, "2024-01-02T12:00:00.000Z"]'
+
+
+class Moment(dt.datetime):
+    """A type of the application."""
+
+
+def test_a_time_of_another_class_has_the_same_form():
+    moment = Moment(2024, 1, 2, 12, microsecond=5000, tzinfo=ZURICH)
+
+    assert dumps(moment) == b'"2024-01-02T10:00:00.005Z"'

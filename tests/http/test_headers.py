@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from urllib.request import urlopen
+
+import pytest
+from flask import Flask
+from flask import send_file
+from werkzeug.datastructures import Headers
+
+from flask_records import FlaskRecords
+from flask_records import format_json
+from flask_records import NotFound
+from flask_records import requires
+from flask_records.http.headers import complete
+
+from ..authentication import make_records
+from ..authentication import SECRET
+from ..listening import running
+
+KEY = {"X-Api-Key": "robot's key"}
+
+
+class Things:
+    def find(self, params):
+        return [params.user]
+
+    def get(self, id, params):
+        raise NotFound(f"No {id}.") if id == "9" else ZeroDivisionError
+
+    def create(self, data, params):
+        return data
+
+
+def make_app(**options):
+    """An application with a service for all, and one for those who have a key."""
+    records = make_records()
+    options = {"strategies": ["api-key"], **options}
+    records.add("open", Things(), public=True, **options)
+    records.add("closed", Things(), **options)
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET}
+    records.init_app(app)
+    return app
+
+
+@pytest.fixture
+def client():
+    return make_app().test_client()
+
+
+@pytest.fixture
+def public_client():
+    """A client of an application that knows no users."""
+    records = FlaskRecords(logger=False)
+    records.add("open", Things(), public=True)
+    app = Flask("tests")
+    records.init_app(app)
+    return app.test_client()
+
+
+def said(response):
+    names = "X-Content-Type-Options", "Cache-Control", "Vary"
+    return tuple(response.headers.get(name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "status"),
+    [
+        ("GET", "/open", 200),
+        ("HEAD", "/open", 200),
+        ("OPTIONS", "/closed", 204),
+        ("POST", "/open", 201),
+    ],
+)
+def test_answer_to_an_unknown_caller_is_private(client, verb, path, status):
+    response = client.open(path, method=verb, json={"a": 1})
+
+    assert response.status_code == status
+    assert said(response) == ("nosniff", "private", "Authorization")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "status"),
+    [("GET", "/open", 200), ("GET", "/closed", 200), ("POST", "/closed", 201)],
+)
+def test_answer_to_a_known_caller_is_not_stored(client, verb, path, status):
+    response = client.open(path, method=verb, json={"a": 1}, headers=KEY)
+
+    assert response.status_code == status
+    assert said(response) == ("nosniff", "no-store", "Authorization")
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status", "cache"),
+    [
+        ("/closed", {}, 401, "private"),
+        ("/open/9", {}, 404, "private"),
+        ("/open/9", KEY, 404, "no-store"),
+        ("/open/1", KEY, 500, "no-store"),
+        ("/open?a[b=1&a=2&$limit=x", {}, 200, "private"),
+    ],
+)
+def test_errors_are_kept_from_caches_too(client, path, headers, status, cache):
+    response = client.get(path, headers=headers)
+
+    vary = "Authorization" if status == 200 else "Accept, Authorization"
+    assert response.status_code == status
+    assert said(response) == ("nosniff", cache, vary)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/open", 200), ("/open/9", 404)])
+def test_answers_that_depend_on_nobody_can_be_cached(public_client, path, status):
+    response = public_client.get(path, headers=KEY)
+
+    assert response.status_code == status
+    assert said(response)[:2] == ("nosniff", None)
+    assert "Authorization" not in response.headers.get("Vary", "")
+
+
+def test_refused_login_is_not_stored(client):
+    response = client.post("/authentication", json={"strategy": "local"})
+
+    assert response.status_code == 401
+    assert said(response) == ("nosniff", "no-store", "Accept, Authorization")
+
+
+@pytest.mark.parametrize("path", ["/unknown", "/view"])
+def test_errors_of_the_application_are_not_sniffed(path):
+    app = make_app()
+    app.add_url_rule("/view", view_func=requires("jwt")(str))
+
+    assert app.test_client().get(path).headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_files_of_the_extension_are_not_sniffed(client):
+    with client.get("/flask_records/feathers.min.js") as response:
+        assert response.status_code == 200
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_unchanged_answer_has_the_same_rules_for_caches(client):
+    first = client.get("/closed", headers=KEY)
+    again = {**KEY, "If-None-Match": first.headers["ETag"]}
+
+    second = client.get("/closed", headers=again)
+
+    assert (second.status_code, second.data) == (304, b"")
+    assert said(second) == said(first)
+
+
+OWN = {"X-Content-Type-Options": "other", "Cache-Control": "public, max-age=60"}
+
+
+def set_own(response):
+    response.headers.update(OWN)
+    return response
+
+
+def format_with_own(context):
+    return set_own(format_json(context))
+
+
+@pytest.mark.parametrize(
+    "options", [{"after_request": [set_own]}, {"formatter": format_with_own}]
+)
+def test_headers_of_a_service_win(options):
+    response = make_app(**options).test_client().get("/closed", headers=KEY)
+
+    assert said(response) == (*OWN.values(), "Authorization")
+
+
+def test_headers_of_the_application_win():
+    app = make_app()
+    app.after_request(set_own)
+
+    response = app.test_client().get("/closed", headers=KEY)
+
+    assert said(response) == (*OWN.values(), "Authorization")
+
+
+def test_headers_of_a_file_that_a_formatter_sends_win(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b")
+    app = make_app(formatter=lambda context: send_file(tmp_path / "a.csv"))
+
+    with app.test_client().get("/open") as response:
+        assert said(response) == ("nosniff", "no-cache", "Authorization")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], ["Authorization"]),
+        (["Accept"], ["Accept, Authorization"]),
+        (["Accept", "Cookie"], ["Accept, Cookie, Authorization"]),
+        (["authorization"], ["authorization"]),
+        (["Cookie, AUTHORIZATION"], ["Cookie, AUTHORIZATION"]),
+        (["*"], ["*"]),
+    ],
+)
+def test_vary_is_added_to(before, after):
+    headers = Headers([("vary", name) for name in before])
+
+    complete(headers, allow="GET", cache_control="private")
+
+    assert headers.getlist("Vary") == after
+
+
+def test_headers_that_are_there_stay():
+    there = {
+        "allow": "POST",
+        "x-content-type-options": "own",
+        "cache-control": "public",
+        "etag": '"own"',
+        "Vary": "Accept",
+    }
+    headers = Headers(there)
+
+    complete(headers, allow="GET", cache_control="private", etag='W/"1"')
+
+    changed = {"allow": "GET", "Vary": "Accept, Authorization"}
+    assert headers == Headers({**there, **changed})
+
+
+def test_headers_go_over_the_wire_once():
+    with running(make_app()) as url, urlopen(f"{url}/open") as response:
+        names = [name.lower() for name in response.headers]
+
+    for name in ("x-content-type-options", "cache-control", "vary"):
+        assert names.count(name) == 1

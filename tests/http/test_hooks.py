@@ -1,0 +1,408 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+import sqlalchemy as sa
+
+from flask_records import BadRequest
+from flask_records import Conflict
+from flask_records import Forbidden
+from flask_records import NO_RESULT
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from ..models import Message
+
+
+@pytest.fixture
+def traced(records, db):
+    """A service, and what happens around its calls, in order."""
+    calls = []
+
+    class Traced(SQLAlchemyService):
+        def create(self, data, params):
+            calls.append("METHOD")
+            return super().create(data, params)
+
+    service = records.add("traced", Traced(Message), public=True)
+
+    def note(name):
+        return lambda *arguments: calls.append(name)
+
+    # The places in the code are in another order than those of the run.
+    service.events("created")(note("service.events(created)"))
+    records.events()(note("all.events"))
+
+    for name in ("after", "error", "before"):
+        getattr(service, name)("create")(note(f"service.{name}(create)"))
+        getattr(service, name)()(note(f"service.{name}(any)"))
+        getattr(records, name)("create")(note(f"all.{name}(create)"))
+        getattr(records, name)()(note(f"all.{name}(any)"))
+        getattr(service, name)("find")(note("never"))
+
+    sa.event.listen(db.session, "after_commit", note("commit"))
+    sa.event.listen(db.session, "after_rollback", note("rollback"))
+    return service, calls
+
+
+def test_order_of_a_call(app_context, traced):
+    service, calls = traced
+
+    service.create({"text": "hi"})
+
+    assert calls == [
+        "all.before(any)",
+        "all.before(create)",
+        "service.before(any)",
+        "service.before(create)",
+        "METHOD",
+        "service.after(any)",
+        "service.after(create)",
+        "all.after(any)",
+        "all.after(create)",
+        "commit",
+        "service.events(created)",
+        "all.events",
+    ]
+
+
+def test_order_of_a_call_that_fails(app_context, traced):
+    service, calls = traced
+
+    @service.after("create")
+    def refuse(method, context):
+        raise Forbidden("No.")
+
+    with pytest.raises(Forbidden, match="^No.$"):
+        service.create({"text": "hi"})
+
+    assert calls == [
+        "all.before(any)",
+        "all.before(create)",
+        "service.before(any)",
+        "service.before(create)",
+        "METHOD",
+        "service.after(any)",
+        "service.after(create)",
+        "rollback",
+        "service.error(any)",
+        "service.error(create)",
+        "all.error(any)",
+        "all.error(create)",
+    ]
+
+
+def test_before_hook_that_refuses_ends_the_call(app_context, traced):
+    service, calls = traced
+
+    @service.before()
+    def refuse(method, context):
+        raise Forbidden("No.")
+
+    with pytest.raises(Forbidden):
+        service.create({"text": "hi"})
+
+    assert "METHOD" not in calls
+    assert "service.before(create)" not in calls
+
+
+def test_hook_gets_the_method_and_the_context(app_context, messages):
+    seen = []
+
+    @messages.before()
+    def look(method, context):
+        seen.append((method, context.method, context.path, context.service))
+        seen.append((context.id, context.data, context.params, context.result))
+
+    params = Params({"rank": 1})
+    messages.patch(None, {"text": "hi"}, params)
+
+    assert seen[0] == ("patch", "patch", "messages", messages)
+    assert seen[1] == (None, {"text": "hi"}, params, NO_RESULT)
+
+
+def test_what_a_hook_returns_is_ignored(client, messages):
+    messages.before("find")(lambda method, context: [{"id": 666}])
+    messages.after("find")(lambda method, context: [{"id": 667}])
+
+    assert client.get("/messages").json["data"] == []
+
+
+def test_hook_changes_the_data(client, messages):
+    messages.before("create")(lambda method, context: context.data.update(rank=5))
+
+    assert client.post("/messages", json={"text": "hi"}).json["rank"] == 5
+
+
+def test_hook_sees_text_and_adds_typed_values_to_the_query(client, messages):
+    client.post("/messages", json=[{"text": "a", "rank": 1}, {"text": "b", "rank": 2}])
+    seen = []
+
+    @messages.before("find")
+    def narrow(method, context):
+        seen.append(dict(context.params.query))
+        context.params.query["rank"] = {"$in": [1, 3]}
+
+    response = client.get("/messages?read=false")
+
+    assert seen == [{"read": "false"}]
+    assert [record["text"] for record in response.json["data"]] == ["a"]
+
+
+def test_hook_hands_on_to_the_next_hook(app_context, messages):
+    seen = []
+
+    @messages.before("find")
+    def give(method, context):
+        context.params.extra["rooms"] = [1]
+
+    messages.after("find")(lambda method, context: seen.append(context.params.extra))
+
+    messages.find()
+
+    assert seen == [{"rooms": [1]}]
+
+
+def test_result_of_a_before_hook_skips_the_method_alone(app_context, traced):
+    service, calls = traced
+    service.before("create")(
+        lambda method, context: setattr(context, "result", {"id": 0})
+    )
+
+    assert service.create({"not": "valid"}) == {"id": 0}
+    assert "METHOD" not in calls
+    assert "service.after(create)" in calls
+
+
+@pytest.mark.parametrize("result", [None, False, 0, ""])
+def test_result_of_nothing_skips_the_method_and_has_no_content(
+    client, messages, result
+):
+    messages.before("create")(
+        lambda method, context: setattr(context, "result", result)
+    )
+
+    response = client.post("/messages", json={"text": "hi"})
+
+    assert (response.status_code, response.data) == (204, b"")
+    assert client.get("/messages").json["total"] == 0
+
+
+def test_after_hook_changes_the_result(client, messages):
+    @messages.after("create")
+    def sign(method, context):
+        context.result["text"] += "!"
+
+    assert client.post("/messages", json={"text": "hi"}).json["text"] == "hi!"
+
+
+def test_dispatch_is_what_the_client_sees_and_not_the_application(
+    app, client, messages
+):
+    @messages.after("create")
+    def shorten(method, context):
+        context.dispatch = {"id": context.result["id"]}
+
+    seen = client.post("/messages", json={"text": "hi"}).json
+
+    with app.app_context():
+        result = messages.create({"text": "hi"})
+
+    assert seen == {"id": 1}
+    assert result["text"] == "hi"
+
+
+def test_dispatch_of_nothing_has_no_content(client, messages):
+    messages.after("find")(lambda method, context: setattr(context, "dispatch", None))
+
+    assert client.get("/messages").status_code == 204
+
+
+def test_hook_sets_the_status(client, messages):
+    messages.after("find")(lambda method, context: setattr(context, "status_code", 203))
+
+    response = client.get("/messages")
+
+    assert (response.status_code, response.json["total"]) == (203, 0)
+
+
+def test_error_hook_sees_the_error_and_the_call(client, messages):
+    seen = []
+
+    @messages.error()
+    def look(method, context):
+        seen.append((method, context.id, str(context.error)))
+
+    client.get("/messages/7")
+
+    assert seen == [("get", "7", "No record found for id '7'")]
+
+
+def test_error_hook_replaces_the_error(client, messages):
+    @messages.error("get")
+    def replace(method, context):
+        context.error = Conflict("Somebody has it.")
+
+    response = client.get("/messages/7")
+
+    assert response.status_code == 409
+    assert response.json["message"] == "Somebody has it."
+
+
+def test_error_hook_of_all_sees_what_that_of_the_service_has_replaced(
+    client, records, messages
+):
+    seen = []
+
+    @messages.error("get")
+    def replace(method, context):
+        context.error = Conflict("Somebody has it.")
+
+    records.error()(lambda method, context: seen.append(str(context.error)))
+
+    client.get("/messages/7")
+
+    assert seen == ["Somebody has it."]
+
+
+def test_error_hook_mends_the_call_with_a_result(client, messages):
+    @messages.error("get")
+    def mend(method, context):
+        context.error = None
+        context.result = {"id": context.id, "text": "unknown"}
+
+    response = client.get("/messages/7")
+
+    assert (response.status_code, response.json) == (
+        200,
+        {"id": "7", "text": "unknown"},
+    )
+
+
+def test_error_hook_that_clears_the_error_alone_gives_nothing(client, messages):
+    messages.error("get")(lambda method, context: setattr(context, "error", None))
+
+    response = client.get("/messages/7")
+
+    assert (response.status_code, response.data) == (204, b"")
+
+
+def test_error_hook_that_clears_the_error_alone_does_not_answer_what_was_undone(
+    client, messages
+):
+    """A client must not be told of a record that is not there."""
+
+    @messages.after("create")
+    def refuse(method, context):
+        raise Forbidden("No.")
+
+    messages.error("create")(lambda method, context: setattr(context, "error", None))
+
+    response = client.post("/messages", json={"text": "hi"})
+
+    assert (response.status_code, response.data) == (204, b"")
+
+
+def test_mended_call_hides_fields(client, users):
+    @users.error("get")
+    def mend(method, context):
+        context.error = None
+        context.result = {"id": context.id, "password": "secret"}
+
+    assert client.get("/users/7").json == {"id": "7"}
+
+
+def test_call_that_is_not_possible_runs_error_hooks(app_context, messages):
+    seen = []
+    messages.error("update")(lambda method, context: seen.append(context.error.code))
+
+    with pytest.raises(BadRequest, match="replace multiple"):
+        messages.update(None, {"text": "hi"})
+
+    assert seen == [400]
+
+
+def test_async_hooks_run_at_their_place(client, records, messages):
+    calls = []
+
+    @messages.before("find")
+    async def second(method, context):
+        calls.append("async service")
+        context.params.query["rank"] = "1"
+
+    messages.before("find")(
+        lambda method, context: calls.append(context.params.query["rank"])
+    )
+
+    @records.before()
+    async def first(method, context):
+        calls.append("async all")
+
+    client.get("/messages")
+
+    assert calls == ["async all", "async service", "1"]
+
+
+def test_async_hook_refuses(client, messages):
+    @messages.before("find")
+    async def refuse(method, context):
+        raise Forbidden("No.")
+
+    assert client.get("/messages").status_code == 403
+
+
+def test_async_hook_calls_another_service(client, rooms, messages):
+    @messages.before("create")
+    async def open_room(method, context):
+        context.data["room_id"] = rooms.create({"name": "Lobby"})["id"]
+
+    assert client.post("/messages", json={"text": "hi"}).json["room_id"] == 1
+
+
+def test_hook_of_a_factory_stays(client, messages):
+    def require(name):
+        def hook(method, context):
+            if name not in context.data:
+                raise BadRequest(f"'{name}' is required.")
+
+        return hook
+
+    messages.before("create")(require("rank"))
+    messages.before("create")(require("read"))
+    gc.collect()
+
+    first = client.post("/messages", json={"text": "hi"})
+    second = client.post("/messages", json={"text": "hi", "rank": 1})
+
+    assert first.json["message"] == "'rank' is required."
+    assert second.json["message"] == "'read' is required."
+
+
+def test_hooks_of_a_test_are_connected_for_a_block(client, messages):
+    def refuse(method, context):
+        raise Forbidden("No.")
+
+    with messages.before.connected_to(refuse, "find"):
+        assert client.get("/messages").status_code == 403
+
+    assert client.get("/messages").status_code == 200
+
+
+def test_hook_that_is_added_after_a_call_runs_from_the_next_one_on(records):
+    calls = []
+
+    class Notes:
+        def find(self, params):
+            return [{"id": 1}]
+
+    service = records.add("notes", Notes())
+
+    service.find()
+    service.before("find")(lambda *args: calls.append("service"))
+    records.before()(lambda *args: calls.append("all"))
+    service.find()
+    service.before("find")(lambda *args: calls.append("late"))
+    service.find()
+
+    assert calls == ["all", "service", "all", "service", "late"]

@@ -1,0 +1,203 @@
+"""Problems of fields have codes, which are sent where the application asks for them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import validates
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import Problem
+from flask_records import problems
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Thing(Base):
+    __tablename__ = "problem_thing"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(3), unique=True)
+    size: Mapped[int | None] = mapped_column(sa.SmallInteger)
+    kind: Mapped[str | None] = mapped_column(sa.Enum("a", "b", name="problem_kind"))
+    notes: Mapped[dict | None] = mapped_column(sa.JSON)
+
+
+class Checked(Base):
+    __tablename__ = "problem_checked"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(9))
+
+    @validates("name")
+    def check_name(self, key, value):
+        raise ValueError("is not nice")
+
+
+@pytest.fixture
+def things(database_url):
+    records = FlaskRecords()
+    service = SQLAlchemyService(Thing, multi=True, readonly=["notes"])
+    things = records.add("things", service, public=True)
+    records.add("checked", SQLAlchemyService(Checked), public=True)
+
+    @things.before("remove")
+    def refuse(method, context):
+        errors = {"name": "is kept", "size": Problem("is sold out", "sold", left=0)}
+        raise BadRequest("No.", errors=errors)
+
+    options = {"RECORDS_ERRORS": {"codes": True}}
+
+    with served(SQLAlchemy(model_class=Base), records, database_url, **options) as app:
+        yield app.test_client()
+
+
+PROBLEMS = [
+    ("POST", "/things", {}, {"name": ("required", "is required")}),
+    (
+        "POST",
+        "/things",
+        {"name": "long", "size": "x", "kind": "c"},
+        {
+            "name": (
+                *("too_long", "has more than 3 characters"),
+                {"max": 3, "unit": "characters"},
+            ),
+            "size": ("type", "is not a whole number", {"expected": "integer"}),
+            "kind": ("choice", "is none of a, b", {"choices": ["a", "b"]}),
+        },
+    ),
+    (
+        "POST",
+        "/things",
+        [{"name": "b"}, {"name": "c", "size": 99999, "x": 1, "notes": {}}],
+        {
+            "1.size": (
+                *("out_of_range", "is out of range"),
+                {"min": -32768, "max": 32767},
+            ),
+            "1.x": ("unknown_field", "is not a field"),
+            "1.notes": ("read_only", "is read-only"),
+        },
+    ),
+    ("POST", "/things", {"name": "a"}, {"name": ("not_unique", "has to be unique")}),
+    ("GET", "/things?x=1", None, {"x": ("unknown_field", "is not a field")}),
+    (
+        "DELETE",
+        "/things/1",
+        None,
+        {"name": ("invalid", "is kept"), "size": ("sold", "is sold out", {"left": 0})},
+    ),
+    ("POST", "/checked", {"name": "x"}, {"name": ("invalid", "is not nice")}),
+]
+
+
+def full(code, message, data=None):
+    problem = {"code": code, "message": message}
+    return {**problem, "data": data} if data else problem
+
+
+@pytest.mark.parametrize(("verb", "path", "body", "errors"), PROBLEMS)
+def test_codes_are_sent(things, verb, path, body, errors):
+    things.post("/things", json={"name": "a"})
+
+    response = things.open(path, method=verb, json=body)
+
+    expected = {name: full(*problem) for name, problem in errors.items()}
+    assert response.json["errors"] == expected
+
+
+def test_without_the_setting_a_problem_is_its_text(client, messages, rooms):
+    response = client.post("/rooms", json={})
+
+    assert response.json["errors"] == {"name": "is required"}
+
+
+def test_errors_of_another_form_stay_as_they_are():
+    error = BadRequest("No.", errors=[{"row": 1}])
+    nested = BadRequest("No.", errors={"items": {"0": "is empty"}})
+
+    assert error.to_dict(codes=True)["errors"] == [{"row": 1}]
+    assert nested.to_dict(codes=True)["errors"] == {"items": {"0": "is empty"}}
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_problem_can_be_copied(copied):
+    problem = copied(problems.too_long(3, "bytes"))
+
+    assert (problem, problem.code, problem.data["max"]) == (
+        "has more than 3 bytes",
+        "too_long",
+        3,
+    )
+
+
+def test_a_problem_can_be_pickled():
+    problem = pickle.loads(pickle.dumps(problems.too_long(3, "bytes")))
+
+    assert (problem.code, problem.data) == ("too_long", {"max": 3, "unit": "bytes"})
+
+
+def test_the_least_length_of_one_has_words_of_its_own():
+    messages = [problems.too_short(least, "items") for least in (1, 2)]
+
+    assert messages == ["is empty", "has fewer than 2 items"]
+
+
+def test_all_codes_are_listed():
+    made = [
+        *(each for each in vars(problems).values() if isinstance(each, Problem)),
+        problems.too_long(1, "bytes"),
+        problems.too_short(1, "items"),
+        problems.no_match("^a"),
+        problems.too_deep(1),
+        problems.too_many_places(1),
+        problems.out_of_range(1, 2),
+        problems.no_choice("ab"),
+        problems.referred_to(None),
+        problems.referred_to("books"),
+        Problem("is odd"),
+    ]
+
+    assert {each.code for each in made} == set(problems.CODES)
+
+
+def test_all_codes_are_documented():
+    text = (DOCS / "errors.md").read_text()
+    section = text.partition("## Codes")[2].partition("\n## ")[0]
+
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(problems.CODES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (True, " must be a mapping such as {'codes': True}, not True."),
+        ({"code": True}, " has no key 'code'. The keys are 'codes'."),
+        ({"codes": 1}, "['codes'] must be True or False, not 1."),
+    ],
+)
+def test_other_settings_are_refused(settings, message):
+    app = Flask("app")
+    app.config["RECORDS_ERRORS"] = settings
+
+    with pytest.raises(RuntimeError, match=re.escape(f"RECORDS_ERRORS{message}")):
+        FlaskRecords(app)

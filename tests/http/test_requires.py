@@ -1,0 +1,439 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from flask import abort
+from flask import Blueprint
+from flask import Flask
+from flask import g
+from flask.views import MethodView
+from flask.views import View
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import NotAuthenticated
+from flask_records import NotFound
+from flask_records import requires
+
+from ..authentication import API_KEY
+from ..authentication import bearer
+from ..authentication import signed
+
+KEY = {"X-Api-Key": "robot's key"}
+STAFF_SECRET = "t" * 32
+
+REFUSED = {
+    "name": "NotAuthenticated",
+    "message": "Not authenticated",
+    "code": 401,
+    "className": "not-authenticated",
+    "errors": {},
+}
+
+
+class People:
+    """Users whom only their id tells apart."""
+
+    def get(self, id, params):
+        if id not in ("1", "2"):
+            raise NotFound
+
+        return {"id": id, "password": "a hash"}
+
+
+@pytest.fixture
+def records():
+    key = {"api-key": API_KEY}
+    records = FlaskRecords()
+    records.add("people", People(), public=True)
+    records.add("authentication", AuthenticationService("people", strategies=key))
+    records.add("staff", AuthenticationService("people", settings="STAFF"))
+    return records
+
+
+@pytest.fixture
+def app(records):
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
+    app.config["STAFF"] = {"secret": STAFF_SECRET}
+    app.testing = True
+    records.init_app(app)
+    return app
+
+
+@pytest.fixture
+def ann():
+    """The headers of a user."""
+    return bearer(signed())
+
+
+@pytest.fixture
+def bob():
+    return bearer(signed(sub="2"))
+
+
+@pytest.fixture
+def clerk():
+    """The headers of a user whose token another authentication service issued."""
+    return bearer(signed(STAFF_SECRET))
+
+
+def who():
+    """Tell who calls."""
+    return {"id": g.authentication["user"]["id"]}
+
+
+async def who_async():
+    return who()
+
+
+class Who(MethodView):
+    decorators = [requires()]
+
+    def get(self):
+        return who()
+
+    async def post(self):
+        return who()
+
+
+class WhoOnce(View):
+    decorators = [requires()]
+    methods = ["GET", "POST"]
+
+    def dispatch_request(self):
+        return who()
+
+
+def route_view(app):
+    app.add_url_rule("/who", view_func=requires()(who), methods=["GET", "POST"])
+
+
+def route_async_view(app):
+    view = requires()(who_async)
+    app.add_url_rule("/who", view_func=view, methods=["GET", "POST"])
+
+
+def route_method_view(app):
+    app.add_url_rule("/who", view_func=Who.as_view("who"))
+
+
+def route_class_view(app):
+    app.add_url_rule("/who", view_func=WhoOnce.as_view("who"))
+
+
+def route_blueprint(app):
+    blueprint = Blueprint("closed", "tests")
+    blueprint.before_request(requires())
+    blueprint.add_url_rule("/who", view_func=who, methods=["GET", "POST"])
+    app.register_blueprint(blueprint)
+
+
+def route_app(app):
+    app.before_request(requires())
+    app.add_url_rule("/who", view_func=who_async, methods=["GET", "POST"])
+
+
+@pytest.fixture(
+    params=[
+        *(route_view, route_async_view, route_method_view, route_class_view),
+        *(route_blueprint, route_app),
+    ]
+)
+def protected(request, app):
+    """A client of an application whose ``/who`` is protected, in each way."""
+    request.param(app)
+    return app.test_client()
+
+
+@pytest.mark.parametrize("verb", ["GET", "HEAD", "POST"])
+def test_stranger_is_refused(protected, verb):
+    response = protected.open("/who", method=verb)
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert response.get_json(silent=True) == (None if verb == "HEAD" else REFUSED)
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+def test_user_passes(protected, ann, verb):
+    response = protected.open("/who", method=verb, headers=ann)
+
+    assert (response.status_code, response.json) == (200, {"id": "1"})
+
+
+def test_nobody_is_remembered_from_request_to_request(protected, ann, bob):
+    callers = [ann, {}, bob, ann, {}]
+
+    answers = [protected.get("/who", headers=caller).json for caller in callers]
+
+    assert answers == [{"id": "1"}, REFUSED, {"id": "2"}, {"id": "1"}, REFUSED]
+
+
+def test_anybody_may_ask_for_the_verbs(protected):
+    response = protected.options("/who")
+
+    assert (response.status_code, response.text) == (200, "")
+    assert set(response.allow) == {"GET", "HEAD", "POST", "OPTIONS"}
+
+
+def test_view_that_answers_options_itself_is_protected(app, client):
+    app.add_url_rule("/", view_func=requires()(lambda: "passed"), methods=["OPTIONS"])
+
+    assert client.options("/").status_code == 401
+
+
+def test_view_of_a_stranger_does_not_run(app, client):
+    calls = []
+    app.add_url_rule("/", view_func=requires()(lambda: calls.append(1)))
+
+    client.get("/")
+
+    assert calls == []
+
+
+def test_view_that_is_not_protected_knows_nobody(app, client, ann):
+    app.add_url_rule("/who", view_func=requires()(who))
+    app.add_url_rule("/open", "open", lambda: {"is_known": "authentication" in g})
+
+    client.get("/who", headers=ann)
+
+    assert client.get("/open", headers=ann).json == {"is_known": False}
+
+
+def test_other_views_than_those_of_the_blueprint_are_open(app, client):
+    route_blueprint(app)
+    app.add_url_rule("/open", "open", lambda: "open")
+
+    assert client.get("/open").text == "open"
+
+
+def test_refusal_is_a_page_where_html_is_asked_for(app, client):
+    route_view(app)
+
+    response = client.get("/who", headers={"Accept": "text/html"})
+
+    assert (response.status_code, response.mimetype) == (401, "text/html")
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert "<title>Not Authorized</title>" in response.text
+
+
+def test_refusal_is_the_same_where_all_errors_are_answered():
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
+    records = FlaskRecords(app_errors=True)
+    records.add("authentication", AuthenticationService("people"))
+    records.add("people", People())
+    records.init_app(app)
+    route_view(app)
+
+    response = app.test_client().get("/who")
+
+    assert (response.status_code, response.json) == (401, REFUSED)
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_result_of_a_token(app, client):
+    token = signed(jti="7", iat=1, exp=2**31)
+    found = []
+    view = requires()(lambda: str(found.append(g.authentication)))
+    app.add_url_rule("/", view_func=view)
+
+    client.get("/", headers=bearer(token))
+
+    payload = {
+        "iat": 1,
+        "exp": 2**31,
+        "aud": "https://yourdomain.com",
+        "iss": "feathers",
+        "sub": "1",
+        "jti": "7",
+    }
+    known = {"strategy": "jwt", "accessToken": token, "payload": payload}
+    user = {"id": "1"}
+    assert found == [{"accessToken": token, "authentication": known, "user": user}]
+
+
+def test_result_of_a_strategy_of_the_application(app, client):
+    app.add_url_rule("/", view_func=requires("api-key")(lambda: g.authentication))
+
+    response = client.get("/", headers=KEY)
+
+    assert response.json == {"authentication": {"strategy": "api-key"}, "robot": "R2"}
+
+
+@pytest.mark.parametrize(
+    ("strategies", "with_token", "with_key"),
+    [
+        ([], 200, 401),
+        (["jwt"], 200, 401),
+        (["api-key"], 401, 200),
+        (["api-key", "jwt"], 200, 200),
+        (["local"], 401, 401),
+    ],
+)
+def test_strategies_that_are_named_let_pass(
+    app, client, ann, strategies, with_token, with_key
+):
+    app.add_url_rule("/", view_func=requires(*strategies)(lambda: "passed"))
+
+    statuses = [client.get("/", headers=one).status_code for one in (ann, KEY)]
+
+    assert statuses == [with_token, with_key]
+
+
+@pytest.mark.parametrize(
+    ("service", "of_default", "of_staff"),
+    [(None, 200, 401), ("authentication", 200, 401), ("/staff/", 401, 200)],
+)
+def test_service_that_is_named_authenticates(
+    app, client, ann, clerk, service, of_default, of_staff
+):
+    app.add_url_rule("/", view_func=requires(service=service)(lambda: "passed"))
+
+    statuses = [client.get("/", headers=one).status_code for one in (ann, clerk)]
+
+    assert statuses == [of_default, of_staff]
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({"Authorization": "Bearer nonsense"}, "jwt malformed"),
+        ({"Authorization": "nonsense"}, "jwt malformed"),
+        ({"Authorization": "Bearer"}, "jwt malformed"),
+        ({"Authorization": "Basic YW5uOng="}, "Not authenticated"),
+        ({"Authorization": ""}, "Not authenticated"),
+        ({"X-Api-Key": "wrong"}, "Invalid API key"),
+        (bearer(signed(exp=2)), "jwt expired"),
+        (bearer(signed("x" * 32)), "invalid signature"),
+        (bearer(signed(sub="9", exp=2**31)), "The user of the token is gone."),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_reason(app, client, headers, message):
+    app.add_url_rule("/", view_func=requires("jwt", "api-key")(lambda: "passed"))
+
+    response = client.get("/", headers=headers)
+
+    assert (response.status_code, response.json) == (
+        401,
+        {**REFUSED, "message": message},
+    )
+
+
+def test_token_counts_in_the_header_only(app, client):
+    route_view(app)
+    token = {"accessToken": signed(), "access_token": signed(), "strategy": "jwt"}
+    client.set_cookie("accessToken", token["accessToken"])
+
+    answers = [
+        client.get("/who", query_string=token),
+        client.post("/who", data=token),
+        client.post("/who", json=token),
+    ]
+
+    assert [answer.status_code for answer in answers] == [401, 401, 401]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_arguments_of_the_view_are_passed_on(app, client, ann, asynchronous):
+    def view(name, number=0):
+        return {"name": name, "number": number}
+
+    async def view_async(name, number=0):
+        return view(name, number)
+
+    protected = requires()(view_async if asynchronous else view)
+    app.add_url_rule("/<name>", "one", protected)
+    app.add_url_rule("/<name>/<int:number>", "two", protected, defaults={"name": "b"})
+
+    answers = [client.get(path, headers=ann).json for path in ("/a", "/b/2")]
+
+    assert answers == [{"name": "a", "number": 0}, {"name": "b", "number": 2}]
+
+
+def test_view_keeps_its_name_and_signature():
+    view = requires()(who)
+
+    assert (view.__name__, view.__doc__) == ("who", "Tell who calls.")
+    assert inspect.unwrap(view) is who
+
+
+def test_protected_views_have_endpoints_of_their_own(app, client, ann):
+    @app.get("/a")
+    @requires()
+    def a():
+        return "a"
+
+    @app.get("/b")
+    @requires()
+    def b():
+        return "b"
+
+    answers = [client.get(path, headers=ann).text for path in ("/a", "/b")]
+
+    assert answers == ["a", "b"]
+
+
+def test_several_requirements_have_to_be_met(app, client, ann, clerk):
+    view = requires(service="staff")(requires()(lambda: "passed"))
+    app.add_url_rule("/", view_func=view)
+
+    statuses = [client.get("/", headers=one).status_code for one in (ann, clerk)]
+
+    assert statuses == [401, 401]
+
+
+def test_401_of_the_application_stays_its_own(app, client):
+    app.register_error_handler(401, lambda error: ("Please log in.", 401))
+    app.add_url_rule("/", "own", lambda: abort(401))
+
+    assert client.get("/").text == "Please log in."
+
+
+def test_application_can_answer_a_refusal_itself(app, client):
+    app.register_error_handler(NotAuthenticated, lambda error: (error.message, 418))
+    route_view(app)
+
+    response = client.get("/who")
+
+    assert (response.status_code, response.text) == (418, "Not authenticated")
+
+
+def test_application_without_an_authentication_service_is_told_the_cure():
+    app = Flask("tests")
+    app.testing = True
+    FlaskRecords(app)
+    app.add_url_rule("/", view_func=requires()(lambda: "passed"))
+
+    with pytest.raises(RuntimeError, match=r"Add one: records.add\('authentication'"):
+        app.test_client().get("/")
+
+
+def test_application_without_an_extension_is_told_the_cure():
+    app = Flask("tests")
+    app.testing = True
+    app.add_url_rule("/", view_func=requires()(lambda: "passed"))
+
+    with pytest.raises(RuntimeError, match="Did you forget to call 'init_app'?"):
+        app.test_client().get("/")
+
+
+def test_service_that_is_not_there_is_named(app, client, ann):
+    app.add_url_rule("/", view_func=requires(service="nope")(lambda: "passed"))
+
+    with pytest.raises(RuntimeError, match="no authentication service at 'nope'"):
+        client.get("/", headers=ann)
+
+
+def test_nobody_passes_where_nothing_can_be_checked():
+    app = Flask("tests")
+    app.add_url_rule("/", view_func=requires()(lambda: "passed"))
+
+    assert app.test_client().get("/", headers=bearer(signed())).status_code == 500
+
+
+def test_forgotten_parentheses_are_told():
+    with pytest.raises(TypeError, match="with parentheses: @requires"):
+        requires(who)

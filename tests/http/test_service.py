@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import pytest
+
+from flask_records import BadRequest
+from flask_records import current_call
+from flask_records import HookContext
+from flask_records import MethodNotAllowed
+from flask_records import NotAuthenticated
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from ..models import Message
+
+PARAMS = Params({"a": "1"})
+
+CALLS = [
+    ("find", (), ()),
+    ("get", (7,), (7,)),
+    ("create", ({"a": 1},), ({"a": 1},)),
+    ("update", (7, {"a": 1}), (7, {"a": 1})),
+    ("patch", (7, {"a": 1}), (7, {"a": 1})),
+    ("patch", (None, {"a": 1}), (None, {"a": 1})),
+    ("remove", (7,), (7,)),
+    ("remove", (None,), (None,)),
+]
+"""Each method, what it is called with, and what the object gets before the params."""
+
+
+class Echo:
+    """Answers what it was called with."""
+
+    def find(self, *arguments):
+        return ("find", *arguments)
+
+    def get(self, *arguments):
+        return ("get", *arguments)
+
+    def create(self, *arguments):
+        return ("create", *arguments)
+
+    def update(self, *arguments):
+        return ("update", *arguments)
+
+    def patch(self, *arguments):
+        return ("patch", *arguments)
+
+    def remove(self, *arguments):
+        return ("remove", *arguments)
+
+
+class Shout:
+    """Has one method."""
+
+    find = None
+
+    def get(self, id, params):
+        return {"id": id, "text": str(id).upper()}
+
+
+@pytest.fixture
+def echo(records):
+    return records.add("echo", Echo(), public=True)
+
+
+@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
+def test_arguments_of_each_method(echo, method, given, gets):
+    result = getattr(echo, method)(*given, PARAMS)
+
+    assert result == (method, *gets, PARAMS)
+
+
+@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
+def test_arguments_without_hooks(echo, method, given, gets):
+    result = getattr(echo, f"_{method}")(*given, PARAMS)
+
+    assert result == (method, *gets, PARAMS)
+
+
+@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
+def test_params_of_an_internal_call_are_empty_by_default(echo, method, given, gets):
+    result = getattr(echo, method)(*given)
+
+    assert result == (method, *gets, Params(query={}, provider=None))
+
+
+def test_params_are_of_one_call_only(echo):
+    first = echo.find()[1]
+    first.query["a"] = "1"
+
+    assert echo.find()[1].query == {}
+
+
+def test_nested_calls_have_their_own_context_and_params(client, rooms, messages):
+    seen = []
+
+    @rooms.before("create")
+    def look_inside(method, context):
+        seen.append((current_call.path, context.params.provider, context.params.query))
+
+    @messages.before("create")
+    def open_room(method, context):
+        rooms.create({"name": "Lobby"})
+        seen.append((current_call.path, context.params.provider, context.params.query))
+
+    client.post("/messages?$select=text", json={"text": "hi"})
+
+    assert seen == [
+        ("rooms", None, {}),
+        ("messages", "rest", {"$select": "text"}),
+    ]
+
+
+def test_methods_are_those_that_the_object_has(records):
+    assert records.add("shout", Shout()).methods == ("get",)
+
+
+def test_method_that_is_replaced_later_is_called(records, monkeypatch):
+    shout = records.add("shout", Shout())
+
+    monkeypatch.setattr(Shout, "get", lambda self, id, params: {"id": "replaced"})
+
+    assert shout.get(1) == {"id": "replaced"}
+
+
+def test_object_without_methods_is_refused(records):
+    class Empty:
+        find = None
+
+    with pytest.raises(TypeError, match="'empty' has none of the methods find, get, c"):
+        records.add("empty", Empty())
+
+
+@pytest.mark.parametrize("prefix", ["", "_"])
+def test_method_that_the_object_does_not_have_is_not_allowed(records, prefix):
+    shout = records.add("shout", Shout())
+
+    with pytest.raises(MethodNotAllowed, match="^Method `create` is not supported by"):
+        getattr(shout, f"{prefix}create")({})
+
+
+@pytest.mark.parametrize("prefix", ["", "_"])
+@pytest.mark.parametrize(("id", "data"), [(None, {}), (7, [{}]), (None, [{}])])
+def test_update_of_many_is_refused(echo, prefix, id, data):
+    with pytest.raises(BadRequest, match="replace multiple instances. Did you mean 'p"):
+        getattr(echo, f"{prefix}update")(id, data)
+
+
+def test_async_methods_are_waited_for(records, app_context):
+    class Weather:
+        async def get(self, id, params):
+            return {"city": id}
+
+    weather = records.add("weather", Weather(), public=True)
+
+    assert weather.get("Bern") == {"city": "Bern"}
+    assert weather._get("Bern") == {"city": "Bern"}
+
+
+def test_module_or_any_object_with_functions_is_a_service(records):
+    class Namespace:
+        pass
+
+    target = Namespace()
+    target.get = lambda id, params: {"id": id}
+
+    assert records.add("things", target).get(7) == {"id": 7}
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "result"),
+    [
+        ("_find", (), [{"id": 1, "text": "hi"}]),
+        ("_get", (1,), {"id": 1, "text": "hi"}),
+        ("_create", ({"text": "new"},), {"id": 2, "text": "new"}),
+        ("_update", (1, {"text": "new"}), {"id": 1, "text": "new"}),
+        ("_patch", (1, {"text": "new"}), {"id": 1, "text": "new"}),
+        ("_remove", (1,), {"id": 1, "text": "hi"}),
+    ],
+)
+def test_underscored_calls_skip_hooks_and_send_no_events(
+    records, app_context, messages, method, given, result
+):
+    params = Params({"$select": ["text"]}, paginate=False)
+    messages.create({"text": "hi"})
+    calls = []
+
+    for owner in (messages, records):
+        for signal in (owner.before, owner.after, owner.error, owner.events):
+            signal()(lambda *arguments: calls.append(arguments))
+
+    assert getattr(messages, method)(*given, params) == result
+    assert calls == []
+
+
+def test_underscored_calls_are_committed(db, app_context, messages):
+    messages._create({"text": "hi"})
+    db.session.rollback()
+
+    assert messages.find(Params(paginate=False))[0]["text"] == "hi"
+
+
+def test_underscored_calls_that_fail_run_no_error_hooks(app_context, messages):
+    messages.error()(lambda method, context: setattr(context, "error", None))
+
+    with pytest.raises(BadRequest, match="'txt' is not a field"):
+        messages._create({"txt": "hi"})
+
+
+@pytest.mark.parametrize(
+    ("public", "methods"),
+    [
+        (True, {"find", "get", "create", "update", "patch", "remove"}),
+        (False, set()),
+        (["create"], {"create"}),
+        ({"find", "get"}, {"find", "get"}),
+    ],
+)
+def test_public_names_the_methods_that_need_no_token(records, public, methods):
+    assert records.add("echo", Echo(), public=public).public == methods
+
+
+def test_misspelt_method_in_public_is_refused(records):
+    with pytest.raises(ValueError, match="'public' of 'echo' names 'craete'"):
+        records.add("echo", Echo(), public=["craete"])
+
+
+@pytest.mark.parametrize("option", ["public", "methods", "events", "strategies"])
+def test_text_for_several_names_is_refused(records, option):
+    cure = rf"'{option}' takes a list of names, not one text: {option}=\['create'\]."
+
+    with pytest.raises(TypeError, match=cure):
+        records.add("echo", Echo(), **{option: "create"})
+
+
+def call_of(service, **params):
+    return HookContext(service, "get", Params(**params), 7)
+
+
+@pytest.mark.parametrize(
+    ("public", "params"),
+    [
+        (False, {"provider": None}),
+        (False, {"provider": "rest", "authenticated": True}),
+        (True, {"provider": "rest"}),
+        (["get"], {"provider": "socketio"}),
+    ],
+)
+def test_access_is_given(records, public, params):
+    service = records.add("echo", Echo(), public=public)
+
+    service.check_access(call_of(service, **params))
+
+
+@pytest.mark.parametrize("provider", ["rest", "socketio"])
+@pytest.mark.parametrize("public", [False, ["create", "find"]])
+def test_access_is_refused_without_a_token(records, public, provider):
+    service = records.add("echo", Echo(), public=public)
+    # A claim that nobody has checked is no login.
+    params = {"provider": provider, "authentication": {"accessToken": "x"}}
+
+    with pytest.raises(NotAuthenticated, match="^Not authenticated$"):
+        service.check_access(call_of(service, **params))
+
+
+@pytest.fixture
+def watched(records):
+    """A service with a custom event, and the events that it has sent."""
+    service = records.add(
+        "watched", SQLAlchemyService(Message, events=["read"]), public=True
+    )
+    sent = []
+    service.events()(lambda event, record, context: sent.append((event, record)))
+    return service, sent
+
+
+def test_custom_event_is_sent_at_once_outside_of_calls(watched):
+    service, sent = watched
+
+    service.emit("read", {"id": 1})
+
+    assert sent == [("read", {"id": 1})]
+
+
+def test_custom_event_of_a_call_is_sent_after_the_commit(watched, app_context):
+    service, sent = watched
+    seen = []
+
+    @service.after("create")
+    def emit(method, context):
+        service.emit("read", {"id": 1})
+        seen.extend(sent)
+
+    service.create({"text": "hi"})
+
+    assert seen == []
+    assert [event for event, record in sent] == ["read", "created"]
+
+
+def test_custom_event_of_a_call_that_fails_is_not_sent(watched, app_context):
+    service, sent = watched
+    service.before("create")(lambda method, context: service.emit("read", {"id": 1}))
+
+    with pytest.raises(BadRequest, match="is not a field"):
+        service.create({"txt": "hi"})
+
+    assert sent == []
+
+
+def test_unknown_event_is_refused(watched):
+    with pytest.raises(ValueError, match="'raed' is not an event of 'watched'. Name"):
+        watched[0].emit("raed", {})
+
+
+def test_custom_events_of_add_replace_those_of_the_object(records):
+    service = records.add(
+        "messages", SQLAlchemyService(Message, events=["read"]), events=["archived"]
+    )
+
+    assert service.custom_events == ("archived",)

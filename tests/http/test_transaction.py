@@ -1,0 +1,469 @@
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from sqlalchemy import orm
+
+from flask_records import BadRequest
+from flask_records import Conflict
+from flask_records import FlaskRecords
+from flask_records import Forbidden
+from flask_records import RecordsError
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+from flask_records.transaction import collect
+
+from ..databases import served
+from ..models import Base
+from ..models import Room
+from ..stored import stored
+
+
+@pytest.fixture
+def events(records):
+    """The events that were sent, by name and text."""
+    sent = []
+    records.events()(lambda event, record, context: sent.append(event))
+    return sent
+
+
+@pytest.fixture
+def on_disk(db, records, users, rooms, messages, tmp_path):
+    """An app on a database where other sessions see only what is committed."""
+    with (
+        served(db, records, f"sqlite:///{tmp_path / 'test.db'}") as app,
+        app.app_context(),
+    ):
+        yield app
+
+
+def test_call_is_committed_at_its_end(on_disk, db, rooms):
+    rooms.create({"name": "Lobby"})
+
+    assert stored(db) == ["Lobby"]
+
+
+def test_nested_call_is_committed_with_the_outermost(on_disk, db, rooms, messages):
+    seen = []
+
+    @messages.before("create")
+    def open_room(method, context):
+        context.data["room_id"] = rooms.create({"name": "Lobby"})["id"]
+        seen.extend(stored(db))
+
+    messages.create({"text": "hi"})
+
+    assert seen == []
+    assert stored(db) == ["Lobby", "hi"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_error_undoes_nested_calls_and_sends_no_event(
+    on_disk, db, rooms, messages, events, when
+):
+    @getattr(messages, when)("create")
+    def refuse(method, context):
+        rooms.create({"name": "Lobby"})
+        raise Forbidden("No.")
+
+    with pytest.raises(Forbidden, match="^No.$"):
+        messages.create({"text": "hi"})
+
+    assert stored(db) == []
+    assert events == []
+
+
+def test_nested_call_that_fails_is_undone_alone(
+    db, records, rooms, messages, database_url
+):
+    sent = []
+    records.events()(lambda event, record, context: sent.append(record))
+
+    @rooms.after("create")
+    def refuse(method, context):
+        raise Forbidden("No rooms.")
+
+    @messages.after("create")
+    def try_to_open_room(method, context):
+        with pytest.raises(Forbidden, match="No rooms"):
+            rooms.create({"name": "Lobby"})
+
+    with served(db, records, database_url) as app, app.app_context():
+        message = messages.create({"text": "hi"})
+
+        assert stored(db) == ["hi"]
+        assert sent == [message]
+
+
+def test_nested_call_that_breaks_a_constraint_is_undone_alone(
+    db, records, users, messages, database_url
+):
+    @messages.before("create")
+    def register(method, context):
+        users.create({"email": "first@example.com"})
+
+        with pytest.raises(RecordsError, match="already"):
+            users.create({"email": "first@example.com"})
+
+    with served(db, records, database_url) as app, app.app_context():
+        messages.create({"text": "hi"})
+
+        assert [user["email"] for user in users.find()] == ["first@example.com"]
+        assert stored(db) == ["hi"]
+
+
+def test_underscored_call_that_fails_is_undone_alone(on_disk, users):
+    with Transaction():
+        users.create({"email": "first@example.com"})
+
+        with pytest.raises(Conflict, match="already"):
+            users._create({"email": "first@example.com"})
+
+        users._create({"email": "second@example.com"})
+
+    assert [user["id"] for user in users.find()] == [1, 2]
+
+
+def test_call_inside_of_a_nested_call_that_fails_is_undone_with_it(
+    on_disk, db, rooms, messages, events
+):
+    @rooms.after("create")
+    def refuse(method, context):
+        messages.create({"text": "inside"})
+        raise Forbidden("No rooms.")
+
+    with Transaction():
+        messages.create({"text": "before"})
+
+        with pytest.raises(Forbidden):
+            rooms.create({"name": "Lobby"})
+
+        messages.create({"text": "after"})
+
+    assert stored(db) == ["before", "after"]
+    assert events == ["created", "created"]
+
+
+def test_block_commits_several_calls_at_once(on_disk, db, rooms, messages, events):
+    with Transaction():
+        rooms.create({"name": "Lobby"})
+        messages.create({"text": "hi"})
+        inside = (stored(db), list(events))
+
+    assert inside == ([], [])
+    assert stored(db) == ["Lobby", "hi"]
+    assert events == ["created", "created"]
+
+
+def test_block_that_raises_undoes_all_its_calls(on_disk, db, rooms, messages, events):
+    with pytest.raises(LookupError), Transaction():
+        rooms.create({"name": "Lobby"})
+        messages.create({"text": "hi"})
+        raise LookupError
+
+    assert stored(db) == []
+    assert events == []
+
+
+def test_functions_run_after_the_commit_in_their_order(on_disk, db, rooms):
+    seen = []
+
+    with Transaction() as transaction:
+        transaction.after_commit(lambda: seen.append(("first", *stored(db))))
+        rooms.create({"name": "Lobby"})
+        transaction.after_commit(lambda: seen.append(("second", *stored(db))))
+
+    assert seen == [("first", "Lobby"), ("second", "Lobby")]
+
+
+def test_functions_of_a_nested_transaction_run_after_the_outermost():
+    seen = []
+
+    with Transaction() as outer:
+        outer.after_commit(lambda: seen.append("outer"))
+
+        with Transaction() as inner:
+            inner.after_commit(lambda: seen.append("inner"))
+
+        seen.append("end of the block")
+
+    assert seen == ["end of the block", "outer", "inner"]
+
+
+def test_functions_of_a_nested_transaction_that_failed_do_not_run():
+    seen = []
+
+    with Transaction():
+        with pytest.raises(LookupError), Transaction() as inner:
+            inner.after_commit(lambda: seen.append("inner"))
+            raise LookupError
+
+    assert seen == []
+
+
+def test_items_of_one_transaction_are_handed_on_together_and_last():
+    handed_on = []
+
+    with Transaction() as transaction:
+        collect(handed_on.append, 1)
+
+        with Transaction():
+            collect(handed_on.append, 2)
+
+        with pytest.raises(LookupError), Transaction():
+            collect(handed_on.append, "undone")
+            raise LookupError
+
+        transaction.after_commit(lambda: handed_on.append("function"))
+        inside = list(handed_on)
+
+    assert inside == []
+    assert handed_on == ["function", [1, 2]]
+
+
+def test_items_of_a_transaction_that_fails_are_not_handed_on():
+    handed_on = []
+
+    with pytest.raises(LookupError), Transaction():
+        collect(handed_on.append, 1)
+        raise LookupError
+
+    assert handed_on == []
+
+
+def test_items_are_handed_on_at_once_without_a_transaction():
+    handed_on = []
+
+    collect(handed_on.append, 1)
+    collect(handed_on.append, 2)
+
+    assert handed_on == [[1], [2]]
+
+
+def test_current_without_a_transaction_tells_the_cure():
+    with pytest.raises(RuntimeError, match="or open a 'Transaction'"):
+        Transaction.current()
+
+
+class Savepoint:
+    """A savepoint of nothing."""
+
+    def commit(self):
+        pass
+
+
+class Participant:
+    """Something that notes what the transaction does with it."""
+
+    is_in_progress = False
+
+    def __init__(self, calls, fails=False):
+        self.calls = calls
+        self.fails = fails
+
+    def savepoint(self):
+        return Savepoint()
+
+    def prepare(self):
+        self.calls.append("prepare")
+
+    def commit(self):
+        self.calls.append("commit")
+
+        if self.fails:
+            raise LookupError("The disk is full.")
+
+    def rollback(self):
+        self.calls.append("rollback")
+
+    def close(self):
+        self.calls.append("close")
+
+
+def test_participant_is_made_once_and_closed_after_the_commit():
+    calls = []
+
+    with Transaction() as outer:
+        first = outer.join("disk", lambda: Participant(calls))
+
+        with Transaction() as inner:
+            second = inner.join("disk", lambda: Participant(calls))
+
+    assert first is second
+    assert calls == ["prepare", "prepare", "commit", "close"]
+
+
+def test_nothing_is_committed_before_all_of_it_can_be():
+    calls = []
+
+    class Unready(Participant):
+        def prepare(self):
+            raise LookupError("The disk is gone.")
+
+    with pytest.raises(LookupError, match="gone"), Transaction() as transaction:
+        transaction.join("disk", lambda: Participant(calls))
+        transaction.join("other", lambda: Unready(calls))
+
+    assert "commit" not in calls
+    assert calls.count("rollback") == 2
+
+
+def test_commit_that_fails_is_rolled_back_and_runs_no_function():
+    calls = []
+
+    with pytest.raises(LookupError, match="disk is full"), Transaction() as transaction:
+        transaction.join("disk", lambda: Participant(calls, fails=True))
+        transaction.after_commit(lambda: calls.append("function"))
+
+    assert calls == ["prepare", "commit", "rollback", "close"]
+
+
+def test_commit_that_fails_fails_the_call_and_sends_no_event(
+    on_disk, db, rooms, events
+):
+    @sa.event.listens_for(db.session, "before_commit")
+    def fail(session):
+        raise LookupError("The disk is full.")
+
+    with pytest.raises(LookupError, match="disk is full"):
+        rooms.create({"name": "Lobby"})
+
+    assert stored(db) == []
+    assert events == []
+
+
+def test_error_hook_can_write_of_its_own(on_disk, db, rooms, messages):
+    @rooms.after("create")
+    def refuse(method, context):
+        raise Forbidden("No.")
+
+    @rooms.error("create")
+    def log(method, context):
+        messages.create({"text": str(context.error)})
+
+    with pytest.raises(Forbidden):
+        rooms.create({"name": "Lobby"})
+
+    assert stored(db) == ["No."]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("method", "given"), [("find", []), ("create", [{"text": "hi"}])]
+)
+def test_what_a_hook_writes_is_committed_with_the_call(
+    on_disk, db, messages, when, method, given
+):
+    @getattr(messages, when)(method)
+    def log(method, context):
+        db.session.add(Room(name="Log"))
+
+    getattr(messages, method)(*given)
+
+    db.session.remove()
+    assert stored(db)[:1] == ["Log"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_a_hook_writes_is_undone_with_the_call(on_disk, db, rooms, messages, when):
+    @getattr(messages, when)("create")
+    def log(method, context):
+        db.session.add(Room(name="Log"))
+        raise Forbidden("No.")
+
+    with pytest.raises(Forbidden):
+        messages.create({"text": "hi"})
+
+    rooms.create({"name": "Lobby"})
+    assert stored(db) == ["Lobby"]
+
+
+def test_what_a_hook_of_a_nested_call_writes_is_undone_with_it(
+    on_disk, db, rooms, messages
+):
+    @rooms.before("create")
+    def log(method, context):
+        db.session.add(Room(name="Log"))
+
+    @messages.before("create")
+    def try_to_open_room(method, context):
+        with pytest.raises(BadRequest):
+            rooms.create({"nome": "Lobby"})
+
+    messages.create({"text": "hi"})
+
+    assert stored(db) == ["hi"]
+
+
+def test_read_does_not_end_the_transaction_of_the_application(on_disk, db, messages):
+    db.session.add(Room(name="Draft"))
+
+    messages.find()
+    inside = (db.session().in_transaction(), stored(db))
+    db.session.rollback()
+
+    assert inside == (True, [])
+    assert stored(db) == []
+
+
+def test_read_that_fails_does_not_undo_the_transaction_of_the_application(
+    on_disk, db, messages
+):
+    db.session.add(Room(name="Draft"))
+
+    with pytest.raises(RecordsError):
+        messages.get(99)
+
+    db.session.commit()
+    assert stored(db) == ["Draft"]
+
+
+def test_write_leaves_the_commit_of_work_in_progress_to_the_application(
+    on_disk, db, messages
+):
+    db.session.add(Room(name="Draft"))
+    messages.create({"text": "hi"})
+    before = stored(db)
+
+    db.session.commit()
+
+    assert (before, stored(db)) == ([], ["Draft", "hi"])
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "ends"),
+    [
+        ({"name": "Lobby"}, 201, ["commit", "close"]),
+        ({"nome": "Lobby"}, 400, ["rollback", "close"]),
+    ],
+)
+def test_session_of_a_sessionmaker_is_ended_and_closed(tmp_path, data, status, ends):
+    calls = []
+
+    class Session(orm.Session):
+        def commit(self):
+            calls.append("commit")
+            super().commit()
+
+        def rollback(self):
+            calls.append("rollback")
+            super().rollback()
+
+        def close(self):
+            calls.append("close")
+            super().close()
+
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'own.db'}")
+    Base.metadata.create_all(engine)
+    records = FlaskRecords()
+    service = SQLAlchemyService(Room, session=orm.sessionmaker(engine, class_=Session))
+    records.add("rooms", service, public=True)
+    app = Flask("tests")
+    records.init_app(app)
+
+    response = app.test_client().post("/rooms", json=data)
+    engine.dispose()
+
+    assert response.status_code == status
+    assert calls == ends

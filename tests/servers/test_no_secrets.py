@@ -1,0 +1,188 @@
+"""The search for secrets in all that the tests' applications answer and log, which
+``conftest.py`` makes in every run, and which fails the run if there are any.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from argon2 import PasswordHasher
+
+from ..leaks import Leaks
+from ..processes import ROOT
+
+PASSWORD = 'öpen "sesame" + 1'
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+
+TESTS = """
+import logging
+import sys
+
+import pytest
+from flask import Flask
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+
+LOGIN = {"strategy": "local", "email": "ada@example.com", "password": PASSWORD}
+USER = {"id": 1, "email": "ada@example.com", "password": HASH}
+
+class Users:
+    hidden = ["password"]
+
+    def find(self, params):
+        return [USER]
+
+    def get(self, id, params):
+        return USER
+
+class Leaks:
+    def create(self, data, params):
+        return {"created": data}
+
+    def get(self, id, params):
+        if id == "error":
+            raise ValueError(HASH)
+
+        return {"hash": HASH, "token": params.authentication["accessToken"]}[id]
+
+app = Flask(__name__)
+app.config["SECRET_KEY"] = "s" * 64
+records = FlaskRecords()
+records.add("login", AuthenticationService())
+records.add("users", Users())
+records.add("leaks", Leaks())
+records.init_app(app)
+client = app.test_client()
+
+@app.get("/header")
+def header():
+    return "", {"X-Token": TOKEN}
+
+@app.get("/stream")
+def stream():
+    return (part for part in ["x" * 5000, HASH[:4], HASH[4:]])
+
+@pytest.fixture
+def headers():
+    token = client.post("/login", json=LOGIN).get_json()["accessToken"]
+    return {"Authorization": "Bearer " + token}
+
+@pytest.fixture(scope="session")
+def afterwards():
+    yield
+    print(TOKEN, file=sys.stderr)
+
+def test_login_and_logout(headers):
+    assert client.get("/users/1", headers=headers).status_code == 200
+    assert client.delete("/login", headers=headers).status_code == 200
+
+def test_body(headers):
+    data = [{"user": {"password": PASSWORD}}]
+    assert client.post("/leaks", json=data, headers=headers).status_code == 201
+
+@pytest.mark.parametrize("path", ["leaks/token", "leaks/hash", "leaks/error"])
+def test_answer(headers, path):
+    client.get(path, headers=headers).get_data()
+
+@pytest.mark.parametrize("path", ["header", "stream"])
+def test_view(path):
+    client.get(path).get_data()
+
+def test_log():
+    logging.getLogger("any").warning("%s", TOKEN)
+
+def test_output(afterwards):
+    print(HASH)
+"""
+
+
+def test_leak_fails_the_run(tmp_path):
+    """A login and a logout answer with a token, which is no leak."""
+    names = {"PASSWORD": PASSWORD, "TOKEN": TOKEN, "HASH": HASH}
+    values = "".join(f"{name} = {value!r}\n" for name, value in names.items())
+    (tmp_path / "test_it.py").write_text(values + TESTS, encoding="utf-8")
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest"]
+        + ["-p", "no:cacheprovider", f"--rootdir={tmp_path}", f"{tmp_path}/test_it.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+    assert "= 9 passed in" in run.stdout
+    assert run.returncode == 1
+    assert re.findall("LEAK: (.*)", run.stdout) == [
+        "a password in test_it.py::test_body (call): POST /leaks",
+        "a token in test_it.py::test_answer[leaks/token] (call): GET /leaks/token",
+        "a hash in test_it.py::test_answer[leaks/hash] (call): GET /leaks/hash",
+        "a hash in test_it.py::test_answer[leaks/error]: Captured log call",
+        "a token in test_it.py::test_view[header] (call): GET /header, headers",
+        "a hash in test_it.py::test_view[stream] (call): GET /stream",
+        "a token in test_it.py::test_log: Captured log call",
+        "a hash in test_it.py::test_output: Captured stdout call",
+        "a token in test_it.py::test_output: Captured stderr teardown",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"[parameters: ('ada', '{HASH}')]", "a hash"),
+        ('{"hash":"$2b$04$abcdefghijklmnopqrstuv"}', "a hash"),
+        ("scrypt:32768:8:1$salt$00", "a hash"),
+        ("pbkdf2:sha256:600000$salt$00", "a hash"),
+        (f"Authorization: Bearer {TOKEN}", "a token"),
+        (TOKEN.rpartition(".")[0] + ".", "a token"),
+        (f"Invalid login: {PASSWORD}", "a password"),
+        (r'{"message": "not \u00f6pen \"sesame\" + 1"}', "a password"),
+        ("/users?email=a&password=%C3%B6pen+%22sesame%22+%2B+1", "a password"),
+    ],
+)
+@pytest.mark.parametrize("encode", [str, str.encode])
+def test_secret_is_found(text, kind, encode):
+    leaks = Leaks()
+    leaks.remember_passwords(b'{"password": "\\u00f6pen \\"sesame\\" + 1"}')
+
+    leaks.look_at(encode(f"before {text} after"), "a log")
+
+    assert list(leaks.found) == [f"{kind} in a log"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"password": "correct horse"}',
+        b'[{"email": "a"}, {"user": {"password": "correct horse"}}]',
+        b"email=ada&password=correct+horse",
+        b"password=correct%20horse&strategy=local",
+        b'[{"password": "\\ud800 horses"}, {"password": "correct horse"}]',
+    ],
+)
+def test_password_of_a_request_is_searched_for(body):
+    leaks = Leaks()
+
+    leaks.remember_passwords(body)
+    leaks.look_at("a correct horse", "an answer")
+
+    assert list(leaks.found) == ["a password in an answer"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "'password' is not text.", "scrypt", "eyJ.eyJ.", "argon2id", "v=19$m=8"],
+)
+def test_other_text_is_no_secret(text):
+    leaks = Leaks()
+    leaks.remember_passwords(b'{"password": "short"}')
+    leaks.remember_passwords(b'{"password": ["no", "text"]}')
+    leaks.remember_passwords(b'{"password": "xxxxxxxxxxxx"}')
+
+    leaks.look_at(f"short xxxxxxxxxxxx {text}", "a log")
+
+    assert leaks.found == {}
