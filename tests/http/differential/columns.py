@@ -1,0 +1,151 @@
+"""Services of records with one value, of each type of columns."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from flask import current_app
+from flask_sqlalchemy import SQLAlchemy
+from jsonschema import Draft202012Validator
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import mapped_column
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import SQLAlchemyService
+
+from ...databases import served
+from ...zones import go_far_east
+from .column_types import TYPES
+from .kinds import Kind
+
+NULLS = (None, "", "null")
+"""The values that are null, but for text and documents."""
+
+
+@dataclass
+class Column:
+    """A service on one database whose records have a value of one type."""
+
+    name: str
+    kind: Kind
+    database: str
+    app: Any
+    client: Any
+    service: Any
+
+    def store(self, value):
+        """Store a value twice, and return what is answered for it: a record for each,
+        or none if the value is refused.
+        """
+        selected = self.post(value, "?$select=id")
+        whole = self.post(value)
+        assert selected.status_code == whole.status_code, (value, whole.json)
+
+        if whole.status_code == 400:
+            assert [*whole.json["errors"]] == ["value"], (value, whole.json)
+            return []
+
+        assert whole.status_code == 201, (value, whole.json)
+        first = self.client.get(f"/values/{selected.json['id']}")
+        assert first.status_code == 200, (value, first.json)
+        assert first.json["value"] == whole.json["value"], value
+        return [first.json, whole.json]
+
+    def post(self, value, path=""):
+        # Python's own text of a number has all its digits.
+        body = json.dumps({"value": value})
+        return self.client.post(f"/values{path}", data=body, content_type=JSON)
+
+    def ids(self, query_string):
+        """Return the identifiers of the records that a query string finds."""
+        response = self.client.get(f"/values?{query_string}")
+        assert response.status_code == 200, (query_string, response.json)
+        return [record["id"] for record in response.json]
+
+    def query(self, operator, value):
+        """Return the query string that compares the value of a record."""
+        is_text = isinstance(value, str) and not self.kind.is_document
+        return f"value[{operator}]={quote(value if is_text else json.dumps(value))}"
+
+    def find(self, query):
+        """Return the records that a call in Python finds."""
+        with self.app.app_context():
+            return self.service.find(Params(query))
+
+    def compared(self, operator, value):
+        """Return the identifiers of the records that a value of JSON finds."""
+        return {record["id"] for record in self.find({"value": {operator: value}})}
+
+    def matches(self, records, query):
+        """Return what the matcher tells of each record."""
+        with self.app.app_context():
+            test = self.service.target.matching(records).test(query)
+            return [test(index) for index in range(len(records))]
+
+    @cached_property
+    def schema(self):
+        """Checks values that are answered, by the JSON Schema of the field."""
+        with self.app.app_context():
+            dialect = current_app.extensions["sqlalchemy"].engine.dialect
+
+        field = self.service.target.client_fields.on(dialect)["value"]
+        schema = dict(field.conversion.schema)
+        checker = Draft202012Validator.FORMAT_CHECKER
+        return Draft202012Validator(schema, format_checker=checker)
+
+    def clear(self):
+        """Remove all records."""
+        assert self.client.delete("/values").status_code == 200
+
+    def read(self, value):
+        """Return what is equal and ordered as values of the database are."""
+        return self.kind.stored(self.database, self.kind.read(value))
+
+    def may_be_null(self, value):
+        """Return whether a value that was sent may be answered as null."""
+        is_own = self.kind.takes_null or self.kind.is_document
+        return value is None or (not is_own and value in NULLS)
+
+
+JSON = "application/json"
+
+
+@contextmanager
+def serving(url, name, *, is_key=False):
+    """Serve records with a value of a type, on an empty database.
+
+    :param is_key: ``True`` if the value is the primary key, too.
+    """
+    kind = TYPES[name]
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Value(Base):
+        __tablename__ = "one_value"
+        id = mapped_column(sa.Integer, primary_key=not is_key)
+        value = mapped_column(kind.type, primary_key=is_key)
+
+    if is_key:
+        Value.__table__.c.value.autoincrement = False
+
+    records = FlaskRecords(app_errors=True)
+    names = ["$not", "$null", "$between"]
+    added = SQLAlchemyService(Value, multi=True, whitelist=names)
+    service = records.add("values", added, public=True)
+
+    db = SQLAlchemy(model_class=Base)
+
+    with served(db, records, url) as app:
+        with app.app_context():
+            sa.event.listen(db.engine, "checkout", go_far_east)
+
+        database = sa.make_url(url).get_backend_name()
+        yield Column(name, kind, database, app, app.test_client(), service)

@@ -1,0 +1,104 @@
+"""A query finds the records that the reference finds, in the same order."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import pytest
+
+from .queries import COMPARISONS
+from .queries import EQUALITY
+from .queries import LISTS
+from .queries import NoText
+from .queries import queries
+from .queries import query_string
+from .things import in_json
+from .things import TEXT_FIELDS
+from .things import TEXTS
+from .things import UNORDERED
+from .things import VALUES
+
+MANY = 1500
+WILDCARD, ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"
+
+
+def expected(world, query):
+    """Return the page that a query gives, worked out without a database."""
+    total, records = world.oracle.page(query, default=20, maximum=50)
+    names = {"id", *query.get("$select", VALUES)}
+    return {
+        "total": total,
+        "limit": min(query.get("$limit", 20), 50),
+        "skip": query.get("$skip", 0),
+        "data": [
+            {name: in_json(value) for name, value in record.items() if name in names}
+            for record in records
+        ],
+    }
+
+
+def answers(world, query):
+    """Yield the page that a query gives in each form that there is of it."""
+    yield "Python", world.find(query)
+    yield "JSON", world.find(in_json(query))
+
+    with suppress(NoText):
+        path = f"/things?{query_string(query)}"
+        yield path, world.client.get(path).json
+
+
+def check(world, query):
+    """Ask for a query in each form, which all find what the reference finds."""
+    page = expected(world, query)
+    wrong = [form for form, answer in answers(world, query) if answer != page]
+
+    assert wrong == [], query
+
+
+def check_once(world, query):
+    """Ask for a query with values of JSON."""
+    found = world.find(in_json(query))
+
+    assert found == expected(world, query), query
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_each_comparison_with_each_value(world, name):
+    operators = EQUALITY if name in UNORDERED else COMPARISONS
+
+    for value in [*VALUES[name][:8], None]:
+        for operator in operators:
+            check_once(world, {name: {operator: value}})
+
+        for operator in LISTS:
+            check_once(world, {name: {operator: [value, VALUES[name][0]]}})
+
+
+@pytest.mark.parametrize("name", sorted(TEXT_FIELDS))
+def test_each_part_of_a_text_is_searched_for(world, name):
+    for text in [*TEXTS, "ΔΟΣ", "δος", "Σ", "σ", "ς"]:
+        check_once(world, {name: {"$search": text}})
+        check_once(world, {name: {"$ilike": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
+        check_once(world, {name: {"$like": f"%{WILDCARD.sub(ESCAPED, text)}%"}})
+
+
+def test_any_query(world, examples):
+    examples.check(lambda query: check(world, query), queries, 60)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"$or": [{"rank": number} for number in range(MANY)]},
+        {"$and": [{"rank": {"$ne": number}} for number in range(MANY)]},
+        {"$nor": [{"rank": number} for number in range(MANY)]},
+        {"rank": {"$in": [*range(MANY)]}},
+        {"document": {"$in": [*range(100)]}},
+    ],
+    ids=lambda query: str(query)[:25],
+)
+def test_long_list_of_conditions(world, query):
+    found = world.find(query)
+
+    assert found == expected(world, query)

@@ -1,0 +1,402 @@
+"""Statements are built once for all queries of a shape, and a bounded number is kept.
+
+The function of an operator whose value is bound is called once for each statement that
+is built. So these tests give their queries a condition with such an operator, and count
+its calls.
+"""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from threading import Barrier
+from threading import Thread
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from flask_records import Operator
+from flask_records import Params
+from flask_records import Transaction
+from flask_records.query import Fields
+from flask_records.query.operators import Bound
+
+from ...sql import Intercepted
+from ...sql import statements_of
+from ...sql import unconnected
+from .things import Base
+from .things import Counter
+from .things import OPERATORS
+from .things import service_over
+from .things import Thing
+from .things import THINGS
+
+MOST_TERMS = 40
+"""The number of comparisons, groups and sort fields of a query whose statement is kept.
+"""
+MOST_STATEMENTS = 256
+MOST_WEIGHT = 10_000
+"""The number of terms and columns of all statements that are kept."""
+
+PROBE = {"big": {"$probe": 0}}
+
+
+class Builder:
+    """A service of its own, and the number of statements that it has built."""
+
+    def __init__(self, engine, model=Thing, **options):
+        self.builds = 0
+        probe = Operator(self._compare, bound=Bound.ONE)
+        operators = {**OPERATORS, "$probe": probe}
+        self.service = service_over(engine, model, operators=operators, **options)
+
+    def _compare(self, column, value):
+        self.builds += 1
+        return column > value
+
+    def builds_of(self, query, method="find", *args):
+        """Call a method with a query, and count the statements that it builds."""
+        before = self.builds
+
+        try:
+            with Transaction():
+                getattr(self.service, method)(*args, Params({**query, **PROBE}))
+        except Intercepted:
+            pass
+
+        return self.builds - before
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """The engine of a database with THINGS."""
+    engine = sa.create_engine("sqlite://", poolclass=sa.pool.StaticPool)
+    Base.metadata.create_all(engine)
+
+    with Session(engine) as session:
+        for row in THINGS:
+            session.execute(sa.insert(Thing), row)
+
+        session.commit()
+
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def no_database():
+    """An engine that takes statements and runs none."""
+    with unconnected("sqlite") as engine:
+        yield engine
+
+
+@pytest.fixture
+def builder(no_database):
+    return Builder(no_database)
+
+
+SAME = [
+    ({}, {}),
+    ({"rank": 1}, {"rank": "2"}),
+    ({"rank": 1}, {"rank": {"$eq": 2}}),
+    ({"rank": None}, {"rank": ""}),
+    ({"rank": {"$gt": 1}}, {"rank": {"$gt": 2}}),
+    ({"rank": {"$above": 1}}, {"rank": {"$above": 2}}),
+    ({"rank": [1]}, {"rank": {"$in": [1, 2, 3]}}),
+    ({"rank": [1]}, {"rank": []}),
+    ({"rank": [1, None]}, {"rank": [None, 2, 3]}),
+    ({"rank": {"$nin": [1]}}, {"rank": {"$nin": [2, 3]}}),
+    ({"stars": 1}, {"stars": 2}),
+    ({"$or": [{"rank": 1}, {"id": 1}]}, {"$or": [{"rank": 2}, {"id": 3}]}),
+    ({"$not": {"rank": 1}}, {"$not": {"rank": 2}}),
+    ({"rank": {"$not": {"$lt": 1}}}, {"rank": {"$not": {"$lt": 2}}}),
+    ({"$sort": {"rank": 1}}, {"$sort": {"rank": "1"}}),
+    ({"$limit": 1, "$skip": 1}, {"$limit": "2", "$skip": "3"}),
+    ({"$select": ["name"]}, {"$select": ["id", "name"]}),
+]
+OTHER = [
+    ({"rank": 1}, {}),
+    ({"rank": 1}, {"id": 1}),
+    ({"rank": 1}, {"rank": None}),
+    ({"rank": 1}, {"rank": [1]}),
+    ({"rank": 1}, {"rank": {"$ne": 1}}),
+    ({"rank": {"$gt": 1}}, {"rank": {"$gte": 1}}),
+    ({"rank": {"$gt": 1}}, {"rank": {"$gt": None}}),
+    ({"rank": {"$gt": 1}}, {"rank": {"$above": 1}}),
+    ({"rank": [1]}, {"rank": [1, None]}),
+    ({"rank": [1]}, {"rank": {"$nin": [1]}}),
+    ({"rank": [1]}, {"rank": {"$not": [1]}}),
+    ({"rank": 1, "id": 1}, {"id": 1, "rank": 1}),
+    ({"$or": [{"rank": 1}]}, {"$and": [{"rank": 1}]}),
+    ({"$or": [{"rank": 1}]}, {"$nor": [{"rank": 1}]}),
+    ({"$or": [{"rank": 1}]}, {"$or": [{"rank": 1}, {"rank": 2}]}),
+    ({"$or": [{"rank": 1, "id": 2}]}, {"$or": [{"rank": 1}, {"id": 2}]}),
+    ({"$or": []}, {"$nor": []}),
+    ({"$sort": {"rank": 1}}, {}),
+    ({"$sort": {"rank": 1}}, {"$sort": {"rank": -1}}),
+    ({"$sort": {"rank": 1}}, {"$sort": {"price": 1}}),
+    ({"$sort": {"rank": 1, "id": 1}}, {"$sort": {"id": 1, "rank": 1}}),
+    ({"$select": ["name"]}, {}),
+    ({"$select": ["name"]}, {"$select": ["rank"]}),
+    ({"$select": ["name", "rank"]}, {"$select": ["rank", "name"]}),
+    ({"$limit": 1}, {}),
+    ({"$skip": 1}, {}),
+    ({"$skip": 1}, {"$limit": 1, "$skip": 1}),
+]
+BUILT_ANEW = [
+    {"name": {"$like": "a"}},
+    {"name": {"$notLike": "a"}},
+    {"name": {"$ilike": "a"}},
+    {"name": {"$search": "a"}},
+    {"rank": {"$between": [1, 2]}},
+    {"rank": {"$null": True}},
+    {"rank": {"$near": 1}},
+    {"document": {"$eq": 1}},
+    {"document": None},
+    {"document": [1]},
+    {"cents": 1},
+    {"rank": 1, "name": {"$like": "a"}},
+    {"$or": [{"rank": 1}, {"$nor": [{"name": {"$like": "a"}}]}]},
+    {"$or": [{"rank": n} for n in range(MOST_TERMS - 1)]},
+    {"$or": [{}] * (MOST_TERMS - 1)},
+    {"$or": [{"$or": [{}] * 20}, {"$or": [{}] * 20}]},
+]
+
+
+@pytest.mark.parametrize(("query", "same"), SAME)
+def test_queries_of_the_same_shape_have_one_statement(builder, query, same):
+    assert [builder.builds_of(each) for each in (query, same)] == [1, 0]
+
+
+@pytest.mark.parametrize(("query", "other"), OTHER)
+def test_queries_of_another_shape_have_another_statement(builder, query, other):
+    assert [builder.builds_of(each) for each in (query, other, query)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("query", BUILT_ANEW, ids=lambda query: str(query)[:60])
+def test_a_statement_that_depends_on_its_values_is_built_anew(builder, query):
+    assert [builder.builds_of(query) for _ in range(3)] == [1, 1, 1]
+
+
+def test_a_statement_of_as_many_terms_as_are_allowed_is_kept(builder):
+    # The group and the probe are a term each.
+    query = {"$or": [{"rank": n} for n in range(MOST_TERMS - 2)]}
+
+    assert [builder.builds_of(query) for _ in range(2)] == [1, 0]
+
+
+def test_a_long_list_is_one_value(builder):
+    queries = {"rank": list(range(1000))}, {"rank": [1]}
+
+    assert [builder.builds_of(query) for query in queries] == [1, 0]
+
+
+METHODS = [("get", 1), ("patch", 1, {"rank": 5}), ("remove", 1)]
+
+
+@pytest.mark.parametrize("call", METHODS, ids=str)
+def test_methods_have_statements_of_their_own(no_database, call):
+    builder = Builder(no_database, Counter)
+    calls = [("find",), call, call, ("find",)]
+
+    builds = [builder.builds_of({"rank": 1}, *each) for each in calls]
+
+    assert builds == [1, 1, 0, 0]
+
+
+def test_patches_of_other_fields_have_statements_of_their_own(no_database):
+    builder = Builder(no_database, Counter)
+    bodies = {"rank": 5}, {"big": 5}, {"rank": 5, "big": 5}, {"rank": 6}, {"big": None}
+
+    builds = [builder.builds_of({}, "patch", 1, body) for body in bodies]
+
+    assert builds == [1, 1, 1, 0, 0]
+
+
+def test_a_page_its_count_and_a_deep_page_have_statements_of_their_own(engine):
+    builder = Builder(engine, paginate={"default": 1})
+    sort = {"$sort": {"rank": 1}}
+    queries = [{**sort, "$limit": 1}, {"$limit": 0}, {**sort, "$skip": 1000}]
+
+    first = [builder.builds_of(query) for query in queries]
+    second = [builder.builds_of(query) for query in queries]
+
+    # Pages that do not show where the records end are followed by a count.
+    assert (first, second) == ([2, 0, 1], [0, 0, 0])
+
+
+def test_databases_that_sort_null_otherwise_have_statements_of_their_own():
+    query = {"$sort": {"rank": 1}}
+
+    with unconnected("sqlite") as sqlite, unconnected("postgresql") as postgresql:
+        sessions = [Session(engine) for engine in (sqlite, postgresql, sqlite)]
+        builder = Builder(None, session=lambda: sessions[0])
+        builds = []
+
+        for session in sessions:
+            sessions[0] = session
+            builds.append(builder.builds_of(query))
+
+    assert builds == [1, 1, 0]
+
+
+def test_an_operator_that_fails_once_spoils_no_statement(engine):
+    failures = [ZeroDivisionError()]
+
+    def compare(column, value):
+        if failures:
+            raise failures.pop()
+
+        return column > value
+
+    operators = {"$odd": Operator(compare, bound=Bound.ONE)}
+    service = service_over(engine, operators=operators)
+    query = {"rank": {"$odd": 1}, "$select": ["id"]}
+
+    with pytest.raises(ZeroDivisionError), Transaction():
+        service.find(Params(query))
+
+    with Transaction():
+        assert service.find(Params(query)) == [{"id": 2}, {"id": 3}]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"rank": {}},
+        {"rank": [{}, None]},
+        {"rank": {"$nin": [{}]}},
+        {"rank": {"$above": {}}},
+        {"$or": [{"rank": {"$lt": {}}}, {"$nor": [{"price": {}}]}]},
+        {"rank": {}, "$limit": {}, "$skip": {}},
+        {"rank": {}, "$limit": 0},
+        {"rank": {}, "$limit": 5, "$skip": 1000, "$sort": {"rank": -1}},
+    ],
+    ids=str,
+)
+def test_a_reused_statement_has_no_value_of_another_call(engine, query):
+    """Empty mappings stand for the values."""
+    service = service_over(engine, paginate={"default": 1, "max": 10_000})
+    texts = []
+
+    for value, other in ((4711, 4822), (4822, 4711)):
+        with statements_of(engine) as statements, Transaction():
+            service.find(Params(filled(query, value)))
+
+        parameters = str([statement.parameters for statement in statements])
+        texts.append(str(statements))
+        assert str(value) in parameters
+        assert str(other) not in parameters
+        assert str(value) not in texts[-1]
+
+    assert texts[0] == texts[1]
+
+
+def filled(query, value):
+    """Return a query with a value in place of its empty mappings."""
+    if isinstance(query, dict) and query:
+        return {name: filled(part, value) for name, part in query.items()}
+
+    if isinstance(query, list):
+        return [filled(part, value) for part in query]
+
+    return value if query == {} else query
+
+
+def test_a_statement_that_is_kept_holds_none_of_the_values(engine):
+    service = service_over(engine)
+
+    def find(length):
+        with Transaction():
+            assert service.find(Params({"name": "x" * length})) == []
+
+    find(1)
+    tracemalloc.start()
+    find(10_000_000)
+    gc.collect()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # Threads of other tests may hold some.
+    assert held < 5_000_000
+
+
+def shape(number):
+    """A small query of a shape of its own."""
+    groups = {
+        "$or": [{"rank": 1}] * (number % 16),
+        "$and": [{"id": 1}] * (number // 16),
+    }
+    return {**groups, "$select": ["id"]}
+
+
+def large_shape(number):
+    """A query of a shape of its own with the most terms, which reads all fields."""
+    terms = [{"rank": {"$gt": 1}}, {"rank": {"$lt": 1}}]
+    return {"$or": [terms[number >> place & 1] for place in range(MOST_TERMS - 2)]}
+
+
+def test_a_bounded_number_of_statements_is_kept(builder):
+    queries = [shape(number) for number in range(MOST_STATEMENTS + 1)]
+    assert sum(map(builder.builds_of, queries)) == len(queries)
+
+    assert sum(map(builder.builds_of, queries[1:])) == 0
+    assert builder.builds_of(queries[0]) == 1
+
+
+def test_statements_that_are_kept_have_a_bounded_number_of_terms_and_columns(builder):
+    number = MOST_WEIGHT // (MOST_TERMS + len(Fields(Thing).names))
+    queries = [large_shape(place) for place in range(number + 1)]
+    assert sum(map(builder.builds_of, queries)) == len(queries)
+
+    assert sum(map(builder.builds_of, queries[1:])) == 0
+    assert builder.builds_of(queries[0]) == 1
+
+
+def test_a_large_statement_takes_the_place_of_small_ones(builder):
+    small = [shape(number) for number in range(MOST_STATEMENTS)]
+    large = [large_shape(number) for number in range(100)]
+
+    for query in (*small, *large):
+        builder.builds_of(query)
+
+    assert sum(map(builder.builds_of, large)) == 0
+    assert builder.builds_of(small[0]) == 1
+
+
+def test_threads_that_build_statements_at_once_get_their_own_answers(tmp_path):
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
+    Base.metadata.create_all(engine)
+
+    with engine.begin() as connection:
+        for row in THINGS:
+            connection.execute(sa.insert(Thing.__table__), row)
+
+    service = service_over(engine)
+    start, answers = Barrier(4), {}
+
+    def work(step):
+        start.wait(10)
+        answers[step] = [answer_to(n * step % 40) for n in range(100)]
+
+    def answer_to(number):
+        group = [{"rank": {"$gt": 9}}] * (number % 8)
+        query = {"$or": [*group, {"id": 1 + number % 5}], "$select": ["id"]}
+
+        with Transaction():
+            return service.find(Params(query))
+
+    threads = [Thread(target=work, args=[step]) for step in (1, 3, 7, 11)]
+
+    for thread in threads:
+        thread.start()
+
+    for thread in threads:
+        thread.join(30)
+
+    engine.dispose()
+    assert answers == {
+        step: [[{"id": 1 + n * step % 40 % 5}] for n in range(100)]
+        for step in (1, 3, 7, 11)
+    }

@@ -1,0 +1,102 @@
+"""A hidden field is like one that does not exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from ...authentication import ANN
+from ...authentication import bearer
+from ...authentication import log_in
+from .app import calls_of
+from .app import EVE
+from .app import make_records
+from .app import Note
+from .app import once
+from .app import Person
+from .app import rows_of
+from .app import served
+from .app import TEXT
+
+PASSWORD_QUERIES = {
+    "/users": [
+        *("password", "password=", "password=x", "password[]=", "password[$gt]="),
+        *("password[$ne]=", "password[$in][]=x", "password[$like]=$argon2%25"),
+        *("password[$regex]=a", "password[$search]=a", "password[$null]=false"),
+        *("password[$not]=x", "password[$not][$gt]=", "password[$between][]=a"),
+        *("$sort[password]=1", "$select[]=password", "$select=password"),
+        *("$select[]=email&$select[]=password", "$limit=0&$sort[password]=-1"),
+        *("$limit=0&password[$gt]=", "$limit=0&$select=password"),
+        *("$or[0][password][$gt]=", "$or[0][id]=1&$or[1][password]=x"),
+        *("$or[0][$or][0][password]=x", "$and[0][password][$gt]="),
+        *("$nor[0][password]=x", "$not[password]=x", "$not[$or][0][password]=x"),
+        *("id=1&password[$gt]=", "id=2&$or[0][id]=2&$or[1][password]=x"),
+        *("$populate=password", "$populate[]=notes&password[$gt]="),
+        *("$populate[]=notes&$select[]=password", "notes.user.password[$gt]="),
+    ],
+    "/notes": [
+        *("password[$gt]=", "user.password=x", "user.password[$gt]="),
+        *("user[password]=x", "user[password][$gt]=", "$or[0][user][password]=x"),
+        *("$or[0][user.password][$gt]=", "$sort[user.password]=1"),
+        *("$sort[user][password]=1", "$select[]=user.password"),
+        *("$select[user][]=password", "$populate=user.password"),
+        *("$populate[user]=password", "$populate[user][password]=1"),
+        *("$populate=password", "$populate[]=user&$populate[]=user.password"),
+        *("$populate[]=user&password[$gt]=", "$populate[]=user&$sort[password]=1"),
+        *("$populate[]=user&user.password[$gt]=", "$populate[]=user&user[password]=x"),
+        *("$populate[]=user&$sort[user.password]=1",),
+        *("$populate[]=user&$select[]=user&$select[]=user.password",),
+        *("$populate[0][path]=user&$populate[0][select]=password",),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"hidden": ["userId"]}, {"id": 1, "text": "new", "rank": None}),
+        (
+            {"readonly": ["userId"]},
+            {"id": 1, "text": "new", "rank": None, "userId": 1},
+        ),
+    ],
+)
+def test_field_of_the_owner_may_be_hidden_or_readonly(options, note):
+    with served(make_records(notes=options)) as client:
+        ann = bearer(log_in(client))
+
+        created = client.post("/notes", json={"id": 1, "text": "new"}, headers=ann)
+        found = client.get("/notes", headers=ann)
+
+    assert (created.status_code, created.json) == (201, note)
+    assert (found.status_code, found.json["data"]) == (200, [note])
+
+
+@once
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [(path, query) for path, queries in PASSWORD_QUERIES.items() for query in queries],
+)
+def test_hidden_field_is_asked_for_like_one_that_is_not_there(client, ann, path, query):
+    before = rows_of(client, Person), rows_of(client, Note)
+    data = EVE if path == "/users" else TEXT
+
+    for verb, place, body in calls_of(path, data):
+        answers = [
+            client.open(f"{place}?{each}", method=verb, json=body, headers=ann)
+            for each in (query, query.replace("password", "nothing"))
+        ]
+        hidden, unknown = [(one.status_code, one.text) for one in answers]
+        assert hidden == (400, unknown[1].replace("nothing", "password"))
+
+    assert (rows_of(client, Person), rows_of(client, Note)) == before
+
+
+@once
+def test_answers_have_no_password(client, ann):
+    registered = client.post("/users", json=EVE)
+    conflict = client.post("/users", json=EVE)
+    changed = client.patch("/users/1", json={"password": ANN["password"]}, headers=ann)
+
+    assert registered.json == {"id": registered.json["id"], "email": EVE["email"]}
+    assert (conflict.status_code, list(conflict.json["errors"])) == (409, ["email"])
+    assert changed.json == {"id": 1, "email": ANN["email"]}

@@ -1,0 +1,276 @@
+"""Models that a single statement writes as well as the unit of work."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import uuid
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from ...models import Everything
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
+
+
+class Shade(enum.Enum):
+    red = "r"
+    green = "g"
+
+
+class Wrapped(sa.types.TypeDecorator):
+    """A document."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+
+class Shout(sa.types.TypeDecorator):
+    """Text that is changed on the way in and out by the database."""
+
+    impl = sa.String(20)
+    cache_ok = True
+
+    def bind_expression(self, bindvalue):
+        return sa.func.upper(bindvalue, type_=self)
+
+    def column_expression(self, column):
+        return sa.type_coerce(column, sa.String()) + "!"
+
+
+class Even(sa.types.TypeDecorator):
+    """Numbers that are refused while they are bound."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        if value is not None and value % 2:
+            raise ValueError("is odd")
+
+        return value
+
+
+class Negated(sa.types.TypeDecorator):
+    """Numbers that are stored with the other sign."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else -value
+
+    process_result_value = process_bind_param
+
+
+class Owner(Base):
+    __tablename__ = "single_owner"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+class Thing(Base):
+    """One constraint of each kind, and columns with names of their own."""
+
+    __tablename__ = "single_thing"
+    __table_args__ = (
+        sa.UniqueConstraint("x", "y"),
+        sa.CheckConstraint("amount >= 0", name="single_amount"),
+        Base.__table_args__,
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    code: Mapped[str | None] = mapped_column(sa.String(20), unique=True)
+    amount: Mapped[int | None]
+    needed: Mapped[str] = mapped_column(sa.String(20), server_default="it's :x")
+    owner_id: Mapped[int | None] = mapped_column(sa.ForeignKey("single_owner.id"))
+    label: Mapped[str | None] = mapped_column("label_text", sa.String(20))
+    rank: Mapped[int | None] = mapped_column("rank_number", key="rank_key")
+    color: Mapped[Shade | None]
+    short: Mapped[Shade | None] = mapped_column(
+        sa.Enum(Shade, values_callable=lambda e: [m.value for m in e], name="shorts")
+    )
+    word: Mapped[str | None] = mapped_column(sa.Enum("yes", "no", name="single_answer"))
+    document: Mapped[Any | None] = mapped_column(sa.JSON)
+    at: Mapped[dt.datetime | None] = mapped_column(sa.DateTime(timezone=True))
+    x: Mapped[int | None]
+    y: Mapped[int | None]
+
+    owner: Mapped[Owner | None] = relationship()
+
+
+class LooseBase(DeclarativeBase):
+    pass
+
+
+class Loose(LooseBase):
+    """The same table, but the model knows nothing of its rules."""
+
+    __tablename__ = "single_thing"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    needed: Mapped[str | None]
+
+
+class Seat(Base):
+    __tablename__ = "single_seat"
+
+    row: Mapped[str] = mapped_column(sa.String(1), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    code: Mapped[str] = mapped_column(sa.String(20), unique=True)
+    guest: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+class Filled(Base):
+    """One column of each kind of default."""
+
+    __tablename__ = "single_filled"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    scalar: Mapped[str | None] = mapped_column(sa.String(20), default="free")
+    called: Mapped[str] = mapped_column(sa.String(20), default=lambda: "called")
+    derived: Mapped[str] = mapped_column(
+        sa.String(20), default=lambda context: context.get_current_parameters()["name"]
+    )
+    zero: Mapped[int] = mapped_column(default=0)
+    expression: Mapped[int] = mapped_column(default=sa.literal_column("1 + 2"))
+    server: Mapped[str | None] = mapped_column(sa.String(20), server_default="it's :x")
+    server_number: Mapped[int] = mapped_column(server_default=sa.text("7"))
+    color: Mapped[Shade] = mapped_column(default=Shade.green)
+    note: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+class Sum(Base):
+    __tablename__ = "single_sum"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    one: Mapped[int]
+    two: Mapped[int] = mapped_column(sa.Computed("one + one", persisted=True))
+
+
+class Twice(Base):
+    """A field that is no column."""
+
+    __tablename__ = "single_twice"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    one: Mapped[int]
+
+    @hybrid_property
+    def two(self):
+        return self.one * 2
+
+
+class Word(Base):
+    __tablename__ = "single_word"
+
+    name: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    text: Mapped[str | None] = mapped_column(sa.Text)
+
+
+class Fixed(Base):
+    """A key that PostgreSQL fills up with spaces."""
+
+    __tablename__ = "single_fixed"
+
+    code: Mapped[str] = mapped_column(sa.CHAR(5), primary_key=True)
+    text: Mapped[str | None] = mapped_column(sa.CHAR(5))
+
+
+class Exact(Base):
+    """Values that some databases round."""
+
+    __tablename__ = "single_exact"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    small: Mapped[float | None] = mapped_column(sa.Float(24))
+    moment: Mapped[dt.datetime | None]
+    clock: Mapped[dt.time | None]
+    blob: Mapped[bytes | None] = mapped_column(sa.LargeBinary(4))
+    fixed: Mapped[str | None] = mapped_column(sa.CHAR(5))
+    even: Mapped[int | None] = mapped_column(Even)
+    shout: Mapped[str | None] = mapped_column(Shout)
+
+
+class Documents(Base):
+    __tablename__ = "single_documents"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    plain: Mapped[Any | None] = mapped_column(sa.JSON)
+    sql_null: Mapped[Any | None] = mapped_column(sa.JSON(none_as_null=True))
+    filled: Mapped[Any | None] = mapped_column(
+        sa.JSON(none_as_null=True), default=lambda: {"a": 1}
+    )
+
+
+class Decorated(Base):
+    __tablename__ = "single_decorated"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None] = mapped_column(sa.String(20))
+    wrapped: Mapped[Any | None] = mapped_column(Wrapped)
+
+
+class Stamp(Base):
+    """A primary key that Python makes up, which says nothing of the order."""
+
+    __tablename__ = "single_stamp"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    number: Mapped[int]
+
+
+class Debt(Base):
+    __tablename__ = "single_debt"
+
+    id: Mapped[int] = mapped_column(Negated, primary_key=True)
+    number: Mapped[int]
+
+
+MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.UTC)
+ROWS = {
+    "single_thing": [
+        {"id": 9001, "code": "a", "amount": 1, "owner_id": 1, "label": "l", "rank": 5}
+        | {"color": Shade.red, "short": Shade.red, "word": "yes", "x": 1, "y": 1}
+        | {"document": {"a": 1}, "at": MOMENT},
+        {"id": 9002, "code": "b", "amount": 2, "label": "l", "document": sa.null()},
+    ],
+    "single_seat": [{"row": "A", "number": 1, "code": "A1", "guest": "Ann"}],
+    "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
+    "single_sum": [{"id": 9001, "one": 1}],
+    "single_twice": [{"id": 9001, "one": 1}],
+    "single_word": [{"name": "a", "text": "Zoë 🎉"}],
+    "single_exact": [{"id": 9001, "small": 0.5}],
+    "single_documents": [{"id": 9001, "plain": 1, "sql_null": 2}],
+    "single_decorated": [{"id": 9001, "wrapped": 3}],
+}
+"""The rows that are stored at first, by table."""
+
+MODELS = {
+    "owners": (Owner, {}),
+    "things": (Thing, {}),
+    "named": (Thing, {"id": "code"}),
+    "loose": (Loose, {}),
+    "seats": (Seat, {"id": "code"}),
+    "filled": (Filled, {}),
+    "sums": (Sum, {}),
+    "twice": (Twice, {}),
+    "words": (Word, {}),
+    "fixed": (Fixed, {}),
+    "exact": (Exact, {}),
+    "documents": (Documents, {}),
+    "decorated": (Decorated, {}),
+    "stamps": (Stamp, {}),
+    "debts": (Debt, {}),
+    "everything": (Everything, {}),
+}
+"""The models by the paths of their services, and the options of these."""

@@ -1,0 +1,147 @@
+"""Many records that one statement creates come in the order of their bodies."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import sessionmaker
+
+from flask_records import BadRequest
+from flask_records import Conflict
+
+from ...sql import statements_of
+from .notes import note_of
+from .twins import kinds
+from .twins import observed
+
+
+@pytest.mark.parametrize("size", [1, 2, 150, 1500])
+@pytest.mark.parametrize("path", ["things", "stamps", "words", "seats", "debts"])
+def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
+    numbers = random.Random(size).sample(range(size), size)
+    bodies = {
+        "things": [{"code": f"c{n}"} for n in numbers],
+        "stamps": [{"number": n} for n in numbers],
+        "words": [{"name": f"n{n}"} for n in numbers],
+        "seats": [{"row": "S", "number": n, "code": f"c{n}"} for n in numbers],
+        "debts": [{"number": n} for n in numbers],
+    }[path]
+    twins.fill(path)
+
+    with statements_of(twins.engine) as statements:
+        created = twins.single[path].create(bodies)
+
+    assert [{name: c[name] for name in bodies[0]} for c in created] == bodies
+    assert set(kinds(statements).split()) == {"INSERT"}
+
+
+@pytest.mark.parametrize("path", ["things", "sums"])
+def test_the_keys_of_many_records_ascend_as_with_the_unit_of_work(twins, path):
+    field = {"things": "amount", "sums": "one"}[path]
+    bodies = [{field: n} for n in range(150)]
+
+    single, unit = twins.both(path, ("create", bodies))
+
+    assert single[:2] == unit[:2]
+
+
+def test_many_records_with_given_keys_come_in_the_order_of_their_bodies(twins):
+    ids = random.Random(1).sample(range(1000, 3000), 1500)
+    twins.fill("things")
+
+    created = twins.single["things"].create([{"id": n, "amount": n} for n in ids])
+
+    assert [(each["id"], each["amount"]) for each in created] == [(n, n) for n in ids]
+
+
+@pytest.mark.parametrize("place", [0, 75, 149])
+def test_nothing_is_stored_of_many_records_if_one_is_wrong(twins, place):
+    twins.fill("things")
+    before = twins.stored("things")
+    bodies = [{"code": f"c{n}"} for n in range(150)]
+    bodies[place] = {"code": "a"}
+
+    with pytest.raises(Conflict, match="'code' already"):
+        twins.single["things"].create(bodies)
+
+    assert twins.stored("things") == before
+
+
+COPYING = """\
+CREATE TRIGGER copying AFTER INSERT ON note WHEN NEW.text NOT LIKE 'copy%' BEGIN \
+INSERT INTO note (text) VALUES ('copy of ' || NEW.text); END\
+"""
+
+
+def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
+    notes = make_notes(note_of())
+    bodies = [{"text": text} for text in "cab"]
+
+    with notes.engine.begin() as connection:
+        connection.exec_driver_sql(COPYING)
+
+    created = notes.service.create(bodies)
+
+    assert created == [
+        {"id": n, "text": t} for n, t in zip((1, 3, 5), "cab", strict=True)
+    ]
+    assert len(notes.service.find()) == 6
+
+
+def test_a_trigger_that_inserts_too_lets_one_record_be_one_statement(make_notes):
+    notes = make_notes(note_of())
+
+    with notes.engine.begin() as connection:
+        connection.exec_driver_sql(COPYING)
+
+    assert notes.takes_one_statement(lambda: notes.service.create({"text": "a"}))
+    assert [note["text"] for note in notes.service.find()] == ["a", "copy of a"]
+
+
+def test_keys_that_sqlite_makes_up_at_the_end_of_all_numbers_keep_the_order(make_notes):
+    """Where no number is left above, SQLite chooses one by chance."""
+    type_ = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    notes = make_notes(note_of(id=mapped_column(type_, primary_key=True)))
+    notes.service.create({"id": 2**63 - 2, "text": "last"})
+    bodies = [{"text": f"t{n}"} for n in range(5)]
+
+    created = notes.service.create(bodies)
+
+    assert [{"text": note["text"]} for note in created] == bodies
+    assert all(notes.service.get(note["id"]) == note for note in created)
+
+
+@pytest.mark.parametrize("make", [sessionmaker, observed])
+def test_many_records_may_have_keys_that_are_text_in_python_only(make_notes, make):
+    class Coded(sa.types.TypeDecorator):
+        impl = sa.Integer
+        cache_ok = True
+
+        def process_bind_param(self, value, dialect):
+            return None if value is None else int(str(value).strip("n"))
+
+        def process_result_value(self, value, dialect):
+            return f"n{value}"
+
+    notes = make_notes(note_of(id=mapped_column(Coded, primary_key=True)), make=make)
+
+    created = notes.service.create([{"text": "b"}, {"text": "a"}])
+
+    assert created == [{"id": "n1", "text": "b"}, {"id": "n2", "text": "a"}]
+
+
+@pytest.mark.parametrize("make", [sessionmaker, observed])
+def test_a_record_that_a_trigger_keeps_out_is_refused(make_notes, make):
+    notes = make_notes(note_of(), make=make)
+
+    with notes.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TRIGGER ignoring BEFORE INSERT ON note BEGIN"
+            " SELECT raise(IGNORE); END"
+        )
+
+    with pytest.raises(BadRequest, match="does not keep this identifier"):
+        notes.service.create({"text": "a"})

@@ -1,0 +1,173 @@
+"""Services that write by single statements, and their twins, which never do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.orm import sessionmaker
+
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import RecordsError
+from flask_records import Service
+from flask_records import SQLAlchemyService
+
+from ...databases import enforce_foreign_keys
+from ...models import Everything
+from ...sql import statements_of
+from .models import Base
+from .models import Loose
+from .models import MODELS
+from .models import Owner
+from .models import ROWS
+from .models import Thing
+
+WHITELIST = ["$and", "$nor", "$not", "$null", "$like", "$between", "$populate"]
+
+EMPTYING = {
+    "sqlite": ["DELETE FROM {}"],
+    "postgresql": ["TRUNCATE {} RESTART IDENTITY CASCADE"],
+    "mariadb": ["DELETE FROM {}", "ALTER TABLE {} AUTO_INCREMENT = 1"],
+}
+"""The statements that empty a table and restart its keys."""
+
+
+@dataclass
+class Twins:
+    """Two services over each model: one whose session nobody listens to, and one that
+    is left to the unit of work, since a listener that does nothing is there.
+    """
+
+    engine: sa.Engine
+    single: dict[str, Service]
+    unit_of_work: dict[str, Service]
+
+    @property
+    def dialect(self):
+        return self.engine.dialect.name
+
+    def fill(self, path):
+        """Store the first rows of a table, and no others."""
+        model = self.single[path].target.model
+        model = Thing if model is Loose else model
+        table = model.__table__
+
+        with orm.Session(self.engine) as session:
+            for statement in EMPTYING[self.dialect]:
+                session.execute(sa.text(statement.format(table.name)))
+
+            if rows := ROWS.get(table.name):
+                session.execute(sa.insert(model), rows)
+
+            session.commit()
+
+    def stored(self, path):
+        """Return all rows as the driver has them, and whether each value is null."""
+        table = self.single[path].target.model.__table__
+        table = Base.metadata.tables.get(table.name, table)
+        names = [sa.literal_column(self._quoted(column)) for column in table.columns]
+        columns = [each for name in names for each in (name, name.is_(None))]
+        statement = sa.select(*columns).select_from(table)
+
+        with self.engine.connect() as connection:
+            rows = connection.execute(statement.order_by(*table.primary_key.columns))
+            return [tuple(row) for row in rows]
+
+    def _quoted(self, column):
+        return self.engine.dialect.identifier_preparer.quote(column.name)
+
+    def outcome(self, services, path, *calls, query=None):
+        """Make calls one after the other.
+
+        :return: The answers with their events, the rows that are stored then, and the
+            statements that ran.
+        """
+        self.fill(path)
+        service, events = services[path], []
+
+        def remember(event, record, context):
+            events.append((event, record))
+
+        with (
+            statements_of(self.engine) as statements,
+            service.events.connected_to(remember),
+        ):
+            answers = [answer(service, *call, query=query) for call in calls]
+
+        return (answers, repr(events)), repr(self.stored(path)), statements
+
+    def both(self, path, *calls, query=None):
+        """Return the outcomes of both."""
+        return [
+            self.outcome(services, path, *calls, query=query)
+            for services in (self.single, self.unit_of_work)
+        ]
+
+
+def answer(service, method, *args, query=None):
+    """Return the answer to a call, where 1, 1.0 and True are not the same."""
+    try:
+        result = getattr(service, method)(*args, Params(query or {}))
+    except RecordsError as error:
+        return repr((type(error), str(error), error.errors))
+
+    return repr(result)
+
+
+def kinds(statements):
+    """The first word of each statement that is about records."""
+    words = [statement.split()[0] for statement in statements]
+    aside = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK")
+    return " ".join(word for word in words if word not in aside)
+
+
+def nothing(*args):
+    """Listen without doing anything."""
+
+
+@contextmanager
+def listening(target, name, function=nothing, **options):
+    sa.event.listen(target, name, function, **options)
+
+    try:
+        yield
+    finally:
+        sa.event.remove(target, name, function)
+
+
+def observed(engine):
+    """A source of sessions that somebody listens to."""
+    make = sessionmaker(engine)
+    sa.event.listen(make, "before_flush", nothing)
+    return make
+
+
+def services_of(make):
+    records = FlaskRecords()
+    options = {"session": make, "multi": True, "whitelist": WHITELIST}
+    return {
+        path: records.add(path, SQLAlchemyService(model, **options, **more))
+        for path, (model, more) in MODELS.items()
+    }
+
+
+@contextmanager
+def twins_on(url):
+    """Make the tables of all models in a database, and the services."""
+    engine = sa.create_engine(url)
+    sa.event.listen(engine, "connect", enforce_foreign_keys)
+    Base.metadata.create_all(engine)
+    Everything.metadata.create_all(engine, tables=[Everything.__table__])
+
+    with engine.begin() as connection:
+        connection.execute(sa.insert(Owner), [{"id": 1}, {"id": 2}])
+
+    make = sessionmaker(engine)
+    yield Twins(engine, services_of(make), services_of(observed(engine)))
+
+    Everything.metadata.drop_all(engine, tables=[Everything.__table__])
+    Base.metadata.drop_all(engine)
+    engine.dispose()

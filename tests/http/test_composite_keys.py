@@ -1,0 +1,458 @@
+"""Identifiers made of the columns of a primary key."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import itertools
+import uuid
+from urllib.parse import quote
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import validates
+
+from flask_records import BadRequest
+from flask_records import FlaskRecords
+from flask_records import NotFound
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records.query import Fields
+from flask_records.query.composite_keys import text_of
+
+from ..authentication import ANN
+from ..databases import served
+from ..realtime import live
+from ..realtime import make_live_records
+
+
+class Base(DeclarativeBase):
+    __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
+
+
+class Student(Base):
+    __tablename__ = "student"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    enrolments: Mapped[list[Enrolment]] = relationship(
+        back_populates="student", order_by="Enrolment.course.desc()"
+    )
+
+
+class Enrolment(Base):
+    __tablename__ = "enrolment"
+
+    studentId: Mapped[int] = mapped_column(
+        sa.ForeignKey("student.id"), primary_key=True
+    )
+    course: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    grade: Mapped[int | None]
+    student: Mapped[Student] = relationship(back_populates="enrolments")
+
+
+class Seat(Base):
+    """The same by the unit of work."""
+
+    __tablename__ = "keyed_seat"
+
+    studentId: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    course: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    grade: Mapped[int | None]
+
+    @validates("grade")
+    def check(self, name, value):
+        return value
+
+
+class Color(enum.Enum):
+    red = "r"
+
+
+class Odd(Base):
+    __tablename__ = "odd"
+
+    day: Mapped[dt.date] = mapped_column(primary_key=True)
+    token: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    isNew: Mapped[bool] = mapped_column(primary_key=True)
+    at: Mapped[dt.datetime] = mapped_column(primary_key=True)
+    color: Mapped[Color] = mapped_column(primary_key=True)
+    text: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    note: Mapped[str | None] = mapped_column(sa.String(20))
+
+
+@pytest.fixture(scope="module")
+def app(module_url):
+    records = FlaskRecords()
+    names = ["$populate", "$null", "$like", "$not"]
+    options = {"multi": True, "whitelist": names}
+    records.add("students", SQLAlchemyService(Student, **options), public=True)
+    records.add("enrolments", SQLAlchemyService(Enrolment, **options), public=True)
+    records.add("seats", SQLAlchemyService(Seat, **options), public=True)
+    records.add("keyed", SQLAlchemyService(Enrolment, id="_key"), public=True)
+    records.add("odd", SQLAlchemyService(Odd), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
+        yield app
+
+
+@pytest.fixture
+def client(app):
+    client = app.test_client()
+
+    for path in ("enrolments", "seats", "students"):
+        client.delete(f"/{path}")
+
+    return client
+
+
+@pytest.fixture
+def student(client):
+    return client.post("/students", json={"name": "Ann"}).json["id"]
+
+
+@pytest.fixture(params=["enrolments", "seats"])
+def path(request):
+    return f"/{request.param}"
+
+
+def test_record_is_found_by_the_parts_of_its_key(client, student, path):
+    math = {"id": f"{student},math", "studentId": student, "course": "math", "grade": 1}
+    body = {name: value for name, value in math.items() if name != "id"}
+    record = f"{path}/{student},math"
+    created = client.post(path, json=body)
+
+    assert (created.status_code, created.json) == (201, math)
+    assert client.post(path, json=body).status_code == 409
+    assert client.get(record).json == math
+    assert client.get(f"{path}/{quote(math['id'], safe='')}").json == math
+    assert client.get(f'{path}/[{student},"math"]').json == math
+    assert client.patch(record, json={"grade": 2}).json == math | {"grade": 2}
+    assert client.put(record, json={"grade": 3}).json == math | {"grade": 3}
+    assert client.put(record, json={}).json == math | {"grade": None}
+    assert client.get(f"{record}?$select=grade").json == math | {"grade": None}
+    assert client.get(f"{record}?grade=9").status_code == 404
+    assert client.delete(record).json == math | {"grade": None}
+    assert client.get(record).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "course",
+    [
+        "",
+        ",",
+        "~",
+        "[",
+        "a,b",
+        "a~2Cb",
+        "a/b",
+        "../x",
+        "[1]",
+        '"',
+        "%",
+        "\\",
+        "é 🙂",
+        "null",
+    ],
+)
+def test_any_characters_of_a_part_are_found(client, student, path, course):
+    created = client.post(path, json={"studentId": student, "course": course}).json
+
+    for id in (created["id"], f'[{student}, "{course}"]'):
+        if id is not created["id"] and course in ('"', "\\"):
+            continue
+
+        found = client.get(f"{path}/{quote(id, safe='')}")
+        assert found.json == created
+
+    assert client.get(path, query_string={"id": created["id"]}).json == [created]
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        *(
+            "1",
+            "1,",
+            ",",
+            "1,math,2",
+            "x,math",
+            "null,math",
+            ",math",
+            "1,ma~th",
+            "1,~0",
+        ),
+        *("[]", "[1]", '[1,"math",2]', "[1", '[null,"math"]', '[1,["math"]]', "{}"),
+        *("[1,2", "[" * 5000, "[NaN,1]", '["x","math"]', "99999999999999999999,math"),
+    ],
+)
+def test_other_identifiers_name_no_record(client, id):
+    path = f"/enrolments/{quote(id, safe='')}"
+
+    assert client.get(path).status_code == 404
+    assert client.patch(path, json={}).status_code == 404
+    assert client.delete(path).status_code == 404
+
+
+@pytest.fixture
+def three(client, student):
+    """Three records of a student, by course."""
+    bodies = [
+        {"studentId": student, "course": course, "grade": grade}
+        for grade, course in enumerate("bca")
+    ]
+    created = client.post("/enrolments", json=bodies)
+    assert created.status_code == 201
+    return {record["course"]: record for record in created.json}
+
+
+@pytest.mark.parametrize(
+    ("query", "courses"),
+    [
+        ("id={a}", "a"),
+        ("id[$in][]={a}&id[$in][]={c}&$sort[id]=1", "ac"),
+        ("id[$in][]=0,x", ""),
+        ("id[$nin][]={a}&$sort[id]=-1", "cb"),
+        ("id[$ne]={b}&$sort[id]=1", "ac"),
+        ("id[$not][$in][]={a}&$sort[course]=1", "bc"),
+        ("$or[0][id]={a}&$or[1][grade]=0&$sort[id]=-1", "ba"),
+        ("$sort[id]=1", "abc"),
+        ("$sort[id]=-1&$limit=1&$skip=1", "b"),
+        ("id[$null]=true", ""),
+        ("id[$null]=false&$sort[id]=1", "abc"),
+        ("id[$in][]={a}&grade=2", "a"),
+    ],
+)
+def test_identifier_is_a_field_of_queries(client, three, query, courses):
+    query = query.format(**{course: three[course]["id"] for course in three})
+
+    found = client.get(f"/enrolments?{query}")
+
+    assert found.json == [three[course] for course in courses]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("id=1", "id=", "id=x,y", "id[$in][]=1", "id[$gt]=1,a", "id[$lt]=1,a"),
+        *("id[$like]=1", "id[a]=1", "id=[1"),
+    ],
+)
+def test_query_of_no_identifier_is_refused(client, query):
+    response = client.get(f"/enrolments?{query}")
+
+    assert (response.status_code, list(response.json["errors"])) == (400, ["id"])
+
+
+def test_many_records_are_written_by_their_identifiers(client, three):
+    a, b = three["a"], three["b"]
+    query = {"id[$in][0]": a["id"], "id[$in][1]": b["id"], "$sort[id]": "1"}
+
+    patched = client.patch("/enrolments", query_string=query, json={"grade": 9})
+    removed = client.delete("/enrolments", query_string=query)
+
+    assert patched.json == removed.json == [a | {"grade": 9}, b | {"grade": 9}]
+    assert client.get("/enrolments").json == [three["c"]]
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+def test_body_may_repeat_the_identifier(client, three, path, verb):
+    for record in three.values():
+        client.post("/seats", json={n: record[n] for n in record if n != "id"})
+
+    record = three["a"] | {"grade": 7}
+
+    assert getattr(client, verb)(f"{path}/{record['id']}", json=record).json == record
+
+
+@pytest.mark.parametrize("verb", ["put", "patch"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("course", "A"), ("course", None), ("course", ["a"]), ("studentId", 0)),
+        *(("studentId", "x"), ("id", "0,a"), ("id", 1), ("id", [])),
+    ],
+)
+def test_body_can_not_change_the_identifier(client, three, verb, name, value):
+    path = f"/enrolments/{three['a']['id']}"
+    body = {"grade": 7, name: value}
+
+    response = getattr(client, verb)(path, json=body)
+
+    assert response.status_code == 400
+    assert response.json["errors"] == {name: "is read-only"}
+    assert client.get(path).json == three["a"]
+
+
+def test_many_records_keep_their_identifiers(client, three):
+    response = client.patch("/enrolments", json={"course": "a", "id": "1,a"})
+
+    assert response.json["errors"] == {"course": "is read-only", "id": "is read-only"}
+
+
+def test_identifier_of_a_new_record_is_made_of_its_fields(client, student):
+    body = {"studentId": student, "course": "a"}
+
+    assert client.post("/enrolments", json=body | {"id": "1,a"}).json["errors"] == {
+        "id": "is read-only"
+    }
+    assert client.post("/enrolments", json=body | {"id": None}).status_code == 201
+    assert client.post("/enrolments", json={"course": "a"}).json["errors"] == {
+        "studentId": "is required"
+    }
+
+
+def test_identifier_has_the_name_of_the_option(client, three):
+    a = three["a"]
+    key = a["id"]
+    record = {"_key": key} | {name: a[name] for name in a if name != "id"}
+
+    assert client.get(f"/keyed/{key}").json == record
+    assert client.get(f"/keyed?_key={key}").json == [record]
+    assert client.get("/keyed?id=1,a").status_code == 400
+
+
+def test_relationships_of_records(client, three, student):
+    ann = {"id": student, "name": "Ann"}
+    listed = [three[course] for course in "cba"]
+
+    populated = client.get(f"/students/{student}?$populate=enrolments").json
+    back = client.get(f"/enrolments/{three['a']['id']}?$populate=student").json
+
+    assert populated == ann | {"enrolments": listed}
+    assert back == three["a"] | {"student": ann}
+
+
+def test_parts_of_other_types_are_found(client):
+    body = {
+        "day": "2026-01-02",
+        "token": str(uuid.uuid4()),
+        "isNew": True,
+        "at": "2026-01-02T03:04:05.000Z",
+        "color": "red",
+        "text": "x",
+    }
+
+    created = client.post("/odd", json=body)
+    record = created.json
+    path = f"/odd/{quote(record['id'])}"
+
+    assert created.status_code == 201
+    assert record["id"] == f"2026-01-02,{body['token']},true,2026-01-02T03:04:05Z,red,x"
+    assert client.get(path).json == record
+    assert client.patch(path, json=record | {"note": "a"}).json["note"] == "a"
+    assert client.get(f"/odd?id={record['id']}").json == [record | {"note": "a"}]
+    assert client.delete(path).status_code == 200
+
+
+def test_calls_in_python_take_a_tuple(app, client, three):
+    service = app.extensions["records"]["enrolments"]
+    record = three["a"]
+    key = (record["studentId"], "a")
+
+    with app.app_context():
+        assert service.get(key) == service.get(list(key)) == record
+        assert service.get(record["id"]) == record
+        assert service.patch(key, {"grade": 5})["grade"] == 5
+        assert service.find(Params({"id": record["id"]}))[0]["course"] == "a"
+        assert service.remove(key)["id"] == record["id"]
+
+        with pytest.raises(NotFound):
+            service.get(key)
+
+
+def test_operator_of_the_application_is_refused():
+    column = Fields(Enrolment).id.column
+
+    with pytest.raises(BadRequest, match="'id' is compared for equality") as caught:
+        column.startswith("1")
+
+    assert caught.value.errors["id"].code == "incomparable"
+
+
+def test_misspelt_identifier_does_not_start():
+    message = (
+        "'id' names 'cuorse', which is not a field of 'Enrolment'. Its fields are:"
+        " .*'id', or begins with an underscore, such as '_id'."
+    )
+    records = FlaskRecords()
+    records.add("enrolments", SQLAlchemyService(Enrolment, id="cuorse"), public=True)
+
+    with pytest.raises(ValueError, match=message):
+        records.init_app(Flask("tests"))
+
+
+@pytest.mark.parametrize(
+    "values", [*itertools.product(["", "a", "~", ",", "[", "~2C"], repeat=2)]
+)
+def test_text_of_an_identifier_is_reversible(values):
+    key = Fields(Pair).id.conversion
+
+    assert key.cast(text_of(values)) == values
+
+
+class Pair(Base):
+    __tablename__ = "pair"
+
+    left: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    right: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+
+
+def test_identifier_is_never_null_in_schemas(app):
+    with app.app_context():
+        service = app.extensions["records"].services["enrolments"]
+        record = service.capabilities.schemas_for(None).record
+
+    assert record["properties"]["id"]["type"] == "string"
+
+
+def test_record_with_a_null_in_its_key_has_no_identifier():
+    assert text_of([1, None]) is None
+
+
+@pytest.fixture
+def site(tmp_path):
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'own.db'}")
+    Base.metadata.create_all(engine)
+    records = make_live_records()
+    seats = SQLAlchemyService(Seat, session=sessionmaker(engine))
+    records.add("seats", seats)
+    records.add("others", seats, readable=lambda user: {"id": {"$ne": "2,a"}})
+
+    with live(records, tmp_path) as site:
+        yield site
+
+    engine.dispose()
+
+
+def test_calls_over_a_socket_take_text_or_a_list(site):
+    ann = site.connect(ANN)
+    seat = {"id": "1,a", "studentId": 1, "course": "a", "grade": None}
+
+    assert ann.result("create", "seats", {"studentId": 1, "course": "a"}) == seat
+    assert ann.result("get", "seats", "1,a") == seat
+    assert ann.result("get", "seats", [1, "a"]) == seat
+    assert ann.result("find", "seats", {"id": {"$in": ["1,a"]}}) == [seat]
+    assert ann.result("remove", "seats", [1, "a"]) == seat
+    assert ann.names() == ["seats created", "seats removed"]
+    assert ann.error("get", "seats", {"a": 1})[0] == 404
+    assert ann.error("get", "seats", [1])[0] == 404
+
+
+def test_rule_of_the_identifier_holds_for_events(site):
+    ann = site.connect(ANN)
+
+    with site.app.app_context():
+        for number in (1, 2):
+            site.records["others"].create({"studentId": number, "course": "a"})
+
+    assert [record["id"] for _, record in ann.events()] == ["1,a"]
+    assert ann.error("get", "others", "2,a")[0] == 404
+    assert ann.result("get", "seats", "2,a")["id"] == "2,a"

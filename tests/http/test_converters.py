@@ -1,0 +1,327 @@
+"""Types of the application have the form on the wire that it gives them."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from decimal import Decimal
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import Converter
+from flask_records import FlaskRecords
+from flask_records import Params
+from flask_records import Problem
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+
+
+@dataclasses.dataclass(frozen=True)
+class Money:
+    cents: int
+
+    @classmethod
+    def parse(cls, value):
+        amount, _, currency = str(value).partition(" ")
+
+        if currency != "EUR":
+            raise ValueError(Problem("is not in EUR", "currency"))
+
+        return cls(int(Decimal(amount) * 100))
+
+    def show(self):
+        return f"{Decimal(self.cents) / 100:.2f} EUR"
+
+
+class MoneyType(sa.TypeDecorator):
+    impl = sa.Integer
+    cache_ok = True
+
+    @property
+    def python_type(self):
+        return Money
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.cents
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else Money(value)
+
+
+class Words(sa.TypeDecorator):
+    """A type whose Python type is not that of its implementation."""
+
+    impl = sa.String(100)
+    cache_ok = True
+
+    @property
+    def python_type(self):
+        return list
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else ",".join(value)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else value.split(",")
+
+
+class Cents(sa.TypeDecorator):
+    impl = sa.Integer
+    cache_ok = True
+    python_type = Decimal
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else int(value * 100)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else Decimal(value) / 100
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Offer(Base):
+    __tablename__ = "converter_offer"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    price: Mapped[Money | None] = mapped_column(MoneyType)
+    old_price: Mapped[Money | None] = mapped_column(MoneyType)
+    size: Mapped[int | None]
+    words: Mapped[list | None] = mapped_column(Words)
+    cost: Mapped[Decimal | None] = mapped_column(Cents)
+
+
+SIZES = {1: "small", 2: "large"}
+
+
+def read_size(value):
+    return {text: number for number, text in SIZES.items()}.get(value) or int(value)
+
+
+BY_TYPE = {Money: Converter(Money.parse, Money.show, {"type": "string"})}
+BY_COLUMN_TYPE = {MoneyType: Converter(Money.parse, Money.show)}
+BY_NAME = {
+    "price": Converter(Money.parse, Money.show),
+    "old_price": Converter(Money.parse, Money.show),
+}
+
+
+@pytest.fixture(params=[BY_TYPE, BY_COLUMN_TYPE, BY_NAME])
+def offers(request, database_url):
+    records = FlaskRecords()
+    converters = {**request.param, "size": Converter(read_size, SIZES.get)}
+    offers = records.add(
+        "offers",
+        SQLAlchemyService(Offer, converters=converters, multi=True),
+        public=True,
+        readable=lambda user: {"price": {"$ne": "66.00 EUR"}},
+    )
+    offers.sent = []
+    offers.events()(lambda event, record, context: offers.sent.append(record))
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        offers.client = app.test_client()
+
+        for price, size in [("1.50 EUR", "small"), ("12.00 EUR", "large")]:
+            offers.client.post("/offers", json={"price": price, "size": size})
+
+        with app.app_context():
+            yield offers
+
+
+def ids(offers, **query):
+    answer = offers.client.get("/offers", query_string=query)
+    assert answer.status_code == 200, answer.text
+    return [record["id"] for record in answer.json]
+
+
+def test_values_are_read_and_shown(offers):
+    answer = offers.client.patch("/offers/1", json={"price": "2.00 EUR"})
+
+    assert (answer.json["price"], answer.json["size"]) == ("2.00 EUR", "small")
+    assert offers.client.get("/offers/1").json == answer.json
+    assert offers.sent[-1]["price"] == "2.00 EUR"
+
+
+def test_values_are_read_in_queries(offers):
+    assert ids(offers, price="1.50 EUR") == [1]
+    assert ids(offers, **{"price[$in][]": ["12.00 EUR", "3.00 EUR"]}) == [2]
+    assert ids(offers, **{"price[$gt]": "1.50 EUR"}) == [2]
+    assert ids(offers, **{"$sort[price]": "-1"}) == [2, 1]
+    assert ids(offers, size="large") == [2]
+    assert offers.client.get("/offers?$select=size").json == [
+        {"id": 1, "size": "small"},
+        {"id": 2, "size": "large"},
+    ]
+
+
+@pytest.mark.parametrize("path", ["/offers?price=5", "/offers?price[$gt]=5"])
+def test_wrong_values_of_queries_name_their_field(offers, path):
+    answer = offers.client.get(path)
+
+    assert (answer.status_code, answer.json["errors"]) == (
+        400,
+        {"price": "is not in EUR"},
+    )
+
+
+def test_wrong_values_of_bodies_name_their_field(offers):
+    answer = offers.client.post("/offers", json={"price": "5 USD", "size": {}})
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"price": "is not in EUR", "size": "is not valid"}
+
+
+def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
+    records = FlaskRecords()
+    double = Converter(lambda value: int(value) // 2, lambda value: value * 2)
+    service = SQLAlchemyService(Offer, converters={"size": double}, readonly=["size"])
+    offers = records.add("offers", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        with app.app_context():
+            record = offers.create({"size": 10})
+
+        client = app.test_client()
+        taken = client.put("/offers/1", json={**record, "cost": "1.00"})
+        refused = client.put("/offers/1", json={**record, "size": 12})
+
+    assert (taken.status_code, taken.json["size"]) == (200, 10)
+    assert refused.json["errors"] == {"size": "is read-only"}
+
+
+def test_null_is_null(offers):
+    answer = offers.client.patch("/offers/1", json={"price": None})
+
+    assert answer.json["price"] is None
+    assert ids(offers, price="null") == [1]
+
+
+def test_records_of_many_writes_are_shown(offers):
+    answer = offers.client.patch("/offers?size=large", json={"old_price": "9.00 EUR"})
+
+    assert [record["old_price"] for record in answer.json] == ["9.00 EUR"]
+
+
+def test_calls_in_python_take_values_of_the_type(offers):
+    found = offers.find(Params({"price": "12.00 EUR"}))
+    offers.patch(1, {"price": "7.00 EUR"})
+
+    assert [record["id"] for record in found] == [2]
+    assert offers.get(1)["price"] == "7.00 EUR"
+
+
+def test_a_value_of_the_class_is_taken_as_it_is(database_url):
+    records = FlaskRecords()
+    service = SQLAlchemyService(Offer, converters=BY_TYPE)
+    offers = records.add("offers", service, public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        with app.app_context():
+            offers.create({"price": Money(500)})
+            found = offers.find(Params({"price": Money(500)}))
+
+    assert [record["price"] for record in found] == ["5.00 EUR"]
+
+
+def test_only_the_database_decides_which_records_match(offers):
+    matching = offers.target.matching([{"price": "1.50 EUR"}])
+
+    assert matching.test({"price": {"$gt": "1.00 EUR"}})(0) is None
+
+
+def test_a_type_goes_by_its_python_type(offers):
+    answer = offers.client.post("/offers", json={"words": ["a", "b"], "cost": "1.25"})
+    wrong = offers.client.post("/offers", json={"words": "a", "cost": "x"})
+
+    assert (answer.json["words"], answer.json["cost"]) == (["a", "b"], "1.25")
+    assert ids(offers, words=json.dumps(["a", "b"])) == [3]
+    assert ids(offers, **{"cost[$lt]": "1.5"}) == [3]
+    assert wrong.json["errors"] == {"words": "is not a list", "cost": "is not a number"}
+
+
+@pytest.mark.parametrize("converters", [["price"], {"price": str}, {1: Converter(str)}])
+def test_converters_of_another_form_are_refused(converters):
+    with pytest.raises(TypeError, match="converters={Money: Converter"):
+        SQLAlchemyService(Offer, converters=converters)
+
+
+def test_a_converter_of_no_field_is_refused():
+    service = SQLAlchemyService(Offer, converters={"prise": Converter(str)})
+
+    with pytest.raises(ValueError, match="'converters' names 'prise'"):
+        _ = service.id
+
+
+class Sorted(enum.Enum):
+    alpha = 1
+    beta = 2
+
+
+class Unsorted(enum.Enum):
+    low = 1
+    high = 2
+
+
+class Kinds(Base):
+    __tablename__ = "converter_kinds"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    fine: Mapped[Sorted | None]
+    odd: Mapped[Unsorted | None]
+
+    @hybrid_property
+    def double(self) -> int | None:
+        return self.id * 2
+
+    @double.inplace.expression
+    @classmethod
+    def _double(cls):
+        return sa.func.abs(cls.id * 2, type_=sa.types.NullType())
+
+
+@pytest.fixture
+def kinds(database_url):
+    records = FlaskRecords()
+    records.add("kinds", SQLAlchemyService(Kinds, multi=True), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        client.post("/kinds", json=[{"fine": "beta"}, {"fine": "alpha", "odd": "low"}])
+        yield client
+
+
+def test_an_enum_in_alphabetical_order_is_sorted_and_compared(kinds):
+    ordered = kinds.get("/kinds?$sort[fine]=1&$select=fine").json
+    greater = kinds.get("/kinds?fine[$gt]=alpha&$select=fine").json
+
+    assert ordered == [{"id": 2, "fine": "alpha"}, {"id": 1, "fine": "beta"}]
+    assert greater == [{"id": 1, "fine": "beta"}]
+
+
+@pytest.mark.parametrize("query", ["$sort[odd]=1", "odd[$gt]=low"])
+def test_an_enum_in_another_order_says_why_it_has_none(kinds, query):
+    answer = kinds.get(f"/kinds?{query}")
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {
+        "odd": "can't be sorted or compared, since databases have different orders of"
+        " its values"
+    }
+
+
+def test_a_hybrid_without_a_type_goes_by_its_annotation(kinds):
+    found = kinds.get("/kinds?double[$gte]=4&$sort[double]=-1&$select=double").json
+    wrong = kinds.get("/kinds?double=x")
+
+    assert found == [{"id": 2, "double": 4}]
+    assert wrong.json["errors"] == {"double": "is not a whole number"}

@@ -1,0 +1,267 @@
+"""Fields that clients know of, that nobody does, and that are written once."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.types import UserDefinedType
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+
+NEW = {"name": "Ann", "role": "user"}
+
+
+class Point(UserDefinedType):
+    """A type that has no form on the wire."""
+
+    cache_ok = True
+
+    def get_col_spec(self):
+        return "TEXT"
+
+    @property
+    def python_type(self):
+        raise NotImplementedError
+
+
+def make_base():
+    class Base(DeclarativeBase):
+        pass
+
+    return Base
+
+
+@pytest.fixture
+def site(database_url):
+    """A function that serves people, and returns a client and the service."""
+    sites = []
+
+    def open(**options):
+        sites.append(people_at(database_url, **options))
+        return next(sites[0])
+
+    yield open
+
+    for each in sites:
+        next(each, None)
+
+
+def people_at(url, **options):
+    base = make_base()
+
+    class Person(base):
+        __tablename__ = "person"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str] = mapped_column(sa.String(50))
+        role: Mapped[str] = mapped_column(sa.String(50), server_default="none")
+        salary: Mapped[int | None] = mapped_column(unique=True)
+
+        @hybrid_property
+        def has_salary(self):
+            return self.salary is not None
+
+        @has_salary.inplace.expression
+        @classmethod
+        def _has_salary(cls):
+            return cls.salary.is_not(None)
+
+    records = FlaskRecords()
+    service = SQLAlchemyService(Person, multi=True, **options)
+    people = records.add("people", service, public=True)
+
+    with served(SQLAlchemy(model_class=base), records, url) as app, app.app_context():
+        yield app.test_client(), people
+
+
+def test_fields_that_are_not_listed_are_not_seen(site):
+    client, people = site(fields=["name"])
+    people.create({**NEW, "salary": 7})
+
+    answers = [
+        client.get("/people/1"),
+        client.patch("/people/1", json={"name": "Bob"}),
+        client.put("/people/1", json={"name": "Bob"}),
+        client.delete("/people/1"),
+        client.post("/people", json={"name": "Bob"}),
+    ]
+
+    assert [set(answer.json) for answer in answers] == [{"id", "name"}] * 5
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["salary=7", "$sort[salary]=1", "$select=salary", "$or[0][salary]=7"],
+)
+def test_fields_that_are_not_listed_cannot_be_named(site, query):
+    client, people = site(fields=["name"])
+
+    answer = client.get(f"/people?{query}")
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"salary": "is not a field"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "address"), [("post", ""), ("patch", "/1"), ("put", "/1"), ("patch", "")]
+)
+def test_fields_that_are_not_listed_cannot_be_written(site, verb, address):
+    client, people = site(fields=["name"])
+    people.create(NEW)
+
+    answer = getattr(client, verb)(f"/people{address}", json={"name": "B", "role": "x"})
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"role": "is not a field"}
+    assert people.get(1)["role"] == "user"
+
+
+def test_fields_that_are_not_listed_are_not_in_errors(site):
+    client, people = site(fields=["name"])
+    people.create({**NEW, "salary": 7})
+    people.before("create")(lambda method, context: context.data.update(salary=7))
+
+    answer = client.post("/people", json={"name": "Bob"})
+
+    assert answer.status_code == 409
+    assert "salary" not in answer.text
+
+
+def test_update_keeps_fields_that_are_not_listed(site):
+    client, people = site(fields=["name"])
+    people.create({**NEW, "salary": 7})
+
+    client.put("/people/1", json={"name": "Bob"})
+
+    assert people.get(1) == {
+        "id": 1,
+        "name": "Bob",
+        "role": "user",
+        "salary": 7,
+        "has_salary": True,
+    }
+
+
+def test_listed_field_may_be_hidden(site):
+    client, people = site(fields=["name", "salary"], hidden=["salary"])
+
+    created = client.post("/people", json={"name": "Ann", "salary": 7})
+
+    assert created.json == {"id": 1, "name": "Ann"}
+    assert people.get(1)["salary"] == 7
+
+
+def test_excluded_fields_are_not_there_for_anybody(site):
+    client, people = site(exclude=["has_salary", "salary"])
+
+    created = people.create(NEW)
+
+    assert created == {"id": 1, **NEW}
+    assert client.get("/people/1").json == created
+    assert client.get("/people?salary=7").status_code == 400
+
+
+def test_what_cannot_be_served_is_excluded():
+    base = make_base()
+
+    class Place(base):
+        __tablename__ = "place"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        point: Mapped[str | None] = mapped_column(Point())
+
+        @hybrid_property
+        def lower(self):
+            raise AssertionError("An excluded field is not looked at.")
+
+    records = FlaskRecords()
+    service = SQLAlchemyService(Place, exclude=["point", "lower"])
+    records.add("places", service, public=True)
+
+    with served(SQLAlchemy(model_class=base), records, "sqlite://") as app:
+        assert app.test_client().post("/places", json={}).json == {"id": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fields": ["nam"]}, "'fields' names 'nam', which is not a field of"),
+        ({"write_once": ["nam"]}, "'write_once' names 'nam', which is not a field"),
+        ({"exclude": ["nam"]}, "'exclude' names 'nam', which is not a column"),
+        ({"exclude": ["id"]}, "'id', which is not a field of 'Person'"),
+        ({"exclude": ["name"], "hidden": ["name"]}, "'name', which is not a field"),
+    ],
+)
+def test_names_that_do_not_exist_are_refused_at_the_start(options, message):
+    with pytest.raises(ValueError, match=message):
+        next(people_at("sqlite://", **options))
+
+
+@pytest.mark.parametrize("options", [{"readonly": ["role"]}, {"fields": ["name"]}])
+def test_field_that_is_never_written_is_not_written_once(options):
+    with pytest.raises(ValueError, match="'role', which clients can't write anyway"):
+        next(people_at("sqlite://", write_once=["role"], **options))
+
+
+@pytest.mark.parametrize("verb", ["patch", "put"])
+def test_field_that_is_written_once_cannot_be_changed(site, verb):
+    client, people = site(write_once=["role", "salary"])
+    created = client.post("/people", json={**NEW, "salary": 7}).json
+    body = {"name": "Bob", "role": "admin", "salary": 8}
+
+    answer = getattr(client, verb)("/people/1", json=body)
+
+    problem = "can't be changed"
+    assert created["role"] == "user"
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"role": problem, "salary": problem}
+    assert people.get(1) == created
+
+
+@pytest.mark.parametrize("verb", ["patch", "put"])
+@pytest.mark.parametrize(
+    "body", [{}, {"role": "user"}, {"salary": "7"}, {"role": "user", "salary": 7}]
+)
+def test_unchanged_value_of_a_field_that_is_written_once_is_taken(site, verb, body):
+    client, people = site(write_once=["role", "salary"])
+    people.create({**NEW, "salary": 7})
+
+    answer = getattr(client, verb)("/people/1", json={"name": "Bob", **body})
+
+    assert answer.json["name"] == "Bob"
+    assert people.get(1)["role"] == "user"
+    assert people.get(1)["salary"] == 7
+
+
+def test_field_that_is_written_once_cannot_be_changed_in_many(site):
+    client, people = site(write_once=["role"])
+    people.create([NEW, {**NEW, "role": "admin"}])
+
+    changed = client.patch("/people", json={"role": "admin"})
+    unchanged = client.patch("/people?role=admin", json={"role": "admin", "name": "B"})
+
+    assert changed.json["errors"] == {"role": "can't be changed"}
+    assert [record["name"] for record in unchanged.json] == ["B"]
+    assert [record["role"] for record in people.find()] == ["user", "admin"]
+
+
+def test_hooks_and_python_write_more_than_once(site):
+    client, people = site(write_once=["role"])
+    people.create(NEW)
+
+    @people.before("patch")
+    def demote(method, context):
+        context.data.setdefault("role", "guest")
+
+    answer = client.patch("/people/1", json={"name": "Bob"})
+
+    assert answer.json["role"] == "guest"
+    assert people.patch(1, {"role": "admin"})["role"] == "admin"

@@ -1,0 +1,595 @@
+"""Fields that users see and write by rules."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+
+ADMIN = {"id": 9, "role": "admin"}
+ANN = {"id": 1, "role": "user"}
+BOB = {"id": 2, "role": "user"}
+
+
+def by_admins(user):
+    return user is not None and user["role"] == "admin"
+
+
+def own(user):
+    """All records for admins, their own for users, none for others."""
+    if by_admins(user):
+        return True
+
+    return user and {"owner": user["id"]}
+
+
+class Site:
+    """Notes of users, and a client that calls as any of them."""
+
+    def __init__(self, app, notes):
+        self.app = app
+        self.notes = notes
+        self.client = app.test_client()
+
+    def call(self, user, verb, address="", **body):
+        """The answer to a request of a user."""
+        path = f"/notes{address}"
+        headers = {"X-User": str(user["id"])} if user else {}
+        return self.client.open(path, method=verb, headers=headers, **body)
+
+
+def sites(url, **options):
+    class Base(DeclarativeBase):
+        pass
+
+    class Note(Base):
+        __tablename__ = "note"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        text: Mapped[str] = mapped_column(sa.String(50))
+        owner: Mapped[int | None]
+        secret: Mapped[str | None] = mapped_column(sa.String(50))
+        price: Mapped[int | None]
+        folder: Mapped[int | None] = mapped_column(sa.ForeignKey("folder.id"))
+
+    class Folder(Base):
+        __tablename__ = "folder"
+
+        id: Mapped[int] = mapped_column(primary_key=True)
+        notes = relationship(Note)
+
+    records = FlaskRecords()
+    readable = options.pop("readable", None)
+    whitelist = ["$populate", "$search", "$and", "$nor", "$like"]
+    service = SQLAlchemyService(
+        Note, multi=True, paginate={"default": 9}, whitelist=whitelist, **options
+    )
+    notes = records.add("notes", service, public=True, readable=readable)
+    folders = SQLAlchemyService(Folder, whitelist=["$populate"])
+    records.add("folders", folders, public=True)
+    users = {str(user["id"]): user for user in (ADMIN, ANN, BOB)}
+
+    @records.around()
+    @contextmanager
+    def log_in(method, context):
+        context.params.user = users.get(context.params.headers.get("X-User"))
+        yield
+
+    with served(SQLAlchemy(model_class=Base), records, url) as app, app.app_context():
+        records["folders"].create({})
+        notes.create(
+            [
+                {"text": "A", "owner": 1, "secret": "s1", "price": 5, "folder": 1},
+                {"text": "B", "owner": 2, "secret": "s2", "price": 6, "folder": 1},
+                {"text": "C", "secret": "s3", "folder": 1},
+            ]
+        )
+        yield Site(app, notes)
+
+
+@pytest.fixture
+def open_site(database_url):
+    """A function that opens a site with options of its service."""
+    opened = []
+
+    def open(**options):
+        opened.append(sites(database_url, **options))
+        return next(opened[0])
+
+    yield open
+
+    for each in opened:
+        next(each, None)
+
+
+def secrets_in(answer):
+    data = answer.json
+    data = data["data"] if isinstance(data, dict) and "data" in data else data
+    data = data if isinstance(data, list) else [data]
+    return [record.get("secret") for record in data]
+
+
+READS = [
+    ("get", "/1"),
+    ("get", "?id=1"),
+    ("get", "?$sort[id]=1&$limit=1"),
+]
+
+
+@pytest.mark.parametrize(("verb", "address"), READS)
+@pytest.mark.parametrize(
+    ("user", "shown"), [(ADMIN, "s1"), (ANN, "s1"), (BOB, None), (None, None)]
+)
+def test_field_is_shown_in_records_that_meet_the_rule(
+    open_site, verb, address, user, shown
+):
+    site = open_site(visible={"secret": own})
+
+    answer = site.call(user, verb, address)
+
+    assert answer.status_code == 200
+    assert secrets_in(answer) == [shown]
+    assert ("secret" in answer.text) == (shown is not None)
+
+
+@pytest.mark.parametrize(("verb", "body"), [("get", None), ("patch", {"text": "N"})])
+def test_field_is_selected_where_it_is_shown(open_site, verb, body):
+    site = open_site(visible={"secret": own})
+
+    def answer(user):
+        return site.call(user, verb, "/1?$select=secret", json=body)
+
+    assert answer(ANN).json == {"id": 1, "secret": "s1"}
+    assert answer(BOB).json == {"id": 1}
+    assert answer(None).json["errors"] == {"secret": "is not a field"}
+
+
+def test_each_record_of_a_page_has_what_its_caller_sees(open_site):
+    site = open_site(visible={"secret": own, "price": own, "text": by_admins})
+
+    answers = {who: site.call(user, "get") for who, user in USERS.items()}
+
+    assert answers["admin"].json["data"] == site.notes.find().data
+    assert answers["ann"].json == {
+        "total": 3,
+        "limit": 9,
+        "skip": 0,
+        "data": [
+            {"id": 1, "owner": 1, "secret": "s1", "price": 5, "folder": 1},
+            {"id": 2, "owner": 2, "folder": 1},
+            {"id": 3, "owner": None, "folder": 1},
+        ],
+    }
+    assert secrets_in(answers["nobody"]) == [None, None, None]
+
+
+USERS = {"admin": ADMIN, "ann": ANN, "nobody": None}
+
+WRITES = [
+    ("patch", "/1", {"text": "N"}),
+    ("put", "/1", {"text": "N", "owner": 1, "folder": 1}),
+    ("patch", "?id=1", {"text": "N"}),
+    ("delete", "/1", None),
+    ("delete", "?id=1", None),
+    ("patch", "/1", {"secret": "s1"}),
+]
+
+
+@pytest.mark.parametrize(("verb", "address", "body"), WRITES)
+@pytest.mark.parametrize(
+    ("user", "shown"), [(ADMIN, "s1"), (ANN, "s1"), (BOB, None), (None, None)]
+)
+def test_answers_of_writes_show_what_reads_show(
+    open_site, verb, address, body, user, shown
+):
+    site = open_site(visible={"secret": own})
+
+    answer = site.call(user, verb, address, json=body)
+
+    # A rule by record keeps the field, whoever replaces the rest of the record.
+    shown = None if verb == "put" and user is ADMIN else shown
+    assert answer.status_code == 200
+    assert secrets_in(answer) == [shown]
+
+
+@pytest.mark.parametrize(("user", "shown"), [(ANN, "new"), (BOB, None), (None, None)])
+def test_answer_of_create_shows_what_reads_show(open_site, user, shown):
+    site = open_site(visible={"secret": own})
+    body = {"text": "N", "owner": 1, "secret": "new"}
+
+    one = site.call(user, "post", json=body)
+    many = site.call(user, "post", json=[body, {**body, "owner": 7}])
+
+    assert secrets_in(one) == [shown]
+    assert secrets_in(many) == [shown, None]
+    assert site.notes.get(4)["secret"] == "new"
+
+
+def test_update_keeps_fields_that_the_caller_may_not_see(open_site):
+    site = open_site(visible={"secret": own, "price": by_admins})
+
+    answer = site.call(BOB, "put", "/1", json={"text": "N", "owner": 1})
+
+    assert answer.status_code == 200
+    assert site.notes.get(1) == {
+        "id": 1,
+        "text": "N",
+        "owner": 1,
+        "secret": "s1",
+        "price": 5,
+        "folder": None,
+    }
+
+
+LEAKS = [
+    "secret=s2",
+    "secret[$ne]=s2",
+    "secret[$gt]=a",
+    "secret[$in][]=s2",
+    "secret[$like]=s%25",
+    "secret[$search]=s2",
+    "$sort[secret]=1",
+    "$or[0][secret]=s2",
+    "$or[0][secret]=s2&$or[1][owner]=1",
+    "$nor[0][secret]=s2",
+    "$and[0][secret]=s2",
+    "$and[0][$or][0][secret][$like]=s%25",
+    "owner=2&secret=s2",
+    "$or[0][owner]=1&secret=s2",
+    "owner[$in][]=1&owner[$in][]=2&secret=s2",
+    "owner[$ne]=1&secret=s2",
+    "$limit=0&secret=s2",
+]
+
+
+@pytest.mark.parametrize("query", LEAKS)
+@pytest.mark.parametrize("verb", ["get", "delete", "patch"])
+def test_query_cannot_ask_for_what_a_rule_may_hide(open_site, query, verb):
+    site = open_site(visible={"secret": own})
+    body = {"json": {"text": "N"}} if verb == "patch" else {}
+
+    answer = site.call(ANN, verb, f"?{query}", **body)
+    denied = site.call(None, verb, f"?{query}", **body)
+
+    assert answer.status_code == 400
+    assert answer.json["errors"] == {"secret": "can't be filtered or sorted by"}
+    assert denied.json["errors"] == {"secret": "is not a field"}
+    assert [note["text"] for note in site.notes.find().data] == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize("verb", ["get", "patch", "put", "delete"])
+def test_query_by_id_cannot_ask_for_what_a_rule_may_hide(open_site, verb):
+    site = open_site(visible={"secret": own})
+
+    answer = site.call(ANN, verb, "/2?secret=s2", json={"text": "N"})
+
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("owner=1&secret=s1", ["A"]),
+        ("owner=1&secret[$ne]=s1", []),
+        ("owner=1&$sort[secret]=-1", ["A"]),
+        ("$and[0][owner]=1&$or[0][secret]=s1", ["A"]),
+    ],
+)
+def test_query_may_ask_where_its_own_conditions_are_those_of_the_rule(
+    open_site, query, found
+):
+    site = open_site(visible={"secret": own})
+
+    answer = site.call(ANN, "get", f"?{query}")
+
+    assert [note["text"] for note in answer.json["data"]] == found
+    assert secrets_in(answer) == ["s1"] * len(found)
+
+
+def test_query_may_ask_where_readable_says_what_the_rule_says(open_site):
+    site = open_site(visible={"secret": own}, readable=lambda user: {"owner": 1})
+
+    assert site.call(ANN, "get", "?secret=s1").json["total"] == 1
+    assert site.call(ANN, "get", "?secret=s2").json["total"] == 0
+    assert site.call(BOB, "get", "?secret=s1").status_code == 400
+
+
+def test_query_may_ask_where_the_rule_is_true(open_site):
+    site = open_site(visible={"secret": lambda user: by_admins(user) or own(user)})
+
+    assert site.call(ADMIN, "get", "?secret=s2&$sort[secret]=1").json["total"] == 1
+
+
+def test_rules_may_name_fields_that_are_not_visible(open_site):
+    site = open_site(
+        hidden=["price"],
+        visible={"secret": lambda user: {"price": 5}, "owner": lambda user: False},
+        readable=lambda user: {"owner": 1},
+    )
+
+    answer = site.call(ANN, "get")
+
+    assert answer.json["data"] == [{"id": 1, "text": "A", "secret": "s1", "folder": 1}]
+
+
+def test_rules_of_any_shape_decide(open_site):
+    either = {"$or": [{"owner": 1}, {"price": {"$gt": 5}, "text": {"$like": "B%"}}]}
+    site = open_site(visible={"secret": lambda user: either, "price": own})
+
+    assert secrets_in(site.call(ANN, "get")) == ["s1", "s2", None]
+    assert secrets_in(site.call(ANN, "get", "?text=B")) == ["s2"]
+
+
+def test_statements_are_the_same_for_all_users(open_site):
+    site = open_site(visible={"secret": own})
+    statements = []
+
+    with site.app.app_context():
+        engine = site.app.extensions["sqlalchemy"].engine
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def remember(connection, cursor, statement, *rest):
+        if "note" in statement:
+            statements.append(statement)
+
+    for user in (ANN, BOB):
+        assert site.call(user, "get", "/1").status_code == 200
+
+    assert len(statements) == 2
+    assert len(set(statements)) == 1
+
+
+def test_relations_show_what_their_service_shows(open_site):
+    site = open_site(visible={"secret": own})
+    path = "/folders/1?$populate=notes"
+
+    answer = site.client.get(path, headers={"X-User": "1"}).json
+
+    assert [note.get("secret") for note in answer["notes"]] == ["s1", None, None]
+
+
+def test_relations_need_keys_that_are_visible(open_site):
+    site = open_site(visible={"folder": own})
+    path = "/folders/1?$populate=notes"
+
+    answers = [site.client.get(path, headers={"X-User": id}) for id in "12"]
+
+    problem = {"notes": "is not a relationship that can be populated"}
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert answers[0].json["errors"] == problem
+
+
+def test_etag_depends_on_what_the_caller_sees(open_site):
+    site = open_site(visible={"secret": own})
+
+    etags = {site.call(user, "get", "/1").headers["ETag"] for user in (ANN, BOB, None)}
+
+    assert len(etags) == 2
+
+
+def test_errors_of_the_database_name_no_fields_that_are_not_visible(open_site):
+    site = open_site(visible={"price": by_admins})
+
+    # The value comes from a hook.
+    @site.notes.before("create")
+    def set_price(method, context):
+        context.data["price"] = "much"
+
+    answer = site.call(ANN, "post", json={"text": "N"})
+
+    assert answer.status_code == 400
+    assert site.notes.find().total == 3
+
+
+def test_calls_in_python_see_all(open_site):
+    site = open_site(visible={"secret": own, "price": lambda user: False})
+
+    assert site.notes.get(2)["secret"] == "s2"
+    assert site.notes.get(2)["price"] == 6
+
+
+@pytest.mark.parametrize("value", ["yes", 1, [], ("owner", 1)])
+def test_rule_that_returns_something_else_fails(value):
+    opened = sites("sqlite://", visible={"secret": lambda user: value})
+    site = next(opened)
+
+    answer = site.call(ANN, "get", "/1")
+
+    assert answer.status_code == 500
+    assert "s1" not in answer.text
+    next(opened, None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"visible": {"secrt": own}},
+        {"visible": {"id": own}},
+        {"visible": {"secret": own}, "hidden": ["secret"]},
+        {"writable": {"secrt": own}},
+        {"writable": {"secret": own}, "readonly": ["secret"]},
+        {"writable": {"id": own}},
+    ],
+)
+def test_rules_that_can_have_no_effect_are_refused_at_the_start(options):
+    with pytest.raises(ValueError, match="has a rule for '"):
+        next(sites("sqlite://", **options))
+
+
+@pytest.mark.parametrize("verb", ["patch", "put"])
+@pytest.mark.parametrize(
+    ("user", "is_written"), [(ADMIN, True), (ANN, True), (BOB, False), (None, False)]
+)
+def test_field_is_written_to_records_that_meet_the_rule(
+    open_site, verb, user, is_written
+):
+    site = open_site(writable={"price": own})
+
+    answer = site.call(user, verb, "/1", json={"text": "N", "owner": 1, "price": "7"})
+
+    note = site.notes.get(1)
+    assert answer.status_code == (200 if is_written else 400)
+    assert (note["text"], note["price"]) == (("N", 7) if is_written else ("A", 5))
+
+    if not is_written:
+        assert answer.json["errors"] == {"price": "is read-only"}
+
+
+def test_rule_is_for_the_record_before_the_write(open_site):
+    site = open_site(writable={"price": own})
+
+    taken = site.call(BOB, "patch", "/1", json={"owner": 2, "price": 7})
+
+    assert taken.status_code == 400
+    assert site.notes.get(1)["owner"] == 1
+    assert (
+        site.call(ANN, "patch", "/1", json={"owner": 2, "price": 7}).json["price"] == 7
+    )
+
+
+def test_value_that_a_record_has_is_taken(open_site):
+    site = open_site(writable={"price": own})
+
+    answer = site.call(BOB, "patch", "/1", json={"text": "N", "price": "5"})
+
+    assert answer.json["text"] == "N"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"writable": {"secret": own}},
+        {"writable": {"secret": by_admins}},
+        {"write_once": ["secret"]},
+        {"readonly": ["secret"]},
+    ],
+)
+@pytest.mark.parametrize("rule", [own, by_admins])
+@pytest.mark.parametrize("verb", ["patch", "put"])
+def test_values_that_are_not_visible_cannot_be_guessed(open_site, options, rule, verb):
+    site = open_site(visible={"secret": rule}, **options)
+
+    right, wrong = [
+        site.call(BOB, verb, "/1", json={"text": "N", "owner": 1, "secret": guess})
+        for guess in ("s1", "wrong")
+    ]
+
+    assert right.status_code == wrong.status_code == 400
+    assert right.json == wrong.json
+
+
+def test_field_is_written_to_all_of_many_records_or_none(open_site):
+    site = open_site(writable={"price": own})
+
+    refused = site.call(ANN, "patch", "", json={"price": 7})
+    written = site.call(ANN, "patch", "?owner=1", json={"price": 7})
+
+    assert refused.json["errors"] == {"price": "is read-only"}
+    assert [note["price"] for note in written.json] == [7]
+    assert [note["price"] for note in site.notes.find().data] == [7, 6, None]
+
+
+def test_field_is_created_in_records_that_meet_the_rule(open_site):
+    site = open_site(writable={"price": own})
+    body = {"text": "N", "owner": 1, "price": 7}
+
+    created = site.call(ANN, "post", json=body)
+    refused = site.call(BOB, "post", json=body)
+    many = site.call(ANN, "post", json=[body, {**body, "owner": 2}])
+
+    assert created.json["price"] == 7
+    assert refused.json["errors"] == {"price": "is read-only"}
+    assert many.json["errors"] == {"1.price": "is read-only"}
+    assert site.notes.find().total == 4
+
+
+def test_bodies_without_the_field_need_no_rule(open_site):
+    site = open_site(writable={"price": own})
+
+    created = site.call(BOB, "post", json=[{"text": "N"}, {"text": "M", "owner": 1}])
+    changed = site.call(BOB, "put", "/1", json={"text": "N"})
+
+    assert created.status_code == 201
+    assert changed.json["price"] == 5
+
+
+def test_hooks_write_without_regard_to_rules(open_site):
+    site = open_site(writable={"price": lambda user: False})
+
+    @site.notes.before("patch")
+    def set_price(method, context):
+        context.data["price"] = 8
+
+    assert site.call(BOB, "patch", "/1", json={"text": "N"}).json["price"] == 8
+    assert site.call(BOB, "patch", "/2", json={"price": 1}).status_code == 400
+
+
+def test_rules_are_asked_once_for_each_call(open_site):
+    asked = []
+
+    def rule(user):
+        asked.append(user)
+        return own(user)
+
+    site = open_site(visible={"secret": rule})
+
+    site.call(ANN, "patch", "/1", json={"text": "N"})
+
+    assert asked == [ANN]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ids"),
+    [(True, [1, 2, 3]), (False, []), (None, []), ({"owner": 1}, [1])],
+)
+def test_readable_answers_for_all_none_or_those_that_match(open_site, answer, ids):
+    site = open_site(readable=lambda user: answer)
+
+    found = site.call(ANN, "GET").json["data"]
+
+    assert [note["id"] for note in found] == ids
+    assert site.call(ANN, "GET", "/3").status_code == (200 if 3 in ids else 404)
+    assert site.call(ANN, "PATCH", "?$select=id", json={}).json == [
+        {"id": id} for id in ids
+    ]
+
+
+@pytest.mark.parametrize("answer", [{}, [], "", 0, 1, sa.column("owner") == 1])
+@pytest.mark.parametrize("option", ["readable", "visible", "writable"])
+def test_any_other_answer_of_a_rule_shows_nothing(open_site, caplog, option, answer):
+    options = {
+        "readable": {"readable": lambda user: answer},
+        "visible": {"visible": {"secret": lambda user: answer}},
+        "writable": {"writable": {"price": lambda user: answer}},
+    }
+    site = open_site(**options[option])
+
+    # A rule about writing is asked by a write.
+    verb = "PATCH" if option == "writable" else "GET"
+    response = site.call(ANN, verb, "/1", json={"price": 5})
+
+    assert response.status_code == 500
+    assert "s1" not in response.text
+    assert f"'{option}'" in caplog.text
+    assert "Return True for all records, False for none" in caplog.text
+
+
+@pytest.mark.parametrize("option", ["readable", "visible", "writable"])
+def test_empty_query_as_a_rule_is_refused_at_the_start(option):
+    options = {} if option == "readable" else {option: {"text": {}}}
+    readable = {} if option == "readable" else None
+
+    with pytest.raises(TypeError, match="Return True for all records"):
+        service = SQLAlchemyService(type("Note", (), {}), **options)
+        FlaskRecords().add("notes", service, readable=readable)

@@ -1,0 +1,183 @@
+"""Tables that were written in SQL, and are reflected."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+from ..databases import url_of
+
+TABLE = "reflected_thing"
+KEYS = {
+    "sqlite": "INTEGER PRIMARY KEY",
+    "postgresql": "SERIAL PRIMARY KEY",
+    "mariadb": "INT AUTO_INCREMENT PRIMARY KEY",
+}
+
+
+@pytest.fixture
+def client_of(request, server_urls, tmp_path):
+    """A function that returns a client of a table of one column beside its key."""
+
+    def make(database, type_, *statements):
+        url = url_of(database, server_urls, tmp_path / "test.db")
+        engine = sa.create_engine(url)
+        columns = f"id {KEYS[database]}, note VARCHAR(20), value {type_}"
+
+        with engine.begin() as connection:
+            for each in (f"CREATE TABLE {TABLE} ({columns})", *statements):
+                connection.exec_driver_sql(each.replace("%", "%%"))
+
+        class Base(DeclarativeBase):
+            pass
+
+        table = sa.Table(TABLE, Base.metadata, autoload_with=engine)
+        engine.dispose()
+        model = type("Thing", (Base,), {"__table__": table})
+        records, db = FlaskRecords(), SQLAlchemy(model_class=Base)
+        service = SQLAlchemyService(model, multi=True, client_ids=True)
+        records.add("things", service, public=True)
+        context = served(db, records, url)
+        app = context.__enter__()
+        request.addfinalizer(lambda: context.__exit__(None, None, None))
+        return app.test_client()
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("database", "type_", "other"),
+    [
+        ("sqlite", "VARCHAR(20) DEFAULT 'a :b 100%s'", "x"),
+        ("postgresql", "VARCHAR(20) DEFAULT 'a :b 100%s'", "x"),
+        ("mariadb", "VARCHAR(20) DEFAULT 'a :b 100%s'", "x"),
+        (
+            "mariadb",
+            "DATE DEFAULT (LAST_DAY('2026-01-01') + INTERVAL 1 DAY)",
+            "2026-02-01",
+        ),
+    ],
+)
+def test_an_update_sets_the_default(client_of, database, type_, other):
+    client = client_of(database, type_)
+    default = client.post("/things", json={}).json["value"]
+    client.patch("/things/1", json={"value": other})
+
+    record = client.put("/things/1", json={"note": "b"})
+
+    assert record.json == {"id": 1, "note": "b", "value": default}
+
+
+def test_an_update_sets_the_time_that_the_database_keeps(client_of):
+    default = "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"
+    client = client_of("mariadb", f"TIMESTAMP NOT NULL DEFAULT {default}")
+    client.post("/things", json={"value": "2001-01-01T00:00:00Z"})
+
+    record = client.put("/things/1", json={"note": "b"})
+
+    assert record.status_code == 200
+    assert record.json["value"] > "2026"
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("DATE", "0000-00-00"),
+        ("DATE", "2026-00-00"),
+        ("DATETIME", "0000-00-00 00:00:00"),
+        ("TIMESTAMP NULL", "0000-00-00 00:00:00"),
+        ("TIME", "24:00:00"),
+        ("TIME(6)", "-00:00:01"),
+    ],
+)
+def test_a_moment_that_python_lacks_is_answered_as_null(
+    client_of, caplog, type_, value
+):
+    insert = f"INSERT INTO {TABLE} (value) VALUES ('{value}')"
+    client = client_of("mariadb", type_, "SET sql_mode = ''", insert)
+
+    page = client.get("/things?value[$ne]=null")
+    patched = client.patch("/things/1", json={"note": "b"})
+    put = client.put("/things/1", json=patched.json)
+    removed = client.delete("/things/1")
+
+    expected = {"id": 1, "note": "b", "value": None}
+    assert page.json == [expected | {"note": None}]
+    assert [each.json for each in (patched, put, removed)] == [expected] * 3
+    assert caplog.messages[0].startswith("A stored value can't be read")
+
+
+def test_a_default_that_python_lacks_is_answered_as_null(client_of):
+    default = "0000-00-00 00:00:00"
+    mode = "SET sql_mode = ''"
+    client = client_of("mariadb", f"DATETIME NOT NULL DEFAULT '{default}'", mode)
+
+    assert client.post("/things", json={}).json["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("DATE", "2026-02-03"),
+        ("DATETIME(6)", "2026-02-03T04:05:06.000007Z"),
+        ("TIME(6)", "23:59:59.999999"),
+        ("TIME", "00:00:00"),
+    ],
+)
+def test_moments_are_answered_as_they_are_stored(client_of, type_, value):
+    client = client_of("mariadb", type_)
+
+    created = client.post("/things", json={"value": value})
+    found = client.get(f"/things?value={value}")
+
+    assert [created.json["value"], found.json[0]["value"]] == [value, value]
+
+
+MISFIT = {"value": "does not fit its column"}
+
+
+@pytest.mark.filterwarnings("ignore:Did not recognize type")
+@pytest.mark.parametrize(
+    ("type_", "change", "body", "errors"),
+    [
+        ("POINT", "", {"value": "POINT(1 2)"}, MISFIT),
+        ("INT", "ADD share INT AS (100 / value) VIRTUAL", {"value": 0}, MISFIT),
+        ("INT", "ADD share INT AS (100 / value) STORED", {"value": 0}, MISFIT),
+        ("INT", "ADD CHECK (100 / value > 1)", {"value": 0}, MISFIT),
+        (
+            "INT",
+            "PARTITION BY RANGE (id) (PARTITION few VALUES LESS THAN (9))",
+            {"id": 9},
+            {},
+        ),
+    ],
+)
+def test_values_that_a_table_does_not_take_are_refused(
+    client_of, type_, change, body, errors
+):
+    client = client_of("mariadb", type_, f"ALTER TABLE {TABLE} {change}")
+
+    response = client.post("/things", json=body)
+
+    assert (response.status_code, response.json["errors"]) == (400, errors)
+
+
+def test_a_counter_that_is_no_primary_key_is_not_required(client_of):
+    client = client_of(
+        "mariadb",
+        "INT NOT NULL",
+        f"ALTER TABLE {TABLE} MODIFY id INT NOT NULL",
+        f"ALTER TABLE {TABLE} MODIFY value INT NOT NULL AUTO_INCREMENT UNIQUE",
+    )
+
+    created = client.post("/things", json=[{"id": 5}, {"id": 7, "note": "a"}])
+    put = client.put("/things/7", json={"note": "b"})
+
+    assert [each["value"] for each in created.json] == [1, 2]
+    assert put.json == {"id": 7, "note": "b", "value": 2}

@@ -1,0 +1,116 @@
+"""No request breaks the server, or reaches records outside of its query."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from urllib.parse import unquote_to_bytes
+
+from hypothesis import strategies as st
+
+from ...listening import running
+from .app import Answer
+from .strategies import good_queries
+from .strategies import ids
+from .strategies import mostly
+from .strategies import OTHERS
+from .strategies import query_strings
+from .strategies import Request
+from .strategies import requests
+
+INSIDE = re.compile(
+    rb"Traceback|sqlalchemy|sqlite|psycopg|pymysql|site-packages|\.py\b|hidden-"
+    rb"|SELECT |INSERT INTO|UPDATE thing|DELETE FROM|\[SQL|\bthing\b"
+)
+
+
+def check_answer(answer, *sent):
+    """Check an answer to any request.
+
+    :param sent: The parts of the request, which the answer may repeat.
+    """
+    request = unquote_to_bytes(b" ".join(sent))
+    assert answer.status < 500
+    assert {
+        each for each in INSIDE.findall(answer.data) if each not in request
+    } == set()
+
+    if answer.status < 400:
+        assert b'"password":' not in answer.data
+    elif answer.content_type == "application/json" and answer.data:
+        body = json.loads(answer.data)
+        parts = {"name", "message", "code", "className", "errors"}
+        assert (body.keys() - {"data"}, body["code"]) == (parts, answer.status)
+
+
+def test_no_request_breaks_the_server_or_shows_its_inside(world):
+    def check(request):
+        sent = request.path.encode(), request.query.encode(), request.body
+
+        check_answer(world.send(request), *sent)
+
+    world.try_examples(1000, requests("things", "plain", "mine"), check)
+
+
+def test_no_bytes_in_a_url_break_the_server(world):
+    odd = st.binary(max_size=12) | query_strings.map(str.encode)
+    targets = st.builds(b"/things%b?%b".__mod__, st.tuples(ids.map(str.encode), odd))
+    problems = []
+
+    with running(world.app) as address:
+        host = address.removeprefix("http://")
+
+        def check(target):
+            # A URL ends at a blank. That is not ours to look at.
+            target = re.sub(rb"[\0- \x7f]", b"", target)
+            check_answer(send_bytes(host, target), target)
+
+        try:
+            world.try_examples(250, targets | odd.map(b"/things/%b".__mod__), check)
+        except Exception as error:
+            # The server stops only if the block ends well.
+            problems.append(error)
+
+    assert problems == []
+
+
+def send_bytes(host, target):
+    connection = http.client.HTTPConnection(host, timeout=60)
+    connection.connect()
+    connection.sock.sendall(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % target)
+    response = http.client.HTTPResponse(connection.sock)
+    response.begin()
+    data = response.read()
+    response.close()
+    connection.close()
+    return Answer(response.status, response.headers["Content-Type"], data)
+
+
+def test_no_request_reads_or_writes_outside_of_the_query(world):
+    def check(request):
+        before = [row for row in world.rows() if row.owner_id == 2]
+
+        answer = world.send(request)
+
+        is_shown = request.verb != "HEAD" and answer.status in (200, 201)
+        shown = list(records_in(json.loads(answer.data))) if is_shown else []
+        assert [row for row in world.rows() if row.id in OTHERS] == before
+        assert [each for each in shown if each.get("id") in OTHERS] == []
+        assert [each for each in shown if each.get("owner_id") == 2] == []
+
+    populating = good_queries.map("$populate[]=parent&$populate[]=children&{}".format)
+    populated = populating.map(lambda query: Request("GET", "/mine", query))
+    world.try_examples(500, mostly(requests("mine"), populated), check)
+
+
+def records_in(value):
+    """Yield the records of an answer, those that are populated included."""
+    if isinstance(value, dict):
+        yield value
+
+        # A document may be anything.
+        value = [part for name, part in value.items() if name != "document"]
+
+    for part in value if isinstance(value, list) else ():
+        yield from records_in(part)

@@ -1,0 +1,134 @@
+"""Reads see the settings of PostgreSQL's transactions, and begin none needlessly."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from flask_records import Transaction
+
+from ..databases import url_of
+from ..http.connections.services import IDLE
+from ..http.connections.services import Note
+from ..http.connections.services import READS
+from ..http.connections.services import served_by
+from ..http.connections.services import SET_TENANT
+from ..http.connections.services import Setting
+from ..http.connections.services import TenantBase
+
+
+@pytest.fixture
+def tenants(make_engine, server_urls):
+    """Services over a session of PostgreSQL, with one setting."""
+    engine = make_engine(url_of("postgresql", server_urls))
+    TenantBase.metadata.create_all(engine)
+
+    with engine.begin() as connection:
+        connection.execute(sa.delete(Setting))
+        connection.execute(sa.insert(Setting), {"id": 1})
+
+    with Session(engine) as session:
+        yield served_by(engine, session)
+
+
+def test_a_setting_of_a_session_holds_for_its_reads(tenants):
+    @sa.event.listens_for(tenants.session, "after_begin")
+    def begin(session, transaction, connection):
+        connection.exec_driver_sql(SET_TENANT)
+
+    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
+    assert tenants["settings"].get(1) == {"id": 1, "tenant": "Acme"}
+    assert tenants.in_use() == IDLE
+
+
+def test_a_setting_of_the_transaction_of_a_session_holds_for_its_reads(tenants):
+    tenants.session.execute(sa.text(SET_TENANT))
+
+    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
+
+
+def test_a_setting_of_an_engine_holds_for_reads(tenants):
+    begun = []
+
+    @sa.event.listens_for(tenants.engine, "begin")
+    def begin(connection):
+        begun.append(connection)
+        connection.exec_driver_sql(SET_TENANT)
+
+    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
+    assert tenants["settings"].get(1) == {"id": 1, "tenant": "Acme"}
+    assert len(begun) == 2
+    assert tenants.in_use() == IDLE
+
+
+@pytest.mark.parametrize("setting", [SET_TENANT, "SET records.tenant = 'Acme'"])
+def test_a_transaction_that_a_checkout_opens_holds_for_reads(tenants, setting):
+    @sa.event.listens_for(tenants.engine, "checkout")
+    def check_out(connection, record, proxy):
+        connection.execute(setting)
+
+    reads = [tenants.find("settings") for _ in range(3)]
+    created = tenants["notes"].create({"text": "new"})
+
+    assert reads == [[{"id": 1, "tenant": "Acme"}]] * 3
+    assert tenants.texts(id=created["id"]) == ["new"]
+    assert tenants.in_use() == IDLE
+
+
+def test_a_checkout_without_a_transaction_holds_for_reads(tenants):
+    @sa.event.listens_for(tenants.engine, "checkout")
+    def check_out(connection, record, proxy):
+        connection.execute("SET records.tenant = 'Acme'")
+        connection.commit()
+
+    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
+
+
+def autocommits(engine):
+    """A list of whether the connection of each statement begins no transaction."""
+    found = []
+
+    @sa.event.listens_for(engine, "after_cursor_execute")
+    def remember(connection, *rest):
+        found.append(connection.connection.dbapi_connection.autocommit)
+
+    return found
+
+
+@pytest.mark.parametrize("read", READS[:-1])
+def test_a_read_of_an_idle_session_begins_no_transaction(tenants, read):
+    found = autocommits(tenants.engine)
+
+    read(tenants)
+
+    assert set(found) == {True}
+
+
+def test_reads_of_a_session_in_a_transaction_are_in_it(tenants):
+    tenants.session.execute(sa.select(1))
+    found = autocommits(tenants.engine)
+
+    for read in READS:
+        read(tenants)
+
+    assert set(found) == {False}
+
+
+def test_a_connection_begins_transactions_again_after_a_read(make_engine, server_urls):
+    url = url_of("postgresql", server_urls)
+    engine = make_engine(url, pool_size=1, max_overflow=0)
+
+    with Session(engine) as session:
+        served = served_by(engine, session)
+        served.find()
+
+        with engine.connect() as connection:
+            connection.execute(sa.insert(Note), {"text": "undone"})
+            connection.rollback()
+
+        with pytest.raises(ZeroDivisionError), Transaction():
+            served["notes"].create({"text": "undone"})
+            raise ZeroDivisionError
+
+        assert served.texts() == ["note 1", "note 2", "note 3"]

@@ -1,0 +1,337 @@
+"""The SQL of operators, the values that they refuse, and the whitelist."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from flask_records import BadRequest
+from flask_records import Operator
+from flask_records import SQLAlchemyService
+from flask_records.query.operators import flag
+from flask_records.query.operators import many
+from flask_records.query.operators import pair
+from flask_records.query.operators import text
+
+from ..models_operators import ALWAYS
+from ..models_operators import Person
+from ..models_operators import WHITELIST
+from ..sql import where_of
+
+
+def condition(field, operator, value, dialect="postgresql"):
+    """The SQL of a comparison, with the value in it."""
+    query = {field: {operator: value}}
+    return where_of(Person, query, dialect, whitelist=WHITELIST)
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [
+        ("$eq", "5", "person.age = 5"),
+        ("$eq", "null", "person.age IS NULL"),
+        ("$eq", "", "person.age IS NULL"),
+        ("$ne", "5", "person.age IS DISTINCT FROM 5"),
+        ("$ne", "null", "person.age IS NOT NULL"),
+        ("$in", ["5", "6"], "person.age IN (5, 6)"),
+        ("$in", {"0": "5", "1": "6"}, "person.age IN (5, 6)"),
+        ("$in", "5", "person.age IN (5)"),
+        ("$in", ["5", "null"], "person.age IS NULL OR person.age IN (5)"),
+        ("$nin", ["5", "6"], "NOT coalesce(person.age IN (5, 6), false)"),
+        ("$nin", "5", "NOT coalesce(person.age IN (5), false)"),
+        (
+            "$nin",
+            ["null"],
+            "NOT coalesce(person.age IS NULL OR person.age IN (NULL) AND (1 != 1),"
+            " false)",
+        ),
+        ("$lt", "5", "person.age < 5"),
+        ("$lte", "5", "person.age <= 5"),
+        ("$gt", "5", "person.age > 5"),
+        ("$gte", "5", "person.age >= 5"),
+        ("$gt", "null", "false"),
+        ("$lte", "", "false"),
+        ("$null", "true", "person.age IS NULL"),
+        ("$null", "false", "person.age IS NOT NULL"),
+        ("$null", True, "person.age IS NULL"),
+        ("$between", ["5", "9"], "person.age BETWEEN 5 AND 9"),
+        ("$between", {"1": "9", "0": "5"}, "person.age BETWEEN 5 AND 9"),
+    ],
+)
+def test_operators_of_every_type(operator, value, expected):
+    assert condition("age", operator, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [
+        ("mariadb", "NOT (person.age <=> %s)"),
+        ("postgresql", "person.age IS DISTINCT FROM 5"),
+        ("sqlite", "person.age IS NOT ?"),
+    ],
+)
+def test_not_equal_matches_null(dialect, expected):
+    assert condition("age", "$ne", "5", dialect) == expected
+
+
+LIKE = {
+    "mariadb": (
+        "(CONVERT(person.name USING utf8mb4) COLLATE utf8mb4_bin)"
+        r" LIKE 'A\\_%' ESCAPE '\\' = 1"
+    ),
+    "postgresql": r"person.name LIKE 'A\_%' ESCAPE '\'",
+    "sqlite": "person.name GLOB 'A_*' = 1",
+}
+LIKE_ANY_CASE = {
+    "mariadb": r"lower(person.name) LIKE lower('{}') ESCAPE '\\' = 1",
+    "postgresql": r"person.name ILIKE '{}' ESCAPE '\'",
+    "sqlite": r"records_lower(person.name) LIKE records_lower('{}') ESCAPE '\' = 1",
+}
+SEARCH = {
+    **LIKE_ANY_CASE,
+    "sqlite": "records_contains(person.name, 'a') = 1",
+}
+REGEX = {
+    "mariadb": "person.name REGEXP '^A'",
+    "postgresql": "person.name ~ '^A'",
+    "sqlite": "person.name REGEXP '^A'",
+}
+
+
+@pytest.mark.parametrize("dialect", LIKE)
+def test_operators_of_text(dialect):
+    assert condition("name", "$like", r"A\_%", dialect) == LIKE[dialect]
+    assert condition("name", "$regex", "^A", dialect) == REGEX[dialect]
+
+
+@pytest.mark.parametrize("dialect", LIKE)
+def test_operators_of_text_in_any_case(dialect):
+    like, search = LIKE_ANY_CASE[dialect], SEARCH[dialect]
+
+    assert condition("name", "$ilike", "A%", dialect) == like.format("A%")
+    assert condition("name", "$search", "A", dialect) == search.format("%A%")
+
+
+@pytest.mark.parametrize("name", ["$like", "$notLike", "$ilike"])
+@pytest.mark.parametrize(("text", "is_right"), [("a\\\\", True), ("a\\", False)])
+def test_backslash_at_the_end_of_a_pattern(name, text, is_right):
+    if is_right:
+        condition("name", name, text)
+        return
+
+    with pytest.raises(BadRequest, match="ends in a single backslash"):
+        condition("name", name, text)
+
+
+def test_not_like():
+    assert condition("name", "$notLike", "A%") == (
+        r"NOT coalesce(person.name LIKE 'A%' ESCAPE '\', false)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "message"),
+    [
+        ("$eq", "five", "'age' can't be 'five', which is not a whole number."),
+        ("$in", ["5", "x"], "'age' can't be 'x', which is not a whole number."),
+        ("$nin", [{"a": 1}], "'age' can't be '{'a': 1}', which is not a whole number."),
+        ("$gt", ["5"], "'age' can't be '['5']', which is not a whole number."),
+        ("$between", ["5", "x"], "'age' can't be 'x', which is not a whole number."),
+        (
+            "$between",
+            ["5"],
+            "'age' can't be compared with '['5']', which is not a list of two values.",
+        ),
+        (
+            "$between",
+            ["5", "null"],
+            "'age' can't be compared with '['5', 'null']', which is not a list of two"
+            " values.",
+        ),
+        (
+            "$null",
+            "1",
+            "'age' can't be compared with '1', which is neither true nor false.",
+        ),
+        ("$like", "5", "'age' is not text."),
+        ("$notLike", "5", "'age' is not text."),
+        ("$ilike", "5", "'age' is not text."),
+        ("$search", "5", "'age' is not text."),
+        ("$regex", "5", "'age' is not text."),
+    ],
+)
+def test_wrong_value(operator, value, message):
+    with pytest.raises(BadRequest) as caught:
+        condition("age", operator, value)
+
+    assert caught.value.message == message
+    [(name, phrase)] = caught.value.errors.items()
+    assert name == "age"
+    assert message.endswith(f" {phrase}.")
+
+
+@pytest.mark.parametrize(
+    "operator", ["$like", "$notLike", "$ilike", "$regex", "$search"]
+)
+@pytest.mark.parametrize("value", [5, None, ["a"], {"a": "b"}])
+def test_operators_of_text_take_text(operator, value):
+    with pytest.raises(
+        BadRequest, match="^'name' can't be compared with .* is not text"
+    ):
+        condition("name", operator, value)
+
+
+@pytest.mark.parametrize("value", ["(", "[", "*", "a{2,1}", "(?P<a", "(" * 200])
+def test_wrong_regular_expression(value):
+    with pytest.raises(BadRequest, match="which is not a regular expression.$"):
+        condition("name", "$regex", value)
+
+
+def test_long_regular_expression():
+    assert condition("name", "$regex", "a" * 200) is not None
+
+    with pytest.raises(BadRequest, match="which has more than 200 characters.$"):
+        condition("name", "$regex", "a" * 201)
+
+
+@pytest.mark.parametrize(
+    ("operator", "limit"),
+    [("$like", 200), ("$notLike", 200), ("$ilike", 200), ("$search", 10_000)],
+)
+def test_pattern_that_is_too_long_is_refused(operator, limit):
+    assert condition("name", operator, "x" * limit) is not None
+
+    with pytest.raises(BadRequest, match=f"has more than {limit} characters"):
+        condition("name", operator, "x" * (limit + 1))
+
+
+@pytest.mark.parametrize("operator", ["$in", "$nin"])
+def test_list_of_documents_is_bounded(operator):
+    documents = [{"a": n} for n in range(101)]
+    assert condition("extra", operator, documents[:100]) is not None
+
+    with pytest.raises(BadRequest, match="which has more than 100 documents"):
+        condition("extra", operator, documents)
+
+
+@pytest.mark.parametrize(
+    ("operator", "needs_order"),
+    [
+        ("$eq", False), ("$ne", False), ("$in", False), ("$nin", False), ("$lt", True),
+        ("$lte", True), ("$gt", True), ("$gte", True), ("$like", False),
+        ("$notLike", False), ("$ilike", False), ("$regex", False), ("$search", False),
+        ("$null", False), ("$between", True),
+    ],
+)  # fmt: skip
+def test_operators_that_need_an_order(operator, needs_order):
+    error = None
+
+    try:
+        condition("extra", operator, ["1", "2"])
+    except BadRequest as refused:
+        error = refused.message
+
+    assert (error == "'extra' has no order.") is needs_order
+
+
+DOCUMENT = {
+    "mariadb": "JSON_EQUALS(CONCAT('[', person.extra, ']'), "
+    "CONCAT('[', CAST(%s AS CHAR), ']')) = 1",
+    "mysql": "(CAST(person.extra AS JSON) = CAST(CAST(%s AS CHAR) AS JSON)) = 1",
+    "postgresql": (
+        "(CAST(person.extra AS JSONB) = CAST(CAST(%(param_1)s::JSON AS TEXT) AS JSONB))"
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", DOCUMENT)
+def test_documents_on_a_server(dialect):
+    assert condition("extra", "$eq", "[1]", dialect) == DOCUMENT[dialect]
+
+
+@pytest.mark.parametrize("operator", ALWAYS)
+def test_every_service_has_the_operators_of_the_specification(operator):
+    assert where_of(Person, {"age": {operator: 5}})
+
+
+@pytest.mark.parametrize("operator", WHITELIST)
+def test_other_operators_have_to_be_on_the_whitelist(operator):
+    others = [name for name in WHITELIST if name != operator]
+    unknown = f"^Invalid query parameter \\{operator}$"
+
+    with pytest.raises(BadRequest, match=unknown):
+        where_of(Person, {"name": {operator: "a"}}, whitelist=others)
+
+
+def test_operators_of_the_application():
+    starts_with = Operator(lambda column, value: column.startswith(value), text)
+    like = Operator(lambda column, value: column == value)
+    options = {
+        "whitelist": ["$like"],
+        "operators": {"$startsWith": starts_with, "$like": like},
+    }
+
+    where = where_of(Person, {"name": {"$startsWith": "a", "$like": "b"}}, **options)
+
+    assert where == "(person.name LIKE 'a' || '%') AND person.name = 'b'"
+
+
+def test_unknown_name_in_the_whitelist_is_an_error():
+    with pytest.raises(
+        ValueError, match=r"^'whitelist' names '\$foo', which is not kn"
+    ):
+        SQLAlchemyService(Person, whitelist=["$like", "$foo"])
+
+
+SPECIAL = {
+    "$or": {"$or": [{"age": 1}]},
+    "$and": {"$and": [{"age": 1}]},
+    "$nor": {"$nor": [{"age": 1}]},
+    "$not": {"$not": {"age": 1}},
+    "$not below a field": {"age": {"$not": 1}},
+}
+
+
+@pytest.mark.parametrize(
+    ("whitelist", "names"),
+    [
+        ([], {"$or", "$and"}),
+        (["$nor"], {"$or", "$and", "$nor"}),
+        (["$not"], {"$or", "$and", "$not", "$not below a field"}),
+    ],
+)
+def test_groups_of_the_whitelist(whitelist, names):
+    accepted = set()
+
+    for name, query in SPECIAL.items():
+        try:
+            where_of(Person, query, whitelist=whitelist)
+        except BadRequest as refused:
+            assert refused.message.startswith("Invalid query parameter $")
+        else:
+            accepted.add(name)
+
+    assert accepted == names
+
+
+@pytest.mark.parametrize(
+    ("reader", "value", "expected"),
+    [
+        (many, {"0": "5"}, [5]),
+        (pair, ["5", 6], [5, 6]),
+        (flag, "false", False),
+        (flag, False, False),
+    ],
+)
+def test_readers(reader, value, expected):
+    values = []
+
+    def compare(column, value):
+        values.append(value)
+        return sa.true()
+
+    where_of(
+        Person, {"age": {"$x": value}}, operators={"$x": Operator(compare, reader)}
+    )
+
+    assert values == [expected]
