@@ -24,6 +24,7 @@ from ...databases import served
 from ...zones import go_far_east
 from .column_types import TYPES
 from .kinds import Kind
+from .sockets import over_socket
 
 NULLS = (None, "", "null")
 """The values that are null, but for text and documents."""
@@ -80,8 +81,9 @@ class Column:
             return self.service.find(Params(query))
 
     def compared(self, operator, value):
-        """Return the identifiers of the records that a value of JSON finds."""
-        return {record["id"] for record in self.find({"value": {operator: value}})}
+        """Return the identifiers of the records that a call over a socket finds."""
+        query = {"value": {operator: value}}
+        return {record["id"] for record in over_socket(self.app, "values", query)}
 
     def matches(self, records, query):
         """Return what the matcher tells of each record."""

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from ...databases import DATABASES
 from ...databases import url_of
 from .column_types import TYPES
 from .column_types import types_of
 from .columns import serving
-from .examples import Examples
-from .kinds import DATABASES
 from .things import World
 
 PLACES = [(database, name) for database in DATABASES for name in types_of(database)]
@@ -22,21 +21,6 @@ KEYS = [
     if TYPES[name].is_key and not (database == "mariadb" and name in NO_KEYS)
 ]
 """Those that a primary key may have."""
-
-
-def pytest_addoption(parser):
-    parser.addoption(
-        "--examples",
-        type=int,
-        help="the number of random examples of each test, instead of few that are"
-        " the same in each run",
-    )
-
-
-@pytest.fixture(scope="session")
-def examples(request):
-    """Few examples, or as many as ``--examples`` tells."""
-    return Examples(request.config.getoption("--examples", None))
 
 
 @pytest.fixture(scope="module")

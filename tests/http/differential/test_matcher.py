@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
+from .examples import FEW
+from .examples import MANY
+from .queries import queries
 from .things import in_json
 
 ALIKE = {"Integer()", "BigInteger()", "Boolean()", "Date()", "DateTime()", "Double()"}
@@ -25,9 +29,26 @@ def test_value_at_an_edge(column):
 
 
 @pytest.mark.slow
-def test_any_value(column, examples):
-    values = st.lists(column.kind.random, min_size=1, max_size=4)
-    examples.check(lambda values: check(column, values), values, 5)
+@FEW
+@given(data=st.data())
+def test_any_value(column, data):
+    check(column, data.draw(st.lists(column.kind.random, min_size=1, max_size=4)))
+
+
+@MANY
+@given(query=queries)
+def test_any_query(world, query):
+    records = world.typed_records()
+    forms = [*records, *map(in_json, records)]
+    expected = {record["id"] for record in world.oracle.find(query)}
+
+    told = world.matches(forms, query)
+
+    assert [
+        form
+        for form, is_match in zip(forms, told, strict=True)
+        if is_match not in (None, form["id"] in expected)
+    ] == []
 
 
 def check(column, values):
@@ -41,7 +62,7 @@ def check(column, values):
     wrong = [
         (query, form)
         for value in distinct(column, records)
-        for query in queries(column, value)
+        for query in comparisons(column, value)
         for form in differences(column, records, query)
     ]
     assert wrong == []
@@ -56,7 +77,7 @@ def distinct(column, records):
     return list({repr(value): value for value in values}.values())
 
 
-def queries(column, value):
+def comparisons(column, value):
     """Yield queries with a value. The other operators are the opposite of these."""
     yield {"value": {"$eq": value}}
     yield {"value": {"$nin": [value, None]}}

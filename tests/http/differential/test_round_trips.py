@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .columns import NULLS
+from .examples import FEW
 
 # SQLAlchemy 2.1 says so of some types of its own.
 pytestmark = pytest.mark.filterwarnings(
@@ -22,9 +24,10 @@ def test_value_at_an_edge(column):
 
 
 @pytest.mark.slow
-def test_any_value(column, examples):
-    values = st.lists(column.kind.random, min_size=1, max_size=4)
-    examples.check(lambda values: check(column, values), values, 5)
+@FEW
+@given(data=st.data())
+def test_any_value(column, data):
+    check(column, data.draw(st.lists(column.kind.random, min_size=1, max_size=4)))
 
 
 def check(column, values):
@@ -74,7 +77,7 @@ def check_query(column, value):
 
 
 def check_equality(column, records):
-    """Look for each value that is answered, in JSON and in a query string."""
+    """Look for each value that is answered, over a socket and in a query string."""
     for value, equal in by_value(column, records):
         assert column.compared("$eq", value) == equal, value
 

@@ -184,6 +184,17 @@ class World:
             rows = connection.execute(sa.select(Thing.__table__)).mappings()
             return {row["id"]: dict(row) for row in rows}
 
+    def typed_records(self):
+        """Return all records, with values of Python's types."""
+        with self.app.app_context():
+            return self.service.find(Params(paginate=False))
+
+    def matches(self, records, query):
+        """Return what the matcher tells of each record."""
+        with self.app.app_context():
+            test = self.service.target.matching(records).test(query)
+            return [test(index) for index in range(len(records))]
+
     def find(self, query):
         """Return what a call in Python gives, as it is in JSON."""
         with self.app.app_context():
