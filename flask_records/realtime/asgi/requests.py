@@ -49,7 +49,7 @@ class Requests:
         environ = environ_of(scope, body)
         # Middleware around the application may have set variables.
         run = contextvars.copy_context().run
-        app = self._loop.app.wsgi_app
+        app = self._loop.app
 
         if self._loop.requests.run(run, exchange.answer, app, environ):
             await exchange.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from ...listening import running
+from ...realtime import running_asgi
 from ...test_docs import blocks_of
 from ...test_docs import DOCS
 from ...test_docs import run_python
@@ -25,5 +25,5 @@ def serving(page, module):
     """The address of a server of the application that a page makes."""
     run_examples(page, module)
 
-    with running(module.app) as url:
+    with running_asgi(module.app, module.realtime) as url:
         yield url

@@ -22,9 +22,8 @@ import types
 
 import requests
 
-from tests.listening import running
 from tests.http.hosts.documented import run_examples
-from tests.realtime import connected
+from tests.realtime import connected, running_asgi
 from tests.test_docs import blocks_of
 from tests.test_docs import DOCS
 from tests.test_docs import run_python
@@ -47,7 +46,7 @@ class Accounts:
 
 module.records.add("accounts", Accounts(), public=True)
 
-with running(module.app) as url:
+with running_asgi(module.app, module.realtime) as url:
     requests.get(f"{url}/weather/home")
     requests.get(f"{url}/notes/1")
     requests.get(f"{url}/nowhere")
