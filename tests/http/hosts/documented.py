@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+from ...listening import running
 from ...realtime import running_asgi
 from ...test_docs import blocks_of
 from ...test_docs import DOCS
@@ -25,5 +26,10 @@ def serving(page, module):
     """The address of a server of the application that a page makes."""
     run_examples(page, module)
 
-    with running_asgi(module.app, module.realtime) as url:
+    if hasattr(module, "realtime"):
+        server = running_asgi(module.app, module.realtime)
+    else:
+        server = running(module.app)
+
+    with server as url:
         yield url
