@@ -117,11 +117,7 @@ EMPTY: t.Final = Problem("is empty", "empty")
 NUL: t.Final = Problem("has a NUL character", "characters")
 NOT_UNICODE: t.Final = Problem("is not valid Unicode text", "characters")
 MISFIT: t.Final = Problem("does not fit its column", "misfit")
-POSSIBLE_MISFIT: t.Final = Problem("may not fit its column", "misfit")
 BAD_PATTERN: t.Final = Problem("is not a regular expression of the database", "pattern")
-POSSIBLE_BAD_PATTERN: t.Final = Problem(
-    "may not be a regular expression of the database", "pattern"
-)
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
 LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
@@ -145,6 +141,7 @@ NO_ORDER: t.Final = Problem(
 NO_PAIR: t.Final = Problem("is not a list of two values", "operator")
 NOT_UNIQUE: t.Final = Problem("has to be unique", "not_unique")
 NOT_KEPT: t.Final = Problem("is not kept by the database", "not_kept")
+REFERRED_TO: t.Final = Problem("is still referred to", "referred_to")
 NO_RECORD: t.Final = Problem("refers to a record that is not there", "reference")
 BROKEN_RULE: t.Final = Problem("breaks a rule of the database", "constraint")
 EXCLUDED: t.Final = Problem("conflicts with another record", "exclusion")
@@ -256,18 +253,6 @@ def contradicts(names: Iterable[str]) -> Problem:
     """Return the problem of a value that other fields contradict."""
     quoted = ", ".join(f"'{name}'" for name in names)
     return Problem(f"contradicts {quoted}")
-
-
-def referred_to(path: str | None) -> Problem:
-    """Return the problem of a record that others refer to.
-
-    :param path: The path of their service, if it is known.
-    """
-    if path is None:
-        return Problem("is still referred to", "referred_to")
-
-    text = f"is still referred to by records of '{path}'"
-    return Problem(text, "referred_to", service=path)
 
 
 def coded(errors: t.Any) -> t.Any:

@@ -202,7 +202,6 @@ def test_an_answered_value_is_taken_back_and_found(shelves, field, value, other)
         ("spans", [["[1,3)"]], "is not text"),
         ("labels", {"a": ["b"]}, "is not text"),
         ("labels", ["a"], "is not text"),
-        ("labels", "a=>", "does not fit its column"),
     ],
 )
 def test_a_value_of_several_texts_that_does_not_fit(shelves, field, value, error):

@@ -87,7 +87,7 @@ def test_a_rule_names_the_columns_of_its_expression(offers, verb):
     response = offers.open(path, method=verb, json={"low": 2, "high": 1})
 
     assert response.status_code == 400
-    assert response.json["message"] == "'low', 'high' break a rule of the database."
+    assert response.json["message"] == "The data breaks a rule of the database."
     assert response.json["errors"] == {"low": BREAKS, "high": BREAKS}
 
 

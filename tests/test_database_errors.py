@@ -138,8 +138,8 @@ def dangling(name):
 
 REQUIRED = BadRequest("'needed' is required.", errors={"needed": "is required"})
 REFERRED_TO = Conflict(
-    "Records of 'things' still refer to this one.",
-    errors={"id": "is still referred to by records of 'things'"},
+    "Other records still refer to this one.",
+    errors={"id": "is still referred to"},
 )
 UNNAMED_REFERENCE = Conflict(
     "Other records refer to this one, or it to one that is not there."

@@ -1,8 +1,9 @@
-"""Values that a database refuses are 400, with the names of their fields."""
+"""Values that a database refuses are 400, with the name of the field if the database
+tells it, or if it is the only one.
+"""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from urllib.parse import quote
 
 import pytest
@@ -21,7 +22,6 @@ from .databases import served
 from .databases import url_of
 
 MISFIT = "does not fit its column"
-SUSPICION = "may not fit its column"
 BAD_PATTERN = "is not a regular expression of the database"
 OPERATORS = ["$like", "$ilike", "$regex", "$search", "$null"]
 
@@ -76,7 +76,7 @@ def answer(response):
 BODIES = [
     ("post", "/things", {"even": 1}, {"even": MISFIT}),
     ("post", "/things", {"even": 2, "other": 3, "note": "b"}, {"other": MISFIT}),
-    ("post", "/things", [{"even": 2}, {"even": 1}], {"1.even": MISFIT}),
+    ("post", "/things", [{"even": 2}, {"even": 1}], {"even": MISFIT}),
     ("patch", "/things/1", {"even": 1}, {"even": MISFIT}),
     ("patch", "/things", {"even": 1}, {"even": MISFIT}),
     ("put", "/things/1", {"even": 1}, {"even": MISFIT}),
@@ -123,15 +123,16 @@ def stamps(request, server_urls):
 @pytest.mark.parametrize(
     ("query", "errors"),
     [
-        ("note[$regex]=\\N{DIGIT ONE}&title=a", {"note": BAD_PATTERN}),
-        ("note=🎉&title=a", {"note": MISFIT}),
+        ("note[$regex]=\\N{DIGIT ONE}", {"note": BAD_PATTERN}),
+        ("note=🎉", {"note": MISFIT}),
+        ("note=🎉&title=a", {}),
         ("note[$in][]=é&note[$in][]=ł", {"note": MISFIT}),
         ("note[$search]=🎉", {"note": MISFIT}),
         ("note[$ilike]=🎉", {"note": MISFIT}),
         ("title[$regex]=🎉", {"title": MISFIT}),
     ],
 )
-def test_a_query_that_mariadb_refuses_names_its_field(stamps, query, errors):
+def test_a_query_that_mariadb_refuses_names_its_only_field(stamps, query, errors):
     response = stamps.get(f"/things?{query}")
 
     assert answer(response) == (400, errors)
@@ -191,7 +192,6 @@ class Host(OnPostgreSQL):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     note: Mapped[str | None] = mapped_column(sa.Text, index=True)
-    price: Mapped[Decimal | None]
     address = mapped_column(postgresql.INET)
     network = mapped_column(postgresql.CIDR)
     matrix = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
@@ -211,24 +211,21 @@ def hosts(request, server_urls):
 
 
 HOSTS = [
-    ({"address": "10.0.0.1", "network": "10.0.0.1/8"}, {"network": MISFIT}),
-    ({"address": "10.0.0.999", "network": "10.0.0.0/8"}, {"address": MISFIT}),
-    ({"note": "b", "matrix": [[1], [2, 3]]}, {"matrix": MISFIT}),
-    (
-        {"matrix": [[1], [2, 3]], "numbers": [[1]]},
-        {"matrix": SUSPICION, "numbers": SUSPICION},
-    ),
-    ({"note": "b", "hardware": "x"}, {"hardware": MISFIT}),
-    ({"note": "b", "price": "2.5", "span": "[3,1)"}, {"span": MISFIT}),
-    ({"note": "b", "spans": "{"}, {"spans": MISFIT}),
-    ({"note": "b", "words": "'"}, {"words": MISFIT}),
-    ({"note": "b", "path": "$$$"}, {"path": MISFIT}),
+    ({"network": "10.0.0.1/8"}, {"network": MISFIT}),
+    ({"address": "10.0.0.999"}, {"address": MISFIT}),
+    ({"matrix": [[1], [2, 3]]}, {"matrix": MISFIT}),
+    ({"matrix": [[1], [2, 3]], "numbers": [[1]]}, {}),
+    ({"hardware": "x"}, {"hardware": MISFIT}),
+    ({"note": "b", "span": "[3,1)"}, {}),
+    ({"spans": "{"}, {"spans": MISFIT}),
+    ({"words": "'"}, {"words": MISFIT}),
+    ({"path": "$$$"}, {"path": MISFIT}),
     ({"note": "b", "points": 5}, {"points": MISFIT}),
 ]
 
 
 @pytest.mark.parametrize(("body", "errors"), HOSTS)
-def test_a_value_that_postgresql_refuses_names_its_field(hosts, body, errors):
+def test_a_value_that_postgresql_refuses_names_its_only_field(hosts, body, errors):
     assert answer(hosts.post("/things", json=body)) == (400, errors)
     assert answer(hosts.patch("/things/1", json=body)) == (400, errors)
 
@@ -236,7 +233,7 @@ def test_a_value_that_postgresql_refuses_names_its_field(hosts, body, errors):
 def test_a_text_that_an_index_of_postgresql_refuses(hosts):
     text = "".join(chr(0x4E00 + index * 7919 % 20000) for index in range(9000))
 
-    response = hosts.post("/things", json={"note": text, "address": "::1"})
+    response = hosts.post("/things", json={"note": text})
 
     assert answer(response) == (400, {"note": MISFIT})
 
@@ -253,5 +250,5 @@ def test_a_text_that_an_index_of_postgresql_refuses(hosts):
         ("points=5", {"points": MISFIT}),
     ],
 )
-def test_a_query_that_postgresql_refuses_names_its_field(hosts, query, errors):
+def test_a_query_that_postgresql_refuses_names_its_only_field(hosts, query, errors):
     assert answer(hosts.get(f"/things?{query}")) == (400, errors)

@@ -80,11 +80,7 @@ def client(database_url):
         yield app.test_client()
 
 
-def refusal(path):
-    text = f"records of '{path}'"
-    return f"R{text[1:]} still refer to this one.", {
-        "id": f"is still referred to by {text}"
-    }
+REFUSAL = "Other records still refer to this one.", {"id": "is still referred to"}
 
 
 @pytest.mark.parametrize("path", ["/authors/1", "/authors"])
@@ -95,7 +91,7 @@ def test_children_whose_key_cannot_be_null_keep_their_parent(client, path):
     response = client.delete(path)
 
     assert response.status_code == 409
-    assert (response.json["message"], response.json["errors"]) == refusal("books")
+    assert (response.json["message"], response.json["errors"]) == REFUSAL
     assert client.get("/books/1").json == {"id": 1, "author_id": 1}
 
 
@@ -116,11 +112,4 @@ def test_children_that_no_relationship_knows_keep_their_parent(client):
     response = client.delete("/cities/1")
 
     assert response.status_code == 409
-    assert (response.json["message"], response.json["errors"]) == refusal("streets")
-
-
-def test_no_table_is_named(client):
-    client.post("/authors", json={"id": 1})
-    client.post("/books", json={"id": 1, "author_id": 1})
-
-    assert "referr" not in client.delete("/authors/1").text.replace("referred to", "")
+    assert (response.json["message"], response.json["errors"]) == REFUSAL

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from ..query.syntax import POPULATE
-from ..signals import READS
 from .app_sessions import add_session
 from .sources import known_bind
-from .unwritable import is_known_as_read_only
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,11 +17,6 @@ if t.TYPE_CHECKING:
     from flask import Flask
 
     from .served_model import ServedModel
-
-READ_ONLY: t.Final = (
-    "'%s' is mapped to a view that the database does not write, so that %s are answered"
-    " with 405. Add the service with methods=['find', 'get']."
-)
 
 UNWRITTEN: t.Final = """\
 'write_once' names '{name}', which clients can't write anyway. Remove it there.\
@@ -133,12 +126,10 @@ def check_removal(model: ServedModel, methods: Collection[str]) -> None:
             raise ValueError(WRITE_ONLY.format(model=name, name=relationship.key))
 
 
-def check_database(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
+def check_database(model: ServedModel, app: Flask) -> None:
     """Refuse a database that changes the values of a column. Log a warning for a column
-    that holds less than it says, and for a view that can't be written. A database that
-    is not known yet is not looked at.
+    that holds less than it says. A database that is not known yet is not looked at.
 
-    :param methods: The methods of the service.
     :raises ValueError: The database changes the values of a column.
     """
     add_session(app, model.source)
@@ -157,8 +148,3 @@ def check_database(model: ServedModel, app: Flask, methods: Collection[str]) -> 
             app.logger.warning(
                 "'%s.%s': %s", name, field.name, field.conversion.caution
             )
-
-    writes = [method for method in methods if method not in READS]
-
-    if writes and is_known_as_read_only(bind, fields.mapper):
-        app.logger.warning(READ_ONLY, name, ", ".join(writes))

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..transaction import Transaction
+from .database_errors import READ_ONLY
 from .drivers import listens
 from .joined_session import join
 from .joined_session import JoinedSession
@@ -17,8 +18,6 @@ from .reading import Reading
 from .reading import SessionReading
 from .sources import session_of_app
 from .sources import source_of_app
-from .unwritable import is_read_only
-from .unwritable import read_only
 from .writing import Writing
 
 if t.TYPE_CHECKING:
@@ -33,6 +32,12 @@ TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
 """The events of a session by which an application prepares its transactions, for
 example for a tenant.
 """
+
+READ_ONLY_VIEW: t.Final = sa.text("""\
+    SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = :name AND NOT EXISTS
+    (SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :name)
+""")
+"""The statement that finds a view of SQLite without triggers."""
 
 
 class Database:
@@ -83,7 +88,7 @@ class Database:
 
         # With RETURNING, SQLite takes a write to a view, and does nothing.
         if connection.dialect.name == "sqlite" and self._is_read_only(connection):
-            raise read_only()
+            raise READ_ONLY.error(READ_ONLY.text)
 
         return Writing(joined, self._mapper, fields, client_fields)
 
@@ -91,7 +96,8 @@ class Database:
         answer = self._read_only.get(connection.engine)
 
         if answer is None:
-            answer = is_read_only(connection, self._mapper.local_table)
+            name = {"name": getattr(self._mapper.local_table, "name", None)}
+            answer = connection.execute(READ_ONLY_VIEW, name).first() is not None
             self._read_only[connection.engine] = answer
 
         return answer

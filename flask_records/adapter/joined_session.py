@@ -12,7 +12,7 @@ from ..errors import Unavailable
 from ..query.dialects import add_functions
 from ..transaction import Transaction
 from ..transaction import UNDONE
-from .availability import AWAY
+from .database_errors import AWAY
 from .database_errors import FAILED
 from .database_errors import translated
 from .drivers import begin_writing
@@ -349,7 +349,7 @@ def _check_commit(session: orm.Session) -> None:
     connections: Collection[sa.Connection] = connections_of(session)
 
     if any(connection.invalidated for connection in connections):
-        raise Unavailable(AWAY)
+        raise AWAY.error(AWAY.text)
 
     if not session.is_active or any(map(has_failed, connections)):
-        raise RuntimeError(FAILED)
+        raise FAILED.error(FAILED.text)

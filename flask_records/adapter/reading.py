@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from ..query.dialects import add_functions
 from ..query.dialects import HAS_FUNCTIONS
 from ..query.plans import Plan
-from .attempt import Attempt
+from .database_errors import Attempt
 from .database_errors import raise_translated
 from .database_errors import translated
 from .drivers import fails_as_a_whole

@@ -300,9 +300,7 @@ class SQLAlchemyService:
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model and a database that changes the
-        values of a column. Log a warning for a column that holds less than it says, and
-        for a view that can't be written, if the application has used its database
-        already. A database that is not known before the first call is looked at then.
+        values of a column. Log a warning for a column that holds less than it says.
 
         :param app: The application.
         :param methods: The methods of the service. All by default.
@@ -313,7 +311,7 @@ class SQLAlchemyService:
         self._served.populate.check()
         check_rules(self._served)
         check_removal(self._served, methods)
-        check_database(self._served, app, methods)
+        check_database(self._served, app)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.

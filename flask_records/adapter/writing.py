@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plans import Plan
-from .attempt import Attempt
+from .database_errors import Attempt
 from .database_errors import translated
 from .reading import NO_OPTIONS
 from .reading import rows_of

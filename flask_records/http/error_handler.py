@@ -16,7 +16,7 @@ from flask import Response
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
-from ..adapter.availability import unavailable
+from ..adapter.database_errors import unavailable
 from ..errors import is_answer
 from ..errors import NotFound
 from ..errors import RecordsError
