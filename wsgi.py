@@ -45,13 +45,11 @@ from sqlalchemy.orm import relationship
 from flask_records import AuthenticationService
 from flask_records import Conflict
 from flask_records import FlaskRecords
-from flask_records import Forbidden
 from flask_records import hash_password
 from flask_records import HookContext
 from flask_records import limit_to_user
 from flask_records import NotFound
 from flask_records import Params
-from flask_records import restrict
 from flask_records import RevokedTokenMixin
 from flask_records import set_user_field
 from flask_records import SQLAlchemyService
@@ -62,7 +60,6 @@ from flask_records.realtime import Realtime
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from flask_records.pagination import Page
     from flask_records.typing import Record
 
 BATCH: t.Final = 5_000
@@ -138,44 +135,13 @@ class Room(Base):
     __tablename__ = "room"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    # Not unique: a conflict would reveal the name of a private room.
     name: Mapped[str] = mapped_column(sa.String(100))
-    private: Mapped[bool] = mapped_column(default=False, index=True)
     userId: Mapped[int | None] = mapped_column(
         "user_id", sa.ForeignKey("user_account.id", ondelete="SET NULL"), index=True
     )
 
     messages: Mapped[list[Message]] = relationship(
-        back_populates="room",
-        primaryjoin="Room.id == Message.roomId",
-        foreign_keys="Message.roomId",
-        cascade="all, delete-orphan",
-        passive_deletes=True,
-    )
-
-    __table_args__ = (sa.UniqueConstraint("id", "private"), OPTIONS)
-
-
-class Member(Base):
-    """A user in a room: the owner, or a user whom the owner has added."""
-
-    __tablename__ = "room_member"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    roomId: Mapped[int] = mapped_column(
-        "room_id", sa.ForeignKey("room.id", ondelete="CASCADE")
-    )
-    userId: Mapped[int] = mapped_column(
-        "user_id", sa.ForeignKey("user_account.id", ondelete="CASCADE")
-    )
-
-    room: Mapped[Room] = relationship(viewonly=True)
-    user: Mapped[User] = relationship(viewonly=True)
-
-    __table_args__ = (
-        sa.UniqueConstraint("room_id", "user_id"),
-        sa.Index("ix_room_member_of_user", "user_id", "id"),
-        OPTIONS,
+        back_populates="room", cascade="all, delete-orphan", passive_deletes=True
     )
 
 
@@ -191,8 +157,9 @@ class Message(Base):
     text: Mapped[str] = mapped_column(sa.String(LONGEST_TEXT))
     read: Mapped[bool] = mapped_column(default=False)
     archived: Mapped[bool] = mapped_column(default=False)
-    roomId: Mapped[int | None] = mapped_column("room_id")
-    private: Mapped[bool] = mapped_column(default=False)
+    roomId: Mapped[int | None] = mapped_column(
+        "room_id", sa.ForeignKey("room.id", ondelete="CASCADE"), index=True
+    )
     userId: Mapped[int | None] = mapped_column(
         "user_id", sa.ForeignKey("user_account.id", ondelete="CASCADE"), index=True
     )
@@ -200,25 +167,8 @@ class Message(Base):
         "created_at", Moment, default=now, index=True
     )
 
-    room: Mapped[Room | None] = relationship(
-        back_populates="messages",
-        primaryjoin="Room.id == Message.roomId",
-        foreign_keys="Message.roomId",
-    )
+    room: Mapped[Room | None] = relationship(back_populates="messages")
     user: Mapped[User | None] = relationship(back_populates="messages")
-
-    # The database keeps a message as private as its room, even if the room becomes
-    # private while the message is written.
-    __table_args__ = (
-        sa.ForeignKeyConstraint(
-            ["room_id", "private"],
-            ["room.id", "room.private"],
-            onupdate="CASCADE",
-            ondelete="CASCADE",
-        ),
-        sa.Index("ix_message_room", "room_id", "private"),
-        OPTIONS,
-    )
 
 
 class RevokedToken(RevokedTokenMixin, Base):
@@ -303,57 +253,6 @@ class Place(BaseModel):
     roomId: Id
 
 
-class NewMember(Place):
-    """A user whom the owner adds to a room."""
-
-    userId: Id
-
-
-class MessageBody(BaseModel, extra="allow"):
-    """A message. Its other fields are those of the model."""
-
-    # Forms have an empty text for a message without a room.
-    roomId: t.Annotated[
-        Id | None, BeforeValidator(lambda id: None if id == "" else id)
-    ] = None
-
-
-MAX_ROOMS: t.Final = 1_000
-"""The maximum number of rooms of a user. The rules below list all of them."""
-
-ROOMS_OF_USER = (
-    sa.select(Member.roomId)
-    .where(Member.userId == sa.bindparam("user_id"))
-    .order_by(Member.id)
-    .limit(MAX_ROOMS)
-)
-
-
-def rooms_of(user: Record | None) -> list[int]:
-    """Return the identifiers of the rooms of a user."""
-    if user is None:
-        return []
-
-    return list(db.session.scalars(ROOMS_OF_USER, {"user_id": user["id"]}))
-
-
-def readable_by(user: Record | None, field: str) -> Record:
-    """Return a query for records that are not private, or in a room of the user.
-
-    :param field: The field with the identifier of the room.
-    """
-    ids = rooms_of(user)
-    public = {"private": False}
-    return {"$or": [public, {field: {"$in": ids}}]} if ids else public
-
-
-def readable_members(user: Record | None) -> Record:
-    """Return a query for the members of the rooms that the user is in."""
-    ids = rooms_of(user)
-    own = {"userId": None if user is None else user["id"]}
-    return {"$or": [own, {"roomId": {"$in": ids}}]} if ids else own
-
-
 PAGES: t.Final = {"default": 10, "max": 50}
 
 WRITES: t.Final = ("create", "update", "patch")
@@ -405,16 +304,7 @@ users = records.add(
     public=["create"],
 )
 rooms = records.add(
-    "rooms",
-    SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"]),
-    readable=lambda user: readable_by(user, "id"),
-)
-members = records.add(
-    "members",
-    SQLAlchemyService(Member, paginate=PAGES, whitelist=["$populate"]),
-    methods=["find", "get", "create", "remove"],
-    readable=readable_members,
-    schemas={"create": NewMember},
+    "rooms", SQLAlchemyService(Room, paginate=PAGES, whitelist=["$search"])
 )
 
 
@@ -422,16 +312,11 @@ class Messages(SQLAlchemyService):
     """The messages, and who is writing one."""
 
     def typing(self, data: Record, params: Params) -> Record:
-        """Tell the users who see a room that the caller is typing there. Nothing is
-        stored: the event is over when it has arrived.
+        """Tell the others that the caller is typing in a room. Nothing is stored: the
+        event is over when it has arrived.
         """
-        room = rooms_named(params, [data])[data["roomId"]]
-        # What the rule of messages is about, so that it applies to this event too.
-        event = {
-            "roomId": room["id"],
-            "private": room["private"],
-            "userId": params.user_id,
-        }
+        room = rooms.get(data["roomId"])
+        event = {"roomId": room["id"], "userId": params.user_id}
         messages.emit("typing", event)
         return event
 
@@ -444,101 +329,19 @@ messages = records.add(
         multi={"create": 100, "patch": 1000, "remove": 1000},
         multi_needs_query=True,
         whitelist=["$and", "$search", "$populate"],
-        readonly=["private", "createdAt"],
+        readonly=["createdAt"],
     ),
     methods=[*METHODS, "typing"],
     events=["typing"],
-    readable=lambda user: readable_by(user, "roomId"),
-    schemas={**dict.fromkeys(WRITES, MessageBody), "typing": Place},
+    schemas={"typing": Place},
 )
 
-# Users who are logged in see all users, public rooms, and the rooms that they are in,
-# with their messages. They can change their own records.
+# Users who are logged in see all users, rooms and messages, and change their own.
 users.before("update", "patch", "remove")(limit_to_user("id"))
 
 for service in (rooms, messages):
     service.before(*WRITES)(set_user_field("userId"))
     service.before("update", "patch", "remove")(limit_to_user("userId"))
-
-
-@messages.before(*WRITES)
-def set_private(method: str, context: HookContext) -> None:
-    """Make messages as private as their rooms, which the caller must see."""
-    bodies = [body for body in context.bodies if method != "patch" or "roomId" in body]
-    named_rooms = rooms_named(context.params, bodies)
-
-    for body in bodies:
-        room = named_rooms.get(body.get("roomId"))
-        body["private"] = room is not None and room["private"]
-
-
-def rooms_named(params: Params, bodies: list[Record]) -> dict[int | None, Record]:
-    """Return the rooms of bodies by their identifiers. One query reads all of them.
-
-    :raises Conflict: A room does not exist, or the caller can't see it.
-    """
-    ids = {body["roomId"] for body in bodies if body.get("roomId") is not None}
-    visible = {} if params.provider is None else readable_by(params.user, "id")
-    query = {**visible, "id": {"$in": list(ids)}}
-    found = rooms._find(Params(query=query, paginate=False)) if ids else []
-
-    if len(t.cast("list[Record]", found)) < len(ids):
-        raise Conflict("There is no such room.", errors={"roomId": "is not there"})
-
-    return {room["id"]: room for room in t.cast("list[Record]", found)}
-
-
-@rooms.after("create")
-def add_owner(method: str, context: HookContext) -> None:
-    """Make the owner of a new room its first member."""
-    owner = context.data.get("userId")
-
-    if owner is not None:
-        members.create({"roomId": context.result["id"], "userId": owner})
-
-
-@members.before("create")
-def check_owner(method: str, context: HookContext) -> None:
-    """Allow only the owner of a room to add members."""
-    if context.params.provider is None:
-        return
-
-    for room in rooms_named(context.params, context.bodies).values():
-        if room["userId"] != context.params.user_id:
-            raise Forbidden("Only the owner of a room can add members.")
-
-
-@members.after("create")
-def check_number_of_rooms(method: str, context: HookContext) -> None:
-    """Refuse a user more rooms than the rules can list."""
-    member = members._get(context.result["id"])
-    own = Params(query={"userId": member["userId"], "$limit": 0})
-
-    if t.cast("Page", members._find(own)).total > MAX_ROOMS:
-        raise Conflict(
-            f"A user can be in {MAX_ROOMS} rooms. Leave one of them.",
-            errors={"userId": f"is in {MAX_ROOMS} rooms"},
-        )
-
-
-@members.before("remove")
-def limit_to_owner(method: str, context: HookContext) -> None:
-    """Allow owners to remove the members of their rooms, and members to leave."""
-    if context.params.provider is None:
-        return
-
-    user_id = context.params.user_id
-    own = sa.select(Room.id).where(Room.userId == user_id).limit(MAX_ROOMS)
-    ids = list(db.session.scalars(own))
-    restrict(
-        context.params,
-        {
-            "$or": [
-                {"userId": {"$ne": user_id}, "roomId": {"$in": ids}},
-                {"userId": user_id, "roomId": {"$nin": ids}},
-            ]
-        },
-    )
 
 
 @users.before(*WRITES)
@@ -752,8 +555,7 @@ def example_data(count: int, seed: int) -> None:
     user_ids = insert_missing(User.email, emails)
     names = {name: {"name": name} for name in TOPICS}
     # Rooms of users can have the same names.
-    is_example = sa.and_(Room.userId.is_(None), Room.private.is_(False))
-    room_ids = insert_missing(Room.name, names, is_example)
+    room_ids = insert_missing(Room.name, names, Room.userId.is_(None))
     batches = -(-count // BATCH)
 
     with click.progressbar(

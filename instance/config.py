@@ -29,7 +29,6 @@ RATELIMIT_STORAGE_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout": 2}
 # registrations. FLASK_RECORDS_LIMITS replaces them, as JSON. See docs/limits.md.
 RECORDS_LIMITS = {
     "rooms.create": "10 per minute; 100 per hour",
-    "members.create": "60 per minute; 600 per hour",
     "messages.create": "60 per minute; 1000 per hour",
 }
 

@@ -248,9 +248,7 @@ def test_limits_can_be_switched_off(tmp_path):
     assert [status for status, _ in answers] == [201] * 12
 
 
-@pytest.mark.parametrize(
-    ("path", "number"), [("/rooms", 10), ("/members", 60), ("/messages", 60)]
-)
+@pytest.mark.parametrize(("path", "number"), [("/rooms", 10), ("/messages", 60)])
 def test_writes_of_a_minute_are_limited(api, path, number):
     person = api.person()
 

@@ -126,11 +126,10 @@ async function fillLogin (page, name, password) {
   await form.getByLabel('Password').fill(password)
 }
 
-export async function createRoom (page, name, { isPrivate = false } = {}) {
+export async function createRoom (page, name) {
   await page.getByRole('button', { name: 'New room' }).click()
   const dialog = page.getByRole('dialog', { name: 'New room' })
   await dialog.getByLabel('Name').fill(name)
-  if (isPrivate) await dialog.getByLabel('Private').check()
   await dialog.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name }).waitFor()
 }

@@ -20,7 +20,6 @@ before(async () => {
   for (const { base } of [server, closed]) {
     const ann = await Api.register(base, 'ann')
     await ann.room('Engine room')
-    await ann.room('Secret room', { private: true })
   }
   browser = await launch()
 })

@@ -72,7 +72,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
     await page.getByRole('row').nth(5).waitFor()
     const columns = page.getByRole('button', { name: 'Columns' })
     await columns.click()
-    for (const column of ['roomId', 'private', 'userId', 'archived']) await page.getByRole('checkbox', { name: column, exact: true }).uncheck()
+    for (const column of ['roomId', 'userId', 'archived']) await page.getByRole('checkbox', { name: column, exact: true }).uncheck()
     await columns.click()
     await page.waitForLoadState('networkidle')
     await page.mouse.move(0, 0)

@@ -8,7 +8,6 @@ import { gunicorn, start } from './server.js'
 const VIEWS = {
   '': 'Services',
   'records/messages': 'messages',
-  'records/members': 'members',
   'create/rooms': /rooms/,
   events: 'Events',
   'custom/messages': /messages/,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { promisify } from 'node:util'
-import { alert, Api, createRoom, launch, line, logIn, openRoom, openWindow, PASSWORD, shows, texts, write } from './browser.js'
+import { alert, Api, launch, line, logIn, openRoom, openWindow, PASSWORD, shows, texts, write } from './browser.js'
 import { start } from './server.js'
 
 const run = promisify(execFile)
@@ -50,8 +50,6 @@ async function enter (...windows) {
   for (const page of windows) await enterAs(page, page === ann ? `ann${number}` : `ben${number}`)
 }
 
-const members = page => page.getByRole('dialog', { name: /^Members/ })
-
 test('what one window writes appears in the other', async () => {
   const room = await api.room(`Hall ${number}`)
   await enter(ann, ben)
@@ -66,45 +64,20 @@ test('what one window writes appears in the other', async () => {
   assert.equal(await line(ann, 'Hello Ann').locator('.author').innerText(), `ben${number}`)
 })
 
-test('a private room is for its members, whom the owner adds and removes', async () => {
-  await enter(ann, ben)
-  await createRoom(ann, `Secret ${number}`, { isPrivate: true })
-  const link = ben.locator('#rooms').getByRole('link', { name: `Secret ${number} private` })
-  await write(ann, 'Just us')
-  await ann.getByRole('button', { name: 'Members' }).click()
-
-  await members(ann).getByLabel('Add by email or name').fill('nobody')
-  await members(ann).getByRole('button', { name: 'Add' }).click()
-  await alert(ann, 'There is no user with this email or name.').waitFor()
-  assert.equal(await link.count(), 0)
-  await members(ann).getByLabel('Add by email or name').fill(`BEN${number}@example.com`)
-  await members(ann).getByRole('button', { name: 'Add' }).click()
-
-  await link.click()
-  await shows(ben, ['Just us'])
-  await members(ann).getByRole('button', { name: `Remove ben${number}` }).click()
-  await alert(ben, 'you are no longer a member').waitFor()
-  assert.deepEqual([await link.count(), await texts(ben)], [0, []])
-})
-
-test('a member leaves, and an owner removes the room', async () => {
-  const room = await api.room(`Club ${number}`, { private: true })
-  const [{ id }] = (await api.call('GET', `users?name=ben${number}`)).data
-  await api.call('POST', 'members', { roomId: room.id, userId: id })
+test('an owner removes a room, and the others are told', async () => {
+  const room = await api.room(`Club ${number}`)
   await enter(ann, ben)
   await openRoom(ann, room.name)
   await openRoom(ben, room.name)
+  assert.equal(await ben.getByRole('button', { name: 'Remove room' }).count(), 0)
 
-  await ben.getByRole('button', { name: 'Members' }).click()
-  await members(ben).getByRole('button', { name: 'Leave' }).click()
-  await ben.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click()
-  await alert(ben, 'you are no longer a member').waitFor()
-
-  await ann.getByRole('button', { name: 'Members' }).click()
   await ann.getByRole('button', { name: 'Remove room' }).click()
   await ann.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
-  await alert(ann, 'is gone').waitFor()
-  assert.equal(await ann.getByRole('link', { name: room.name }).count(), 0)
+
+  for (const page of [ann, ben]) {
+    await alert(page, 'is gone').waitFor()
+    assert.equal(await page.getByRole('link', { name: room.name }).count(), 0)
+  }
 })
 
 test('people edit and remove their own messages, in place', async () => {

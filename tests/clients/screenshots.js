@@ -16,7 +16,7 @@ const TALK = [
   ['grace', 'Does it still drop the carry?'],
   ['ada', 'Not since yesterday. I have run the table of Bernoulli numbers three times.'],
   ['ada', 'Same digits every time.'],
-  ['edsger', 'Three runs show the presence of correct runs.'],
+  ['edsger', 'Three runs show that three runs were correct.'],
   ['grace', 'There was a moth in the relay last time, so I would look there first.'],
   ['edsger', 'Then let us prove it. Tea at four?'],
   ['ada', 'Tea at four. Bring the loop invariant.']
@@ -36,7 +36,6 @@ try {
   const room = await ada.room('Engine room')
   const library = await ada.room('Library')
   await ada.room('Announcements')
-  await ada.room('Surprise for Grace', { private: true })
   await ada.room('Tea and biscuits')
 
   for (const [screen, options] of Object.entries(SCREENS)) {

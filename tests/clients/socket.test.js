@@ -50,20 +50,6 @@ for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']])
       assert.deepEqual(seen, [])
     })
 
-    test('a private room is for its members', async () => {
-      const [ann, ben, cy] = [await loggedIn('ann'), await loggedIn('ben'), await loggedIn('cy')]
-      const seen = { ben: collect(ben.service('messages')), cy: collect(cy.service('messages')) }
-      const room = await ann.service('rooms').create({ name: `Private ${ann.user.id}`, private: true })
-      await ann.service('members').create({ roomId: room.id, userId: ben.user.id })
-      const message = await ann.service('messages').create({ text: 'psst', roomId: room.id })
-      await ann.service('messages').remove(message.id)
-
-      await settled()
-      assert.deepEqual(seen, { ben: [['created', message.id], ['removed', message.id]], cy: [] })
-      await assert.rejects(cy.service('rooms').get(room.id), { code: 404 })
-      await assert.rejects(cy.service('messages').create({ text: 'me too', roomId: room.id }), { code: 409 })
-    })
-
     test('who logs out gets nothing any more', async () => {
       const [ann, ben] = [await loggedIn('ann'), await loggedIn('ben')]
       const seen = collect(ben.service('messages'))

@@ -81,7 +81,7 @@ test('the client makes calls, custom ones too, and gets events', async t => {
 
   const typing = await ann.service('messages').typing({ roomId: room.id })
 
-  assert.deepEqual(typing, { roomId: room.id, private: false, userId })
+  assert.deepEqual(typing, { roomId: room.id, userId })
   assert.deepEqual(await seen, typing)
   assert.deepEqual(await live.service('messages').typing({ roomId: room.id }), typing)
   assert.equal((await live.service('messages').find({ query: { roomId: null } })).total, 0)

@@ -91,6 +91,6 @@ def test_workers_that_start_at_once_make_the_file_once(tmp_path, attempt):
         answer = call(connection, "POST", "/rooms", {"name": "Lobby"}, token)
         connection.close()
 
-    room = {"id": 1, "name": "Lobby", "private": False, "userId": 1}
+    room = {"id": 1, "name": "Lobby", "userId": 1}
     assert answer == (201, room)
     assert server.complaints == []

@@ -5,7 +5,6 @@ import { focusComposer, forgetDrafts, showComposer } from './composer.js'
 import { onRestore } from './connection.js'
 import { find, say } from './dom.js'
 import { enter, hideLogin, showLogin } from './login.js'
-import './members.js'
 import { catchUp, forgetMessages, searched, showMessages } from './messages.js'
 import * as rooms from './rooms.js'
 import { onBegin, onEnd } from './session.js'
@@ -48,7 +47,7 @@ async function openFirst () {
   const first = rooms.firstRoom()
   if (first && !isNarrow) await rooms.openRoom(first.id)
   else showNoRoom()
-  if (problem) report(problem.code === 404 ? 'There is no such room, or you are not a member of it.' : problem)
+  if (problem) report(problem.code === 404 ? 'There is no such room.' : problem)
 }
 
 onEnd(words => {
@@ -78,7 +77,6 @@ function showNoRoom () {
 
 function showRoomName (opened) {
   find('#room h2 .name').textContent = opened.name
-  find('#room h2 .lock').hidden = !opened.private
 }
 
 rooms.onRename(showRoomName)
@@ -97,7 +95,7 @@ rooms.onOpen(async opened => {
 })
 
 rooms.onClose(name => {
-  report(`“${name}” is gone: it was removed, or you are no longer a member.`)
+  report(`“${name}” is gone: it was removed.`)
   forgetMessages()
   history.replaceState(null, '', location.pathname)
   showNoRoom()

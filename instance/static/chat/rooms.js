@@ -1,6 +1,7 @@
 // The list of rooms, with what is new in them.
 import { client } from './client.js'
 import { attempt, clone, find, onSubmit } from './dom.js'
+import { ask } from './question.js'
 import { session } from './session.js'
 
 const PAGE = 50
@@ -10,6 +11,7 @@ const list = find('#rooms ol')
 const more = find('#more-rooms')
 const dialog = find('#new-room')
 const notice = find('#notice')
+const removal = find('#remove-room')
 const rooms = new Map()
 const unread = new Map()
 const openers = []
@@ -69,7 +71,6 @@ function item (room) {
   link.href = `?room=${room.id}`
   link.dataset.id = room.id
   find('.name', line).textContent = room.name
-  find('.lock', line).hidden = !room.private
   find('.unread', line).hidden = count === 0
   find('.unread b', line).textContent = count >= MOST_MISSED ? `${count}+` : count
   if (room.id === current?.id) link.ariaCurrent = 'page'
@@ -86,6 +87,7 @@ function showTitle () {
 export async function openRoom (id, { isHistory = false } = {}) {
   const room = rooms.get(id) ?? await fetchRoom(id)
   current = room
+  removal.hidden = room.userId !== session.user?.id
   unread.delete(id)
   if (!isHistory) history.pushState(null, '', `?room=${id}`)
   show()
@@ -156,16 +158,6 @@ const put = room => {
 for (const event of ['created', 'updated', 'patched']) service.on(event, put)
 service.on('removed', room => close(room.id))
 client.service('messages').on('created', count)
-client.service('members').on('created', async member => {
-  if (member.userId === session.user?.id && !rooms.has(member.roomId)) {
-    await fetchRoom(member.roomId).then(show, () => {})
-  }
-})
-client.service('members').on('removed', member => {
-  const room = rooms.get(member.roomId)
-  if (room?.private && member.userId === session.user?.id) close(room.id)
-})
-
 list.addEventListener('click', event => {
   const link = event.target.closest('a')
   const isNewTab = event.ctrlKey || event.metaKey || event.shiftKey
@@ -177,9 +169,18 @@ list.addEventListener('click', event => {
 more.addEventListener('click', () => attempt(more, notice, () => load(loaded)))
 find('#create-room').addEventListener('click', () => dialog.showModal())
 
-onSubmit(find('form', dialog), find('[role=alert]', dialog), async ({ name, private: isPrivate }) => {
+removal.addEventListener('click', async () => {
+  const room = current
+  if (!await ask(`Remove “${room.name}” with all of its messages?`, 'Remove')) return
+  await attempt(removal, notice, async () => {
+    await service.remove(room.id)
+    close(room.id)
+  })
+})
+
+onSubmit(find('form', dialog), find('[role=alert]', dialog), async ({ name }) => {
   if (!name.trim()) throw new Error('A room needs a name.')
-  const room = await service.create({ name: name.trim(), private: isPrivate === 'on' })
+  const room = await service.create({ name: name.trim() })
   find('form', dialog).reset()
   dialog.close()
   rooms.set(room.id, room)

@@ -24,7 +24,7 @@ export async function misuse(message: Message) {
   // @ts-expect-error Only some services change many.
   await app.service('rooms').patch(null, { name: 'Hi' })
   // @ts-expect-error The service has no such method.
-  await app.service('members').patch(1, { roomId: 1 })
+  await app.service('rooms').unlink({ provider: 'github' })
   // @ts-expect-error Find answers a page.
   ;(await app.service('messages').find()).map(String)
   // @ts-expect-error Nobody sees a password.
