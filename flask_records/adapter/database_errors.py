@@ -1,7 +1,7 @@
 """Errors of databases, translated to errors that a client can see.
 
-A table gives the code of a driver its kind, another one a kind its answer. Nothing of
-SQL, and no value, is part of an answer.
+A table gives the code of a driver its kind, and a kind has the class and the message of
+the answer. Neither SQL nor a value is part of an answer.
 """
 
 from __future__ import annotations
@@ -234,6 +234,7 @@ def unavailable(error: BaseException) -> Unavailable | None:
 
 
 def not_kept(fields: Fields) -> BadRequest:
+    """Return the error of an identifier that the database replaces."""
     # MariaDB takes the identifier 0 for a request to generate one.
     return BadRequest(
         "The database does not keep this identifier. Leave it out.",
