@@ -8,11 +8,9 @@ import hashlib
 import json
 import re
 import secrets
-import threading
 import time
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from urllib.parse import urlencode
 
@@ -45,9 +43,6 @@ CLIENT_SECRET = "secret-of-the-application-at-the-provider"
 HOME = "https://app.example/home"
 """The page that users return to."""
 
-OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
-"""The header of a request that a page of the application makes."""
-
 ADA = {
     "id": "p-1001",
     "name": "Ada Lovelace",
@@ -66,11 +61,6 @@ ADA_USER = {
 }
 
 SIGNING_KEY = rsa.generate_private_key(65537, 2048)
-
-MAKING = threading.Lock()
-"""Held while an application is made: Werkzeug parses Python for each URL rule, which
-CPython 3.11 fails at now and then in several threads at once.
-"""
 
 ABSENT = object()
 """A value that a provider leaves out."""
@@ -104,18 +94,6 @@ class Member(Base):
     avatar: Mapped[str | None] = mapped_column(sa.String(200))
     fakeId: Mapped[str | None] = mapped_column("fake_id", sa.String(50), unique=True)
     otherId: Mapped[str | None] = mapped_column("other_id", sa.String(50), unique=True)
-
-
-class LooseMember(Base):
-    """A user in a table that MariaDB compares as it does by default."""
-
-    __tablename__ = "loose_member"
-    __table_args__ = {}
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    email: Mapped[str | None] = mapped_column(sa.String(100), unique=True)
-    password: Mapped[str | None] = mapped_column(sa.String(200))
-    fakeId: Mapped[str | None] = mapped_column("fake_id", sa.String(50), unique=True)
 
 
 class StrictMember(Base):
@@ -280,21 +258,39 @@ class OpenIDProvider(Provider):
         return {**super().grant(asked), "id_token": text}
 
 
-@dataclass
 class Site:
     """An application whose users log in at providers, and a browser."""
 
-    app: Flask
-    url: str
-    browser: requests.Session
+    url = "http://localhost"
+
+    prefix = ""
+    """The path that all services and logins are below."""
+
+    def __init__(self, app):
+        self.app = app
+        self.client = app.test_client()
+        self._elsewhere = requests.Session()
+        # It looks for proxies in all of the environment before each request.
+        self._elsewhere.trust_env = False
 
     def get(self, path, **options):
         """Return the answer to a request of the browser, which goes nowhere else."""
-        return self.visit(f"{self.url}{path}", **options)
+        return self.client.get(f"{self.prefix}{path}", **options)
 
     def start(self, query="", provider="fake", **options):
         """Return where a login begins: the redirect to the provider."""
         return self.get(f"/oauth/{provider}{query}", **options)
+
+    def visit(self, address, **options):
+        """Return the answer of an address, which may be elsewhere."""
+        if address.startswith((self.url, "/")):
+            return self.client.get(address, **options)
+
+        return self._elsewhere.get(address, allow_redirects=False)
+
+    def post(self, address, data):
+        """Return the answer to a form that is sent elsewhere."""
+        return self._elsewhere.post(address, data=data, allow_redirects=False)
 
     def authorize(self, started):
         """Return the address that the provider sends the browser back to."""
@@ -304,17 +300,14 @@ class Site:
         """Return the answer to where a redirect leads."""
         return self.visit(answer.headers["Location"])
 
-    def visit(self, address, **options):
-        """Return the answer of an address."""
-        return self.browser.get(address, allow_redirects=False, **options)
-
     def log_in(self, query="", provider="fake", **options):
         """Return the answer that a login at a provider ends with."""
         return self.finish(self.start(query, provider, **options))
 
     def connect(self, token, query=""):
         """Return where a login begins that the user of a token connects."""
-        return self.start(f"?feathers_token={token}{query}", headers=OWN_PAGE)
+        headers = {"Sec-Fetch-Site": "same-origin"}
+        return self.start(f"?feathers_token={token}{query}", headers=headers)
 
     def link(self, token, query=""):
         """Return the end of a login that the user of a token connects."""
@@ -337,39 +330,50 @@ class Site:
 
     def caller(self, token):
         """Return who a closed service takes the sender of a token for."""
-        return self.get("/secrets", headers=bearer(token)).json()["user"]
+        return self.get("/secrets", headers=bearer(token)).json["user"]
 
     def register(self, **user):
         """Return the id and the token of a new user with a password."""
         login = {"password": "correct horse", **user}
-        id = self.browser.post(f"{self.url}/users", json=login).json()["id"]
-        answer = self.browser.post(
-            f"{self.url}/authentication", json={"strategy": "local", **login}
+        id = self.client.post("/users", json=login).json["id"]
+        answer = self.client.post(
+            "/authentication", json={"strategy": "local", **login}
         )
-        return id, answer.json()["accessToken"]
+        return id, answer.json["accessToken"]
 
 
 @contextmanager
-def serving_logins(providers, oauth=None, *, wrap=None, **options):
-    """An application whose users log in at providers, by their names.
+def running_once():
+    """Run a server that lets providers take turns at one address."""
+    turns = Turns()
 
-    :param wrap: What stands in front of it.
-    """
-    with MAKING:
-        app = make_app(providers, oauth, **options)
+    with running(turns) as turns.url:
+        yield turns
 
+
+class Turns:
+    """Answers as one provider after another."""
+
+    def take(self, provider):
+        """Return a provider, which answers from now on."""
+        self.app, provider.url = provider, self.url
+        return provider
+
+    def __call__(self, environ, start_response):
+        return self.app(environ, start_response)
+
+
+@contextmanager
+def serving_logins(providers, oauth=None, **options):
+    """An application whose users log in at providers, by their names."""
+    app = make_app(providers, oauth, **options)
     db = app.extensions["sqlalchemy"]
 
     with app.app_context():
         db.create_all()
 
     try:
-        served = wrap(app) if wrap else app
-
-        with running(served) as url, requests.Session() as browser:
-            # It looks for proxies in all of the environment before each request.
-            browser.trust_env = False
-            yield Site(app, url, browser)
+        yield Site(app)
     finally:
         with app.app_context():
             leave(db)
@@ -391,7 +395,7 @@ def make_app(
         "oauth": {**oauth, **said},
         **(settings or {}),
     }
-    app.config.update(config)
+    app.config.update({"SECRET_KEY": SECRET, **config})
     SQLAlchemy(app, model_class=Base)
     records = records or make_members()
     records.init_app(app)
@@ -411,19 +415,8 @@ def answer_of(response):
     """Return where a browser is sent, and what stands behind the ``#``, without the
     reference of an error.
     """
-    target, answer = full_answer_of(response)
-    return target, {name: REFERENCE.sub("", text) for name, text in answer.items()}
-
-
-def full_answer_of(response):
-    """Return where a browser is sent, and what stands behind the ``#``."""
     target, _, fragment = response.headers.get("Location", "").partition("#")
-    return target, dict(parse_qsl(fragment))
-
-
-def reference_of(response):
-    """Return the reference in the message that a failed login ends with."""
-    return REFERENCE.search(full_answer_of(response)[1]["error"])[1]
+    return target, {name: REFERENCE.sub("", text) for name, text in parse_qsl(fragment)}
 
 
 def error_of(response):

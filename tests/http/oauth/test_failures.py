@@ -1,31 +1,48 @@
-"""Providers that fail, or send what is not valid."""
+"""Providers that fail, lie or change: an error for people, and never of the server."""
 
 from __future__ import annotations
 
-import threading
-import time
+import logging
+import re
+from urllib.parse import unquote
 
 import pytest
+import sqlalchemy as sa
+from cryptography.hazmat.primitives.asymmetric import rsa
+from flask import abort
 from werkzeug.wrappers import Response
 
-from tests.http.oauth.sites import AGAIN
-from tests.http.oauth.sites import INVALID
-from tests.http.oauth.sites import LATER
-from tests.http.oauth.sites import records as records
-from tests.http.oauth.sites import SILENT
-from tests.http.oauth.sites import site as site
-from tests.http.oauth.sites import TOKEN
+from flask_records import Conflict
+from tests.authentication import SECRET
+from tests.http.oauth.messages import AGAIN
+from tests.http.oauth.messages import DENIED
+from tests.http.oauth.messages import FAILED
+from tests.http.oauth.messages import INVALID
+from tests.http.oauth.messages import LATER
+from tests.http.oauth.messages import MISCONFIGURED
+from tests.http.oauth.messages import SILENT
 from tests.listening import running
 from tests.oauth_providers import ADA
 from tests.oauth_providers import answer_of
 from tests.oauth_providers import as_json
+from tests.oauth_providers import CLIENT_SECRET
 from tests.oauth_providers import error_of
 from tests.oauth_providers import HOME
 from tests.oauth_providers import moved
 from tests.oauth_providers import Provider
+from tests.oauth_providers import REFERENCE
 from tests.oauth_providers import serving_logins
+from tests.oauth_providers import SIGNING_KEY
+from tests.oauth_providers import token_of
+
+TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
+
+OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
 TROUBLE = (SILENT, INVALID, LATER, AGAIN)
+
+
+# What a provider answers
 
 
 @pytest.mark.parametrize("endpoint", ["token", "profile"])
@@ -35,14 +52,11 @@ TROUBLE = (SILENT, INVALID, LATER, AGAIN)
         Response("<html>Oops</html>", mimetype="text/html"),
         Response("<html>Oops</html>", 500, mimetype="text/html"),
         as_json({"error": "server_error"}, 503),
-        Response('{"id": 1', mimetype="application/json"),
         Response("[" * 100_000, mimetype="application/json"),
         Response("", 204),
         as_json([ADA, TOKEN]),
-        as_json([]),
         as_json("text"),
         as_json(None),
-        as_json(1),
         as_json({}),
         moved("ftp://evil.example/"),
         lambda request: moved(request.url),
@@ -64,17 +78,13 @@ def test_an_answer_that_makes_no_sense_is_an_error_for_people(
 @pytest.mark.parametrize(
     "change",
     [
-        {"access_token": None},
-        {"access_token": ""},
-        {"access_token": ["x"]},
-        {"access_token": "a\r\nX-Header: b"},
-        {"access_token": "\ud800"},
-        {"token_type": None},
-        {"token_type": 1},
+        *(
+            {"access_token": value}
+            for value in (None, "", ["x"], "a\r\nX: b", "\ud800")
+        ),
         {"token_type": []},
         {"token_type": "mac"},
         {"expires_in": "soon"},
-        {"expires_in": ["x"]},
         {"error": "invalid_grant"},
         {"error": {"a": 1}},
     ],
@@ -89,69 +99,303 @@ def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, chan
     assert error_of(answer) in TROUBLE
 
 
-@pytest.mark.parametrize("refresh", [{}, {"refresh_token": "r"}], ids=str)
 @pytest.mark.parametrize(
     "life",
-    [*({"expires_in": value} for value in (0, 1, 30, "59", 3600)), {"expires_at": 1}],
+    [{"expires_in": 0}, {"expires_in": "59"}, {"expires_at": 1, "refresh_token": "r"}],
     ids=str,
 )
 def test_a_token_that_the_provider_takes_logs_in_however_short_it_lives(
-    site, provider, life, refresh
+    site, provider, life
 ):
-    provider.answers["token"] = as_json({**TOKEN, **life, **refresh})
+    provider.answers["token"] = as_json({**TOKEN, **life})
 
-    answer = site.log_in()
-
-    assert error_of(answer) is None
+    assert error_of(site.log_in()) is None
 
 
-def test_a_token_that_the_provider_takes_no_more_is_an_error_for_people(site, provider):
-    provider.answers["token"] = as_json({**TOKEN, "expires_in": 1})
-    provider.answers["profile"] = as_json({"error": "invalid_token"}, 401)
-
-    answer = site.log_in()
-
-    assert error_of(answer) in TROUBLE
-    assert site.users() == []
+PLACES = {
+    "authorize": "authorization endpoint",
+    "token": "token endpoint",
+    "profile": "profile",
+}
 
 
-@pytest.mark.parametrize("status", [400, 401, 403])
-def test_a_code_that_the_provider_refuses_is_an_error_for_people(
-    site, provider, status
+@pytest.mark.parametrize("endpoint", PLACES)
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("access_denied", DENIED),
+        ("temporarily_unavailable", LATER),
+        ("invalid_grant", AGAIN),
+        ("invalid_client", MISCONFIGURED),
+        ("a.code-of_Its.own", MISCONFIGURED),
+    ],
+)
+def test_an_error_of_a_provider_has_a_message_that_fits_and_its_code_is_in_the_log(
+    site, provider, caplog, endpoint, code, message
 ):
-    error = {"error": "invalid_grant", "error_description": "<b>expired</b>"}
-    provider.answers["token"] = as_json(error, status)
+    """What it says beside the code may repeat what it was sent."""
+    caplog.set_level(logging.INFO)
+
+    def refuse(request):
+        text = f"{request.form} {request.authorization}\nForged line"
+        return as_json({"error": code, "error_description": text}, 400)
+
+    def send_back(request):
+        sent = request.args
+        back = f"{sent['redirect_uri']}?state={sent['state']}&error={code}"
+        return moved(f"{back}&error_description=Forged+line")
+
+    provider.answers[endpoint] = send_back if endpoint == "authorize" else refuse
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": AGAIN})
+    [reference] = REFERENCE.findall(unquote(answer.headers["Location"]))
+    level = logging.INFO if code == "access_denied" else logging.WARNING
+    assert answer_of(answer) == (HOME, {"error": message})
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (
+            level,
+            f"The login at fake failed (reference {reference}):"
+            f" {code!r} from its {PLACES[endpoint]}",
+        )
+    ]
+    assert CLIENT_SECRET not in answer.text + str(answer.headers)
 
 
-@pytest.mark.parametrize("option", ["access_url", "profile_url"])
+def test_an_error_may_be_in_a_header(site, provider, caplog):
+    """See RFC 6750."""
+    challenge = 'Bearer error="insufficient_scope", error_description="No email"'
+    provider.answers["profile"] = Response(
+        "<h1>No</h1>", 403, headers={"WWW-Authenticate": challenge}
+    )
+
+    assert error_of(site.log_in()) == MISCONFIGURED
+    assert "'insufficient_scope' from its profile" in caplog.text
+
+
+@pytest.mark.parametrize("option", ["access_url", "profile_url", "discovery_url"])
 def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
     with running(Provider()) as gone:
         provider.options = {option: f"{gone}/{option}"}
 
     with serving_logins({"fake": provider}) as site:
-        answer = site.log_in()
+        answer = site.log_in("?redirect=/page")
 
-    assert answer_of(answer) == (HOME, {"error": SILENT})
+    assert answer_of(answer) == (f"{HOME}/page", {"error": SILENT})
 
 
-@pytest.mark.slow
+# Its configuration and keys
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *({"issuer": value} for value in (None, "", 1, {})),
+        *({"authorization_endpoint": value} for value in (None, 1, [1], {"a": 1})),
+        {"authorization_endpoint": "https://login.example/\ud800"},
+        *({"token_endpoint": value} for value in (None, "", [1], "ftp://x.example")),
+        *({"jwks_uri": value} for value in (None, 1, [1], "ftp://x.example")),
+        *({"scope": value} for value in (1, {"a": 1})),
+        *({"code_challenge_method": value} for value in (None, "plain", 1, [])),
+        {"id_token_signing_alg_values_supported": 1},
+    ],
+    ids=str,
+)
+def test_a_configuration_that_makes_no_sense_is_no_error_of_the_server(
+    openid_site, openid, metadata
+):
+    openid.metadata = metadata
+
+    answer = openid_site.start()
+
+    if error_of(answer) is None:
+        assert "code_challenge_method=S256" in answer.headers["Location"]
+        answer = openid_site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+
+
+@pytest.mark.parametrize("endpoint", ["openid_configuration", "keys"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(
+            as_json(value)
+            for value in ([], "text", None, {}, {"keys": 1}, {"keys": [1]})
+        ),
+        as_json({"error": "x"}, 500),
+        as_json({}, 404),
+        moved("ftp://evil.example/"),
+    ],
+)
+def test_a_provider_that_is_well_again_lets_users_in(
+    openid_site, openid, endpoint, answer
+):
+    openid.answers[endpoint] = answer
+    failed = openid_site.log_in()
+    openid.answers.clear()
+
+    assert failed.status_code == 302
+    assert error_of(failed) in TROUBLE
+    assert error_of(openid_site.log_in()) is None
+
+
+@pytest.mark.parametrize("kid", ["1", "2"], ids=["the same kid", "another kid"])
+def test_keys_may_be_rotated_twice_in_a_minute(openid_site, openid, kid):
+    openid_site.log_in()
+
+    for key, name in [(OTHER_KEY, kid), (SIGNING_KEY, "3")]:
+        openid.key, openid.header, openid.published = key, {"kid": name}, {name: key}
+
+        assert error_of(openid_site.log_in()) is None
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {"kty": "AKP", "kid": "1", "alg": "ML-DSA-44", "pub": "AAAA"},
+        {"kty": "EC", "kid": "2", "crv": "P-999", "x": "AAAA", "y": "AAAA"},
+        {},
+        None,
+    ],
+    ids=str,
+)
+def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(openid_site, openid, key):
+    openid.answers["keys"] = lambda request: as_json(
+        {"keys": [key, *openid.keys(request).json["keys"]]}
+    )
+
+    assert error_of(openid_site.log_in()) is None
+
+
+def test_an_endpoint_that_has_moved_is_found(openid_site, openid):
+    openid_site.log_in()
+    openid.answers["token"] = Response("Gone", 410)
+    openid.answers["elsewhere"] = openid.token
+    openid.metadata = {"token_endpoint": f"{openid.url}/elsewhere"}
+    openid_site.log_in()
+
+    assert error_of(openid_site.log_in()) is None
+
+
+def test_openid_is_asked_for_whatever_the_scope_is(openid):
+    openid.options = {"scope": ["email"]}
+
+    with serving_logins({"fake": openid}) as site:
+        started = site.start()
+
+    assert "&scope=openid+email&" in started.headers["Location"]
+    assert "&nonce=" in started.headers["Location"]
+
+
+class Recorder(Provider):
+    """Another host, which would take whatever it is sent."""
+
+    def __call__(self, environ, start_response):
+        self.answers["path"] = environ["PATH_INFO"]
+        return as_json({**TOKEN, "id": "1"})(environ, start_response)
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
 @pytest.mark.parametrize("endpoint", ["token", "profile"])
-def test_a_provider_that_is_silent_for_5_seconds_is_an_error(site, provider, endpoint):
-    is_over = threading.Event()
+def test_a_redirect_to_another_host_takes_no_secret_there(
+    openid_site, openid, other_turns, endpoint, status
+):
+    recorder = other_turns.take(Recorder())
+    headers = {"Location": f"{recorder.url}/{endpoint}"}
+    openid.answers[endpoint] = Response(status=status, headers=headers)
 
-    def hang(request):
-        is_over.wait(20)
-        return as_json({})
+    assert answer_of(openid_site.log_in()) == (HOME, {"error": INVALID})
+    assert recorder.answers == {}
 
-    provider.answers[endpoint] = hang
-    began = time.monotonic()
+
+def test_a_redirect_on_the_same_host_is_followed(site, provider):
+    profile = provider.profile
+    provider.answers["profile"] = lambda request: (
+        profile(request) if "again" in request.args else moved(f"{request.url}?again=1")
+    )
+
+    assert error_of(site.log_in()) is None
+
+
+def test_no_login_logs_a_secret(openid, caplog):
+    caplog.set_level(logging.DEBUG, "flask_records")
+    caplog.set_level(logging.INFO)
+
+    with serving_logins({"fake": openid}) as site:
+        id, token = site.register(email="ann@example.com")
+        tokens = [token, token_of(site.link(token))]
+        openid.forged = {"nonce": "x"}
+        site.log_in()
+
+    told = [*tokens, *openid.codes, CLIENT_SECRET, SECRET, TOKEN["access_token"]]
+    assert len(openid.codes) == 2
+    assert "InvalidClaimError: nonce" in caplog.text
+    assert not any(one in caplog.text for one in told)
+
+
+# Errors of this site
+
+
+def drop_users(site):
+    with site.app.app_context():
+        db = site.app.extensions["sqlalchemy"]
+        db.session.execute(sa.text("DROP TABLE member"))
+        db.session.commit()
+
+
+def test_a_database_error_is_a_message_as_others_are(site, caplog):
+    id, token = site.register(email="ann@example.com")
+    address = site.authorize(site.start("?redirect=/page"))
+    drop_users(site)
+
+    answers = [site.visit(address), site.connect(token)]
+
+    assert [answer_of(answer) for answer in answers] == [
+        (f"{HOME}/page", {"error": FAILED}),
+        (HOME, {"error": FAILED}),
+    ]
+    assert not re.search("member|sqlite|SELECT", str(answers[0].headers))
+    assert "no such table" in str(caplog.records[0].exc_info[1])
+
+
+def raise_error():
+    raise RuntimeError("the secret of the hook")
+
+
+def refuse_email():
+    raise Conflict("This email is blocked.")
+
+
+@pytest.mark.parametrize(
+    ("fail", "message"),
+    [
+        (raise_error, FAILED),
+        (refuse_email, "This email is blocked."),
+        (lambda: abort(403, "Members only."), "Members only."),
+    ],
+    ids=["error", "refusal", "abort"],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_error_of_a_hook_is_a_message_as_others_are(
+    site, records, caplog, when, fail, message
+):
+    connect = getattr(records["users"], when)("create")
+    connect(lambda method, context: fail())
+
     answer = site.log_in()
-    seconds = time.monotonic() - began
-    is_over.set()
 
-    assert answer_of(answer) == (HOME, {"error": SILENT})
-    assert seconds < 10
+    assert answer_of(answer) == (HOME, {"error": message})
+    assert "the secret of the hook" not in str(answer.headers)
+    assert ("the secret of the hook" in caplog.text) == (message == FAILED)
+    assert site.users() == []
+
+
+def test_a_response_that_a_hook_raises_is_the_answer(site, records):
+    records["users"].before("create")(
+        lambda method, context: abort(Response("Please wait", 202))
+    )
+
+    answer = site.log_in()
+
+    assert (answer.status_code, answer.text) == (202, "Please wait")

@@ -1,81 +1,78 @@
-"""Logins at a provider."""
+"""Logins at a provider, and the users that they make."""
 
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier
 from urllib.parse import parse_qsl
-from urllib.parse import urlsplit
 
 import jwt
 import pytest
+from flask import session
 
+from flask_records import BadRequest
 from flask_records import Forbidden
-from tests.http.oauth.sites import other as other
-from tests.http.oauth.sites import records as records
-from tests.http.oauth.sites import site as site
+from flask_records import OAuthStrategy
+from tests.authentication import API_KEY
+from tests.http.oauth.messages import EMAIL_TAKEN
+from tests.http.oauth.messages import FAILED
+from tests.http.oauth.messages import INVALID
 from tests.oauth_providers import ADA
 from tests.oauth_providers import ADA_USER
 from tests.oauth_providers import answer_of
+from tests.oauth_providers import as_json
+from tests.oauth_providers import CLIENT_SECRET
 from tests.oauth_providers import error_of
 from tests.oauth_providers import HOME
 from tests.oauth_providers import KEY
+from tests.oauth_providers import make_app
+from tests.oauth_providers import make_members
+from tests.oauth_providers import REFERENCE
 from tests.oauth_providers import serving_logins
+from tests.oauth_providers import Site
+from tests.oauth_providers import StrictMember
 from tests.oauth_providers import token_of
 
 
-def test_login_makes_a_user_of_the_profile(site):
-    answer = site.log_in()
-
-    assert site.users() == [ADA_USER]
-    assert site.caller(token_of(answer)) == ADA_USER
-
-
-def test_login_ends_at_the_redirect_with_nothing_but_a_token(site):
+def test_login_makes_a_user_of_the_profile_and_ends_with_a_token_alone(site):
     answer = site.log_in()
 
     target, said = answer_of(answer)
     assert (answer.status_code, target, list(said)) == (302, HOME, ["access_token"])
     assert answer.text == ""
+    assert site.users() == [ADA_USER]
+    assert site.caller(token_of(answer)) == ADA_USER
 
 
-def test_provider_is_asked_with_state_and_pkce(site, provider):
-    started = site.start()
-
-    url, _, query = started.headers["Location"].partition("?")
-    asked = dict(parse_qsl(query))
-    assert re.fullmatch("[A-Za-z0-9_-]{20,}", asked.pop("state"))
-    assert re.fullmatch("[A-Za-z0-9_-]{43}", asked.pop("code_challenge"))
-    assert (url, asked) == (
-        f"{provider.url}/authorize",
-        {
-            "response_type": "code",
-            "client_id": KEY,
-            "redirect_uri": f"{site.url}/oauth/fake/callback",
-            "scope": "profile email",
-            "code_challenge_method": "S256",
-        },
-    )
-
-
-def test_no_two_logins_have_a_state_or_a_challenge_in_common(site):
-    queries = [urlsplit(site.start().headers["Location"]).query for _ in range(2)]
-
-    one, two = (dict(parse_qsl(query)) for query in queries)
-    assert one["state"] != two["state"]
-    assert one["code_challenge"] != two["code_challenge"]
-
-
-def test_params_of_the_settings_are_sent_to_the_provider(provider):
+def test_provider_is_asked_with_state_and_pkce_that_no_other_login_has(provider):
     provider.options = {"params": {"prompt": "select_account"}}
 
     with serving_logins({"fake": provider}) as site:
-        started = site.start()
+        locations = [site.start().headers["Location"] for _ in range(2)]
 
-    assert "&prompt=select_account" in started.headers["Location"]
+    asked = [dict(parse_qsl(location.partition("?")[2])) for location in locations]
+    for name, form in [
+        ("state", "[A-Za-z0-9_-]{20,}"),
+        ("code_challenge", "[\\w-]{43}"),
+    ]:
+        one, two = asked[0].pop(name), asked[1].pop(name)
+        assert one != two
+        assert re.fullmatch(form, one)
+
+    assert asked[0] == {
+        "response_type": "code",
+        "client_id": KEY,
+        "redirect_uri": f"{site.url}/oauth/fake/callback",
+        "scope": "profile email",
+        "code_challenge_method": "S256",
+        "prompt": "select_account",
+    }
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_secret_is_sent_as_the_settings_say(provider, method):
+def test_secret_is_sent_to_the_token_endpoint_alone(provider, method):
     sent = []
     provider.options = {"token_endpoint_auth_method": method}
     provider.answers["token"] = lambda request: (
@@ -84,31 +81,28 @@ def test_secret_is_sent_as_the_settings_say(provider, method):
     )
 
     with serving_logins({"fake": provider}) as site:
-        answer = site.log_in()
+        started = site.start()
+        back = site.follow(started)
+        end = site.follow(back)
 
-    assert error_of(answer) is None
+    seen = [*started.headers.values(), *back.headers.values(), *end.headers.values()]
+    assert error_of(end) is None
     assert sent == [(method == "client_secret_post",) * 2]
+    assert not re.search(f"{CLIENT_SECRET}|token-of-the-provider", " ".join(seen))
 
 
 def test_second_login_finds_the_user_and_refreshes_name_and_avatar(site, provider):
     site.log_in()
     changed = {"name": "Ada King", "avatar_url": "https://img.example/new.png"}
     provider.claims = {**ADA, **changed, "email": "countess@example.com"}
-
     answer = site.log_in()
-
     user = {**ADA_USER, "name": "Ada King", "avatar": "https://img.example/new.png"}
-    assert site.users() == [user]
     assert site.caller(token_of(answer)) == user
 
-
-def test_what_the_provider_tells_no_more_stays(site, provider):
-    site.log_in()
     provider.claims = {"id": "p-1001"}
-
     site.log_in()
 
-    assert site.users() == [ADA_USER]
+    assert site.users() == [user]
 
 
 def test_profiles_of_two_providers_are_two_users(provider, other):
@@ -118,35 +112,30 @@ def test_profiles_of_two_providers_are_two_users(provider, other):
         answers = [site.log_in(provider=name) for name in ("fake", "other")]
 
         callers = [site.caller(token_of(answer)) for answer in answers]
-        assert [user["fakeId"] for user in callers] == ["p-1001", None]
-        assert [user["otherId"] for user in callers] == [None, "p-1001"]
+        found = [(user["fakeId"], user["otherId"]) for user in callers]
+        assert found == [("p-1001", None), (None, "p-1001")]
 
 
-def test_hooks_of_users_run(site, records):
-    seen = []
+def test_hooks_of_users_run_and_events_are_sent(site, records):
+    seen, heard = [], []
+    records.events()(lambda event, record, context: heard.append((event, record)))
 
     @records["users"].before("create", "patch")
     def shout(method, context):
         seen.append((method, context.params.provider))
         context.data["name"] = context.data["name"].upper()
 
-    site.log_in()
-    site.log_in()
-
-    assert seen == [("create", None), ("patch", None)]
-    assert site.users() == [{**ADA_USER, "name": "ADA LOVELACE"}]
-
-
-def test_user_and_login_are_events(site, records):
-    heard = []
-    records.events()(lambda event, record, context: heard.append((event, record)))
-
     token = token_of(site.log_in())
+    site.log_in()
 
     payload = jwt.decode(token, options={"verify_signature": False})
     known = {"strategy": "fake", "payload": payload}
-    login = {"authentication": known, "user": ADA_USER}
-    assert heard == [("created", ADA_USER), ("login", login)]
+    user = {**ADA_USER, "name": "ADA LOVELACE"}
+    assert seen == [("create", None), ("patch", None)]
+    assert heard[:2] == [
+        ("created", user),
+        ("login", {"authentication": known, "user": user}),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -161,15 +150,6 @@ def test_a_hook_that_refuses_keeps_the_user_out(site, records, path, method):
     answer = site.log_in()
 
     assert answer_of(answer) == (HOME, {"error": "By invitation only."})
-
-
-def test_a_login_that_is_refused_makes_no_user(site, records):
-    @records["authentication"].after("create")
-    def refuse(method, context):
-        raise Forbidden("By invitation only.")
-
-    site.log_in()
-
     assert site.users() == []
 
 
@@ -190,7 +170,289 @@ def test_other_parameters_reach_hooks_and_no_url(site, records):
     assert "i-42" not in end.headers["Location"]
 
 
-def test_another_site_may_begin_a_login(site):
-    answer = site.log_in(headers={"Sec-Fetch-Site": "cross-site"})
+# Profiles
 
-    assert error_of(answer) is None
+
+@pytest.mark.parametrize(
+    "profile",
+    [{}, *({"id": id} for id in (None, "", ["x"], {"a": 1}, True, 1.5, " ", "alice "))],
+    ids=ascii,
+)
+def test_profile_without_an_id_is_nobody(site, provider, profile):
+    provider.claims = profile
+
+    answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": INVALID})
+    assert site.users() == []
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {"id": "\ud800"},
+        {"id": "a\x00b"},
+        {"id": "x" * 1_000_000},
+        {"id": "1", "email": "\ud800@example.com"},
+        {"id": "1", "name": "a\x00b", "avatar_url": "https://img.example/\x00"},
+    ],
+    ids=lambda profile: ascii(profile)[:40],
+)
+def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
+    provider.claims = profile
+
+    with serving_logins({"fake": provider}, url=database_url) as site:
+        answer = site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "stored"),
+    [
+        *(("name", value, None) for value in ("n" * 51, "\ud800", "A\nL", " ", 1815)),
+        ("name", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
+        *(
+            ("avatar_url", value, None)
+            for value in (
+                "https://img.example/" + "a" * 200,
+                'https://img.example/"onload="x',
+                "javascript:alert(1)",
+                "/images/1.png",
+                "https://user:secret@img.example/",
+                {"url": "https://img.example"},
+            )
+        ),
+        ("avatar_url", "//img.example/1.png", "https://img.example/1.png"),
+        *(
+            ("email", value, None)
+            for value in ("a" * 100 + "@example.com", "no address", "a@b@x.yz", 7)
+        ),
+        ("email", "Ada@Example.COM", "Ada@Example.COM"),
+    ],
+    ids=lambda value: ascii(value)[:50],
+)
+def test_an_optional_field_that_is_not_valid_keeps_nobody_out(
+    site, provider, field, value, stored
+):
+    provider.claims = {"id": "1", field: value}
+
+    answers = [site.log_in(), site.log_in()]
+
+    assert [error_of(answer) for answer in answers] == [None, None]
+    name = {"avatar_url": "avatar"}.get(field, field)
+    assert [user[name] for user in site.users()] == [stored]
+
+
+def test_an_email_is_stored_in_the_form_that_logins_look_up(provider):
+    provider.claims = {**ADA, "email": "Ada@Example.COM"}
+    records = make_members(normalize=str.lower)
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        site.log_in()
+        users = site.users()
+        provider.claims = {"id": "2", "email": "ADA@example.com"}
+        answer = site.log_in()
+
+    assert [user["email"] for user in users] == ["ada@example.com"]
+    assert error_of(answer) == EMAIL_TAKEN
+
+
+@pytest.mark.parametrize("said", [False, "false", None, "yes"], ids=repr)
+def test_email_that_is_not_verified_is_left_out_and_no_conflict(site, provider, said):
+    for id in ("1", "2"):
+        provider.claims = {**ADA, "id": id, "email_verified": said}
+        site.log_in()
+
+    assert [user["email"] for user in site.users()] == [None, None]
+
+
+def refuse(*fields):
+    def hook(method, context):
+        refused = {name: "is refused" for name in fields if name in context.data}
+
+        if refused:
+            raise BadRequest("No", errors=refused)
+
+    return hook
+
+
+@pytest.mark.parametrize("fields", [["name"], ["name", "avatar"]])
+def test_a_name_or_an_image_that_a_hook_refuses_keeps_nobody_out(site, records, fields):
+    records["users"].before("create", "patch")(refuse(*fields))
+
+    answers = [site.log_in(), site.log_in()]
+
+    assert [error_of(answer) for answer in answers] == [None, None]
+    assert site.users() == [{**ADA_USER, **dict.fromkeys(fields)}]
+
+
+@pytest.mark.parametrize("fields", [["email"], ["email", "name"], ["fakeId"]])
+def test_a_user_whom_a_hook_refuses_stays_out(site, records, fields):
+    """A hook may let in the emails of one company only."""
+    records["users"].before("create")(refuse(*fields))
+
+    assert error_of(site.log_in()) == "No"
+    assert site.users() == []
+
+
+def test_an_id_that_does_not_fit_is_an_error(site, provider):
+    """Nobody would be found by it again."""
+    provider.claims = {"id": "x" * 51}
+
+    assert error_of(site.log_in())
+    assert site.users() == []
+
+
+def test_profile_without_a_field_that_users_need_is_an_error(provider):
+    provider.claims = {"id": "1"}
+
+    with serving_logins({"fake": provider}, records=make_members(StrictMember)) as site:
+        assert "email" in error_of(site.log_in())
+        assert site.users() == []
+
+
+@pytest.mark.parametrize("ids", [("abc", "abc "), ("abc", "ABC"), ("e", "é")])
+def test_profiles_with_ids_that_differ_are_never_one_user(database_url, provider, ids):
+    with serving_logins({"fake": provider}, url=database_url) as site:
+        provider.claims = {"id": ids[0]}
+        first = site.caller(token_of(site.log_in()))
+        provider.claims = {"id": ids[1]}
+        answer = site.log_in()
+
+        assert error_of(answer) or site.caller(token_of(answer))["id"] != first["id"]
+        assert site.users()[0]["fakeId"] == ids[0]
+
+
+def test_two_first_logins_at_once_are_one_user(database_url, provider):
+    barrier = Barrier(4)
+
+    def log_in(app):
+        own = Site(app)
+        address = own.authorize(own.start())
+        barrier.wait(10)
+        return own.visit(address)
+
+    with serving_logins({"fake": provider}, url=database_url) as site:
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(log_in, [site.app] * 4))
+
+        callers = [site.caller(token_of(answer)) for answer in answers]
+        assert callers == site.users() * 4
+
+
+@pytest.mark.parametrize(
+    ("emails", "kept"),
+    [
+        ([{"email": "ada@x.yz", "primary": True, "verified": True}], "ada@x.yz"),
+        ([{"email": "ada@x.yz", "primary": True, "verified": False}], None),
+        ([{"email": ["x"], "primary": True, "verified": True}], None),
+        ([1, None, {}, {"email": "ada@x.yz"}], None),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_emails_of_their_own_address_count_if_they_are_verified(provider, emails, kept):
+    provider.options = {"emails_url": f"{provider.url}/emails"}
+    provider.claims = {"id": "1"}
+    provider.answers["emails"] = as_json(emails)
+
+    with serving_logins({"fake": provider}) as site:
+        assert error_of(site.log_in()) is None
+        assert [user["email"] for user in site.users()] == [kept]
+
+
+# Strategies
+
+
+class Hidden(OAuthStrategy):
+    """Changes the mapping, and misses what a profile may lack."""
+
+    def profile(self, login):
+        found = super().profile(login)
+        return replace(found, email=None, name=login.raw["login"])
+
+    def user_data(self, login, profile, user):
+        data = super().user_data(login, profile, user)
+        return {**data, "avatar": f"https://img.example/{login.provider.name}"}
+
+
+def test_a_subclass_changes_the_mapping(provider):
+    records = make_members(strategies={"api-key": API_KEY, "fake": Hidden()})
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        failed = site.log_in()
+        provider.claims = {**ADA, "login": "ada1815"}
+        site.log_in()
+
+        changed = {"name": "ada1815", "avatar": "https://img.example/fake"}
+        assert answer_of(failed) == (HOME, {"error": FAILED})
+        assert site.users() == [{**ADA_USER, **changed, "email": None}]
+
+
+class Pages(OAuthStrategy):
+    """Logs in to the session of pages that the server makes."""
+
+    def success_url(self, target, result):
+        session["email"] = result["user"]["email"]
+        return target
+
+    def failure_url(self, target, error):
+        session["message"] = error.message
+        return f"{target}/login"
+
+
+def test_a_subclass_logs_in_to_a_session(provider):
+    records = make_members(strategies={"api-key": API_KEY, "fake": Pages()})
+
+    with serving_logins({"fake": provider}, records=records) as site:
+        answer = site.visit(site.authorize(site.start("?redirect=/inbox")))
+        lost = site.get("/oauth/fake/callback?state=unknown&code=1")
+
+        with site.client.session_transaction() as kept:
+            assert kept["email"] == ADA_USER["email"]
+            assert "took too long" in REFERENCE.sub("", kept["message"])
+
+    assert answer.headers["Location"] == f"{HOME}/inbox"
+    assert lost.headers["Location"] == f"{HOME}/login"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "Invalid authentication information (strategy not allowed in authStrat"),
+        ({"strategies": ["jwt", "local", "fake"]}, "Log in at /oauth/fake."),
+    ],
+)
+def test_no_client_can_claim_a_login_at_a_provider(provider, settings, message):
+    records = make_members(strategies={"api-key": API_KEY, "fake": Hidden()})
+    login = {"strategy": "fake", "oauth": {"raw": ADA}, "fakeId": "p-1001"}
+
+    with serving_logins({"fake": provider}, records=records, settings=settings) as site:
+        answer = site.client.post("/authentication", json=login)
+
+    assert answer.status_code == 401
+    assert answer.json["message"].startswith(message)
+
+
+def test_one_extension_serves_apps_with_providers_of_their_own(provider, other):
+    records = make_members()
+
+    with (
+        serving_logins({"fake": provider}, records=records) as one,
+        serving_logins({"fake": other, "other": provider}, records=records) as two,
+    ):
+        unknown = one.start(provider="other")
+        logins = [one.log_in(), two.log_in(), two.log_in(provider="other")]
+
+        ids = [[user["fakeId"] for user in site.users()] for site in (one, two)]
+        assert unknown.status_code == 404
+        assert [error_of(login) for login in logins] == [None] * 3
+        assert ids == [["p-1001"], ["77", None]]
+
+
+def test_a_provider_without_its_field_is_an_error_at_the_start(provider):
+    message = re.escape("RECORDS_AUTHENTICATION['oauth']['third'] needs a field 'third")
+
+    with pytest.raises(RuntimeError, match=message):
+        make_app({"third": provider})

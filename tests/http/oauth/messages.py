@@ -1,0 +1,24 @@
+"""What people read when a login at the provider of a test fails."""
+
+SILENT = "Fake is not responding. Try again later."
+
+INVALID = "Fake sent an invalid response. Try again later."
+
+LATER = "Fake has a problem. Try again later."
+
+AGAIN = "Fake did not accept the login. Try again."
+
+MISCONFIGURED = (
+    "Fake refused the login, because it is not set up correctly. Tell the owner of this"
+    " site."
+)
+
+FAILED = "The login failed because of an error of this site. Try again later."
+
+DENIED = "The login was cancelled."
+
+LOST = "The login took too long, or began in another browser. Try again."
+
+EMAIL_TAKEN = (
+    "There is a user with this email already. Log in as this user, then connect Fake."
+)

@@ -1,0 +1,293 @@
+"""Where a login ends, the address of the callback, and the limits of both views."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+from urllib.parse import quote
+from urllib.parse import urlsplit
+
+import pytest
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import SQLAlchemyService
+from tests.http.oauth.messages import DENIED
+from tests.http.oauth.messages import EMAIL_TAKEN
+from tests.http.oauth.messages import FAILED
+from tests.http.oauth.messages import INVALID
+from tests.http.oauth.messages import LOST
+from tests.http.oauth.messages import SILENT
+from tests.oauth_providers import ADA
+from tests.oauth_providers import answer_of
+from tests.oauth_providers import as_json
+from tests.oauth_providers import error_of
+from tests.oauth_providers import HOME
+from tests.oauth_providers import make_app
+from tests.oauth_providers import make_members
+from tests.oauth_providers import Member
+from tests.oauth_providers import Provider
+from tests.oauth_providers import REFERENCE
+from tests.oauth_providers import serving_logins
+from tests.oauth_providers import Site
+from tests.oauth_providers import StrictMember
+
+SECOND = "https://second.example"
+
+
+@pytest.fixture
+def json_site(provider):
+    """A site without a page to come back to."""
+    with serving_logins({"fake": provider}, {}) as site:
+        yield site
+
+
+def test_without_a_redirect_the_answer_is_the_result(provider):
+    records = make_members(StrictMember)
+
+    with serving_logins({"fake": provider}, {}, records=records) as site:
+        answer = site.log_in()
+
+        result = answer.json
+        assert result["user"] == site.caller(result["accessToken"])
+        assert result["authentication"]["strategy"] == "fake"
+
+
+def test_without_a_redirect_errors_are_json(json_site, provider):
+    wrong = json_site.get("/oauth/fake/callback?code=c&state=s")
+    provider.answers["profile"] = as_json([])
+    nonsense = json_site.log_in()
+    provider.answers["token"] = as_json({}, 500)
+    silent = json_site.log_in()
+    provider.answers.clear()
+    json_site.register(email=ADA["email"])
+    taken = json_site.log_in()
+
+    found = [
+        (answer.status_code, REFERENCE.sub("", answer.json["message"]))
+        for answer in (wrong, nonsense, silent, taken)
+    ]
+    assert found == [(401, LOST), (401, INVALID), (401, SILENT), (409, EMAIL_TAKEN)]
+
+
+def test_without_a_redirect_errors_of_the_server_are_json(json_site):
+    records = json_site.app.extensions["records"]
+
+    @records["users"].before("create")
+    def fail(method, context):
+        raise RuntimeError
+
+    answer = json_site.log_in()
+
+    assert answer.status_code == 500
+    assert REFERENCE.sub("", answer.json["message"]) == FAILED
+
+
+@pytest.mark.parametrize(
+    ("redirect", "target"),
+    [
+        ("", HOME),
+        ("/page?a=b&c=d", f"{HOME}/page?a=b&c=d"),
+        ("/é", f"{HOME}/%C3%A9"),
+        ("https://app.example/else", "https://app.example/else"),
+        (f"{SECOND}/", f"{SECOND}/"),
+    ],
+)
+def test_redirect_says_where_to_go(provider, redirect, target):
+    oauth = {"redirect": HOME, "origins": [SECOND]}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        address = site.authorize(site.start(f"?redirect={quote(redirect)}"))
+        failed = site.visit(address.replace("code=", "error=access_denied&was="))
+        answer = site.log_in(f"?redirect={quote(redirect)}")
+
+    assert answer_of(failed) == (target, {"error": DENIED})
+    assert (answer_of(answer)[0], error_of(answer)) == (target, None)
+
+
+@pytest.mark.parametrize(
+    ("page", "redirect", "target"),
+    [
+        (f"{SECOND}/deep/page?x=1", "", SECOND),
+        (f"{SECOND}/", "/inbox", f"{SECOND}/inbox"),
+        (f"{SECOND}/", "https://app.example/else", "https://app.example/else"),
+        ("https://app.example/x", "", HOME),
+        (f"{SECOND}.evil.example/", "", HOME),
+        (f"https://evil.example/{SECOND}", "", HOME),
+        (f"{SECOND}:444/", "", HOME),
+        ("http://second.example/", "", HOME),
+        ("null", "", HOME),
+        ("https://[", "", HOME),
+    ],
+)
+def test_login_returns_to_the_allowed_origin_that_it_began_on(
+    provider, page, redirect, target
+):
+    oauth = {"redirect": HOME, "origins": [SECOND]}
+    headers = {"Referer": page}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        answer = site.log_in(f"?redirect={quote(redirect)}", headers=headers)
+        failed = site.start(
+            f"?redirect={quote(redirect)}&feathers_token=x", headers=headers
+        )
+
+    assert answer_of(answer)[0] == target
+    assert (answer_of(failed)[0], error_of(failed) is None) == (target, False)
+
+
+@pytest.mark.parametrize("state", ["", "&state=unknown"])
+def test_login_that_is_cancelled_without_its_state_returns_where_it_began(
+    provider, other, state
+):
+    """Some providers omit the state then."""
+    oauth = {"redirect": HOME, "origins": [SECOND]}
+    cancelled = f"callback?error=access_denied{state}"
+
+    with serving_logins({"fake": provider, "other": other}, oauth) as site:
+        site.start("?redirect=/first")
+        site.start(headers={"Referer": f"{SECOND}/"})
+        site.start("?redirect=/other", provider="other")
+        answers = [site.get(f"/oauth/{name}/{cancelled}") for name in ("fake", "other")]
+        stranger = Site(site.app).get(f"/oauth/fake/{cancelled}")
+
+    targets = [answer_of(answer) for answer in (*answers, stranger)]
+    denied = {"error": DENIED}
+    assert targets == [(SECOND, denied), (f"{HOME}/other", denied), (HOME, denied)]
+
+
+def test_own_page_returns_to_the_redirect_even_if_its_origin_is_named(provider):
+    own = "http://localhost"
+    oauth = {"redirect": "/home", "origins": [own], "base_url": own}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        failed = site.start("?feathers_token=x", headers={"Referer": f"{own}/login"})
+
+    assert answer_of(failed)[0] == "/home"
+
+
+def test_page_of_an_allowed_origin_is_returned_to_without_a_redirect(provider):
+    with serving_logins({"fake": provider}, {"origins": [SECOND]}) as site:
+        answer = site.log_in(headers={"Referer": f"{SECOND}/"})
+
+    assert answer_of(answer)[0] == SECOND
+
+
+@pytest.mark.parametrize("redirect", ["/page?", "/?", "/page?a=b"])
+def test_token_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
+    """The part before it gets into logs and is sent to other sites."""
+    answer = site.log_in(f"?redirect={quote(redirect, safe='')}")
+
+    url = urlsplit(answer.headers["Location"])
+    assert "token" not in url.path + url.query
+    assert url.fragment.startswith("access_token=")
+
+
+def test_no_answer_is_stored_or_told_to_other_sites(site, json_site):
+    answers = [
+        site.start(),
+        site.log_in(),
+        site.get("/oauth/fake/callback"),
+        site.get("/oauth/unknown"),
+        site.start("?redirect=//evil.example"),
+        json_site.log_in(),
+    ]
+
+    said = {
+        (answer.headers["Cache-Control"], answer.headers["Referrer-Policy"])
+        for answer in answers
+    }
+    assert said == {("no-store", "no-referrer")}
+
+
+@pytest.mark.parametrize("path", ["/oauth/unknown", "/oauth/unknown/callback"])
+def test_unknown_provider_is_not_found(site, path):
+    answer = site.get(f"{path}?code=c&state=s")
+
+    message = "There is no login with 'unknown'."
+    assert (answer.status_code, answer.json["message"]) == (404, message)
+
+
+# The address of the callback
+
+
+def callback_of(started):
+    query = urlsplit(started.headers["Location"]).query
+    return dict(parse_qsl(query))["redirect_uri"]
+
+
+FORWARDED = {
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "app.example",
+    "X-Forwarded-Prefix": "/sub",
+}
+
+
+def test_callback_behind_a_proxy_is_that_of_the_proxy(site):
+    direct = callback_of(site.start(headers=FORWARDED))
+    site.app.wsgi_app = ProxyFix(site.app.wsgi_app, x_proto=1, x_host=1, x_prefix=1)
+
+    proxied = callback_of(site.start(headers=FORWARDED))
+
+    assert direct == "http://localhost/oauth/fake/callback"
+    assert proxied == "https://app.example/sub/oauth/fake/callback"
+
+
+@pytest.mark.parametrize("config", [{}, {"APPLICATION_ROOT": "/sub"}])
+def test_login_works_below_a_path(provider, config):
+    with serving_logins({"fake": provider}, **config) as site:
+        started = site.start(base_url="http://localhost/sub")
+        address = site.authorize(started)
+        path = address.removeprefix("http://localhost/sub")
+        answer = site.get(path, base_url="http://localhost/sub")
+
+    assert callback_of(started) == "http://localhost/sub/oauth/fake/callback"
+    assert error_of(answer) is None
+
+
+@pytest.mark.parametrize("host", ["localhost", "evil.example", "app.example:81"])
+@pytest.mark.parametrize("base", ["", "/sub"])
+def test_a_base_url_counts_whatever_the_host_and_its_path_once(provider, host, base):
+    """Whether a proxy strips the path or not."""
+    oauth = {"redirect": HOME, "base_url": f"https://app.example{base}/"}
+
+    with serving_logins({"fake": provider}, oauth) as site:
+        started = [site.start(base_url=f"http://{host}{path}") for path in ("", base)]
+
+    callback = f"https://app.example{base}/oauth/fake/callback"
+    assert [callback_of(each) for each in started] == [callback] * 2
+
+
+# Limits by the address of the client
+
+
+@pytest.fixture
+def limited():
+    """A client of an application that counts one start and one answer."""
+    records = FlaskRecords(limiter=Limiter(get_remote_address))
+    users = records.add("users", SQLAlchemyService(Member, hidden=["password"]))
+    users.before("create", "update", "patch")(hash_password())
+    records.add("authentication", AuthenticationService())
+    provider = Provider()
+    provider.url = "https://provider.example"
+    limits = {"oauth.start": "1 per minute", "oauth.callback": "1 per minute"}
+    config = {"RATELIMIT_STORAGE_URI": "memory://", "RECORDS_LIMITS": limits}
+    return make_app({"fake": provider}, records=records, **config).test_client()
+
+
+def test_starts_and_answers_count_apart_and_by_address(limited):
+    def statuses(path, *addresses):
+        calls = [{"REMOTE_ADDR": address} for address in addresses]
+        return [limited.get(path, environ_base=call).status_code for call in calls]
+
+    one, two = "192.0.2.1", "192.0.2.2"
+    assert statuses("/oauth/fake", one, one, two) == [302, 429, 302]
+    assert statuses("/oauth/fake/callback", one, one, two) == [302, 429, 302]
+
+    answer = limited.get("/oauth/fake", environ_base={"REMOTE_ADDR": one})
+    assert answer.json["message"] == "Too many requests: 1 per 1 minute at most."
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert not {"Location", "Set-Cookie"} & set(answer.headers.keys())
