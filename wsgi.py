@@ -27,7 +27,6 @@ from flask import make_response
 from flask import render_template
 from flask import request
 from flask import Response
-from flask import send_from_directory
 from flask.cli import with_appcontext
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
@@ -58,8 +57,6 @@ from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flask_records.typing import Record
 
 BATCH: t.Final = 5_000
@@ -394,9 +391,8 @@ def create_app() -> Flask:
     explorer.init_app(app)
     app.cli.add_command(example_data)
     app.add_url_rule("/", "index", show_page)
-    app.add_url_rule("/favicon.ico", "icon", send_icon)
     app.add_url_rule(
-        "/static/<version>/<any(chat, records):folder>/<name>", "asset", send_asset
+        "/favicon.ico", "icon", lambda: app.send_static_file("chat/icon.svg")
     )
     app.after_request(add_security_headers)
 
@@ -414,19 +410,15 @@ PAGE_POLICY: t.Final = (
 )
 """The sources that the page may load from. No site may show it in a frame."""
 
-YEAR: t.Final = 365 * 24 * 60 * 60
-
 
 def show_page() -> Response:
     """Return the page: a chat with the official client."""
     providers = records.authentication().settings.oauth.providers.values()
-    version = asset_version()
-    scripts = sorted(path.name for path in asset_folders()["chat"].glob("*.js"))
+    folder = Path(str(current_app.static_folder), "chat")
     page = render_template(
         "index.html",
         providers=providers,
-        version=version,
-        scripts=scripts,
+        scripts=sorted(path.name for path in folder.glob("*.js")),
         longest=LONGEST_TEXT,
         has_explorer=explorer.is_on(current_app),
     )
@@ -436,45 +428,6 @@ def show_page() -> Response:
     response.headers["Content-Security-Policy"] = PAGE_POLICY + images
     response.cache_control.no_cache = True
     return response
-
-
-def asset_folders() -> dict[str, Path]:
-    """Return the folders with the files of the page, by their names in addresses."""
-    package = current_app.blueprints["flask_records"].static_folder
-    return {
-        "chat": Path(str(current_app.static_folder), "chat"),
-        "records": Path(str(package)),
-    }
-
-
-def asset_version() -> str:
-    """Return a digest of all files of the page. It is a part of their addresses, so
-    that browsers can keep them.
-    """
-    digest = hashlib.sha256()
-
-    for folder in asset_folders().values():
-        for path in sorted(folder.iterdir()):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-
-    return digest.hexdigest()[:16]
-
-
-def send_asset(version: str, folder: str, name: str) -> Response:
-    """Return a file of the page. Browsers keep the current version of it."""
-    response = send_from_directory(asset_folders()[folder], name)
-
-    if version == asset_version():
-        control = response.cache_control
-        control.public, control.no_cache = True, None
-        control.max_age, control.immutable = YEAR, True
-
-    return response
-
-
-def send_icon() -> Response:
-    """Return the icon that browsers ask for on pages that name none."""
-    return send_from_directory(asset_folders()["chat"], "icon.svg")
 
 
 def add_security_headers(response: Response) -> Response:
@@ -546,60 +499,21 @@ def create_tables(engine: sa.Engine) -> None:
 
 @click.command("example-data")
 @click.option("--messages", "count", default=100_000, show_default=True)
-@click.option("--seed", default=1, show_default=True, help="Vary the data.")
 @with_appcontext
-def example_data(count: int, seed: int) -> None:
+def example_data(count: int) -> None:
     """Fill the database with users, rooms and messages."""
-    chance = random.Random(seed)
-    emails = {user["email"]: user for user in map(user_of, range(1, 101))}
-    user_ids = insert_missing(User.email, emails)
-    names = {name: {"name": name} for name in TOPICS}
+    chance = random.Random(1)
+    emails = {
+        f"{name.lower()}{n}@example.com": name for n in range(5) for name in NAMES
+    }
+    people = [
+        {"email": email, "name": name, "avatar": default_avatar(email)}
+        for email, name in emails.items()
+    ]
+    user_ids = insert_missing(User.email, people)
     # Rooms of users can have the same names.
-    room_ids = insert_missing(Room.name, names, Room.userId.is_(None))
-    batches = -(-count // BATCH)
-
-    with click.progressbar(
-        messages_of(chance, count, user_ids, room_ids),
-        length=batches,
-        label=f"{count} messages",
-    ) as progress:
-        for batch in progress:
-            db.session.execute(sa.insert(Message), batch)
-            db.session.commit()
-
-
-def insert_missing(
-    key: t.Any, rows: dict[str, dict[str, t.Any]], *conditions: t.Any
-) -> list[int]:
-    """Insert rows whose key does not exist, and return the ids of all rows.
-
-    :param key: The attribute of the model.
-    :param rows: The rows, by key.
-    :param conditions: Conditions for existing rows.
-    """
-    model = key.class_
-    statement = sa.select(key, model.id).where(key.in_(rows), *conditions)
-    existing = {row[0] for row in db.session.execute(statement)}
-    new = [row for name, row in rows.items() if name not in existing]
-
-    if new:
-        db.session.execute(sa.insert(model), new)
-        db.session.commit()
-
-    return [row.id for row in db.session.execute(statement)]
-
-
-def user_of(number: int) -> dict[str, t.Any]:
-    """Return one of the example's users."""
-    name = NAMES[number % len(NAMES)]
-    email = f"{name.lower()}{number}@example.com"
-    return {"email": email, "name": name, "avatar": default_avatar(email)}
-
-
-def messages_of(
-    chance: random.Random, count: int, user_ids: list[int], room_ids: list[int]
-) -> Iterator[list[dict[str, t.Any]]]:
-    """Yield batches of messages, the oldest first."""
+    own = Room.userId.is_(None)
+    room_ids = insert_missing(Room.name, [{"name": name} for name in TOPICS], own)
     created = now() - dt.timedelta(minutes=count)
 
     for start in range(0, count, BATCH):
@@ -618,7 +532,21 @@ def messages_of(
                 }
             )
 
-        yield batch
+        db.session.execute(sa.insert(Message), batch)
+        db.session.commit()
+
+
+def insert_missing(key: t.Any, rows: list[Record], *conditions: t.Any) -> list[int]:
+    """Insert the rows whose key does not exist, and return the ids of all rows."""
+    values = [row[key.key] for row in rows]
+    statement = sa.select(key, key.class_.id).where(key.in_(values), *conditions)
+    existing = {row[0] for row in db.session.execute(statement)}
+
+    if new := [row for row in rows if row[key.key] not in existing]:
+        db.session.execute(sa.insert(key.class_), new)
+        db.session.commit()
+
+    return [row.id for row in db.session.execute(statement)]
 
 
 NAMES: t.Final = (
@@ -632,14 +560,11 @@ TOPICS: t.Final = (
 ).split()
 
 WORDS: t.Final = (
-    "a about after all always any ask back because before bring call can come day did"
-    " find first for from get good great have hear help here how idea is it just keep"
-    " know last later let like little look made make many maybe meet more morning need"
-    " never new next no not now of on one only open or other our over people place"
-    " plan question read ready right room say see send show small some soon start"
-    " still take talk tell thank that the them then there they thing think this time"
-    " today together tomorrow try two up us very wait want was way week well what when"
-    " where who why will with work write year yes yesterday you your"
+    "a about again always before bring call can day find first for good have help here"
+    " idea is it keep later let like little make maybe meet more morning never new not"
+    " now of on one or other our people plan question read room see send small some"
+    " start take tell thank that the there think time to today together tomorrow try"
+    " two we what when where who why will with work write year yes yesterday you"
 ).split()
 
 
