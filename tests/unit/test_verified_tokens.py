@@ -14,7 +14,6 @@ from tests.authentication import make_records
 from tests.authentication import SECRET
 from tests.authentication import serving
 from tests.authentication import signed
-from tests.http.authentication.token_files import client as client
 from tests.http.authentication.token_files import is_accepted
 from tests.http.authentication.token_files import OLDER
 from tests.http.authentication.token_files import refusal

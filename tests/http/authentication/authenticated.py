@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from flask import Flask
 
 from flask_records import FlaskRecords
 from tests.authentication import CHEAP
 from tests.authentication import Echo
-from tests.authentication import make_records
 from tests.authentication import SECRET
-from tests.authentication import serving
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
@@ -21,12 +18,6 @@ USER = {"id": 1, "email": "ann@example.com", "age": None}
 INVALID = "Invalid authentication information"
 
 NOT_ALLOWED = f"{INVALID} (strategy not allowed in authStrategies)"
-
-
-@pytest.fixture(scope="module")
-def client():
-    with serving(make_records()) as client:
-        yield client
 
 
 def refused(message):

@@ -9,7 +9,6 @@ from flask_records import BadRequest
 from flask_records import Forbidden
 from flask_records import NotAuthenticated
 from flask_records import NotFound
-from flask_records import protect
 from flask_records import SQLAlchemyService
 from tests.authentication import bearer
 from tests.authentication import log_in
@@ -17,7 +16,6 @@ from tests.authentication import LOGIN
 from tests.authentication import make_records
 from tests.authentication import serving
 from tests.authentication import signed
-from tests.http.authentication.authenticated import client as client
 from tests.http.authentication.authenticated import refused
 from tests.http.authentication.authenticated import USER
 from tests.models import User
@@ -177,17 +175,6 @@ def test_hash_of_a_user_is_not_seen_even_if_nothing_hides_it():
     assert login["user"] == echo["user"] == USER
 
 
-def test_protected_fields_of_a_user_are_not_seen():
-    records = make_records()
-    records["users"].after()(protect("age", "email"))
-
-    with serving(records) as client:
-        login = client.post("/authentication", json=LOGIN).json
-        echo = client.get("/echo", headers=bearer(login["accessToken"])).json
-
-    assert login["user"] == echo["user"] == {"id": 1}
-
-
 def test_login_and_logout_are_events_without_the_token():
     records = make_records()
     heard = []
@@ -238,21 +225,3 @@ def test_user_that_a_hook_refuses_is_kept_out(error, status):
 
     assert [answer.status_code for answer in answers] == [status] * 4
     assert echo.json == {**STRANGER, "authentication": {"strategy": "jwt"}}
-
-
-def test_user_that_a_hook_takes_away_is_kept_out():
-    records = make_records()
-
-    with serving(records) as client:
-        token = log_in(client)
-
-        @records["users"].after("get")
-        def hide(method, context):
-            context.result = None
-
-        answers = [
-            client.get("/secrets", headers=bearer(token)),
-            client.post("/authentication", json=LOGIN),
-        ]
-
-    assert [answer.status_code for answer in answers] == [401, 401]

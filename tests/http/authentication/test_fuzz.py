@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.http.authentication.authenticated import client as client
-
 TEXT = st.text(max_size=7) | st.sampled_from(["local", "jwt", "a.b.c", "\ud800", "\0"])
 
 VALUES = st.recursive(

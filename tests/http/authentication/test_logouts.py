@@ -11,7 +11,6 @@ from tests.authentication import bearer
 from tests.authentication import log_in
 from tests.authentication import LOGIN
 from tests.authentication import signed
-from tests.http.authentication.authenticated import client as client
 from tests.http.authentication.authenticated import KEY
 from tests.http.authentication.authenticated import NOT_ALLOWED
 from tests.http.authentication.authenticated import refused

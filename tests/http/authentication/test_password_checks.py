@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 
 import pytest
-import requests
 from argon2 import PasswordHasher
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
@@ -24,9 +23,7 @@ from tests.authentication import log_in
 from tests.authentication import LOGIN
 from tests.authentication import SECRET
 from tests.authentication import serving
-from tests.listening import running
 from tests.models import Base
-from tests.models import Message
 from tests.models import User
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
@@ -101,24 +98,6 @@ def test_users_whose_passwords_are_not_safe_do_not_start(options, hashed, messag
     assert refusal_of(make_records(options, hashed=hashed)) == message
 
 
-def test_lines_name_a_service_by_its_path():
-    records = make_records({}, path="api/users", hashed=(), users="api/users")
-
-    message = refusal_of(records)
-
-    assert 'records["api/users"].before("create", "update", "patch")' in message
-
-
-def test_lines_of_the_message_mend_it():
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
-    users = records.add("users", SQLAlchemyService(User, hidden=["password"]))
-
-    users.before("create", "update", "patch")(hash_password("password"))
-
-    assert start(records)
-
-
 @pytest.mark.parametrize("place", ["service", "all"])
 def test_field_that_a_hook_protects_is_hidden(place):
     records = make_records({})
@@ -127,13 +106,6 @@ def test_field_that_a_hook_protects_is_hidden(place):
     after()(protect("age", "password"))
 
     assert start(records)
-
-
-def test_field_that_a_hook_protects_in_some_methods_is_not_hidden():
-    records = make_records({})
-    records["users"].after("find", "get", "create")(protect("password"))
-
-    assert refusal_of(records) == HIDE
 
 
 def test_hook_of_all_services_hashes():
@@ -191,31 +163,11 @@ def test_other_services_over_the_users_are_checked_too(options, message):
     assert refusal_of(records) == message.replace("    users.", "    people.")
 
 
-def test_services_over_other_models_are_not_checked():
-    records = make_records()
-    records.add("messages", SQLAlchemyService(Message))
-
-    assert start(records)
-
-
 @pytest.mark.parametrize("option", ["users", "username", "password"])
 def test_name_that_names_nothing_does_not_start(option):
     message = refusal_of(make_records(**{option: "nobody"}))
 
     assert message == {"users": NO_USERS}.get(option, NO_FIELD.format(option))
-
-
-def test_fields_of_a_login_are_not_needed_without_passwords():
-    records = make_records(username="nobody", password="nobody")
-
-    assert start(records, strategies=["jwt"])
-
-
-def test_users_are_not_needed_where_nobody_gets_a_token():
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
-
-    assert start(records, strategies=[])
 
 
 class Own(DeclarativeBase):
@@ -250,13 +202,9 @@ def test_model_may_hash_by_itself():
     assert [response.status_code for response in found] == [200, 200]
 
 
-def test_custom_hashing_hides_nothing():
-    assert refusal_of(make_records({}, hashed=(), custom_hashing=True)) == HIDE
-
-
 @pytest.fixture
 def late(tmp_path):
-    """An extension that got its application first, and the address of that."""
+    """An extension that got its application first, and a client of that."""
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = SETTINGS
     app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{tmp_path / 'test.db'}"
@@ -267,38 +215,24 @@ def late(tmp_path):
     with app.app_context():
         db.create_all()
 
-    with running(app) as address:
-        yield records, address
+    return records, app.test_client()
 
 
 @pytest.mark.parametrize("options", [{}, {"hidden": ["password"]}])
 def test_services_that_are_added_later_are_checked_at_the_first_call(
     late, options, caplog
 ):
-    records, address = late
+    records, client = late
     records.add("authentication", AuthenticationService())
     records.add("users", SQLAlchemyService(User, **options), public=True)
 
     answers = [
-        requests.get(f"{address}/users", timeout=5),
-        requests.post(f"{address}/users", json=ANN, timeout=5),
-        requests.post(f"{address}/authentication", json=LOGIN, timeout=5),
+        client.get("/users"),
+        client.post("/users", json=ANN),
+        client.post("/authentication", json=LOGIN),
     ]
 
     assert [answer.status_code for answer in answers] == [500] * 3
-    assert {answer.json()["message"] for answer in answers} == {"Internal server error"}
+    assert {answer.json["message"] for answer in answers} == {"Internal server error"}
     assert re.search("RuntimeError: (Clients|Passwords .*) of 'users'", caplog.text)
-    assert requests.get(f"{address}/page", timeout=5).text == "page"
-
-
-def test_hooks_of_services_that_are_added_later_are_connected_later(late):
-    records, address = late
-    records.add("authentication", AuthenticationService())
-    service = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", service, public=True)
-    users.before(*WRITES)(hash_password())
-
-    created = requests.post(f"{address}/users", json=ANN, timeout=5)
-    login = requests.post(f"{address}/authentication", json=LOGIN, timeout=5)
-
-    assert [created.status_code, login.status_code] == [201, 201]
+    assert client.get("/page").text == "page"

@@ -27,7 +27,6 @@ from tests.authentication import LOGIN
 from tests.authentication import make_records
 from tests.authentication import SECRET
 from tests.authentication import serving
-from tests.http.authentication.authenticated import client as client
 from tests.http.authentication.authenticated import SETTINGS
 from tests.http.authentication.authenticated import start
 from tests.http.authentication.authenticated import USER
@@ -185,20 +184,3 @@ def test_apps_of_one_extension_have_their_own_secrets():
         ]
 
     assert statuses == [[200, 401], [401, 200]]
-
-
-def test_factory_makes_apps_with_their_own_settings():
-    records = make_records()
-
-    apps = [
-        start(records, RECORDS_AUTHENTICATION={**SETTINGS, "issuer": issuer})
-        for issuer in ("one", "two")
-    ]
-
-    issuers = []
-
-    for app in apps:
-        with app.app_context():
-            issuers.append(records.authentication().settings.tokens.issuer)
-
-    assert issuers == ["one", "two"]

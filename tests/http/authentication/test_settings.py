@@ -8,8 +8,6 @@ import re
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
 from tests.authentication import Echo
 from tests.authentication import make_records
 from tests.authentication import SECRET
@@ -43,20 +41,6 @@ def test_closed_service_needs_the_strategies_that_it_names():
 
     with pytest.raises(RuntimeError, match="'admin' accepts 'jtw', which is not a"):
         start(records, RECORDS_AUTHENTICATION=SETTINGS)
-
-
-@pytest.mark.parametrize("path", ["authentication", "login"])
-def test_services_are_added_to_an_app_that_has_a_secret_key(path):
-    records = FlaskRecords()
-    app = Flask("tests")
-    app.config["SECRET_KEY"] = SECRET
-    records.init_app(app)
-
-    records.add(path, AuthenticationService())
-    records.add("users", Echo())
-    records.add("messages", Echo())
-
-    assert app.test_client().get("/messages").status_code == 401
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from tests.authentication import LOGIN
 from tests.authentication import make_records
 from tests.authentication import serving
 from tests.authentication import signed
-from tests.http.authentication.authenticated import client as client
 from tests.http.authentication.authenticated import KEY
 from tests.http.authentication.authenticated import NOT_ALLOWED
 from tests.http.authentication.authenticated import refused

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import jwt
 import pytest
-import redis
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
@@ -16,17 +15,12 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
 from flask_records import hash_password
-from flask_records import RedisRevocations
 from flask_records import RevokedTokenMixin
 from flask_records import SQLAlchemyService
-from flask_records import TableRevocations
 from tests.authentication import bearer
 from tests.authentication import CHEAP
 from tests.authentication import SECRET
-from tests.databases import redis_url
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 
@@ -77,30 +71,6 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
-@pytest.fixture
-def redis_client():
-    with redis.Redis.from_url(redis_url()) as client:
-        yield client
-
-
-@pytest.fixture
-def redis_store(redis_client):
-    prefix = f"test:{uuid.uuid4().hex}:"
-    yield RedisRevocations(redis_client, prefix=prefix)
-
-    for key in redis_client.scan_iter(f"{prefix}*"):
-        redis_client.delete(key)
-
-
-@pytest.fixture(params=["table", "redis"])
-def store(request):
-    """A store of marks: a table of the database, or Redis."""
-    if request.param == "redis":
-        return request.getfixturevalue("redis_store")
-
-    return TableRevocations(RevokedToken)
-
-
 @contextmanager
 def served(records, url, **settings):
     """An app that serves the services of an extension from an empty database."""
@@ -128,38 +98,6 @@ def add_users(records, path="users", model=User, *, password="password"):
     users = records.add(path, service, public=["create"])
     users.before("create", "update", "patch")(hash_password(password))
     return users
-
-
-@pytest.fixture
-def records(store):
-    records = FlaskRecords()
-    add_users(records)
-    service = AuthenticationService(revocations=store, rehash=True)
-    records.add("authentication", service)
-    return records
-
-
-@pytest.fixture
-def app(records, database_url):
-    with served(records, database_url) as app:
-        yield app
-
-
-@pytest.fixture
-def client(app):
-    return app.test_client()
-
-
-@pytest.fixture
-def ann(client):
-    """The identifier of a user."""
-    return register(client, "ann")
-
-
-@pytest.fixture
-def ben(client, ann):
-    """The identifier of another user."""
-    return register(client, "ben")
 
 
 def register(client, email):

@@ -13,29 +13,19 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import AuthenticationService
 from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
 from tests.authentication import bearer
 from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import ann as ann
-from tests.http.revocation.revocations import app as app
 from tests.http.revocation.revocations import Base
-from tests.http.revocation.revocations import ben as ben
-from tests.http.revocation.revocations import client as client
 from tests.http.revocation.revocations import everywhere
 from tests.http.revocation.revocations import in_tables
 from tests.http.revocation.revocations import is_valid
 from tests.http.revocation.revocations import log_in
 from tests.http.revocation.revocations import log_out
 from tests.http.revocation.revocations import on_sqlite
-from tests.http.revocation.revocations import records as records
-from tests.http.revocation.revocations import redis_client as redis_client
-from tests.http.revocation.revocations import redis_store as redis_store
 from tests.http.revocation.revocations import refusal
 from tests.http.revocation.revocations import register
 from tests.http.revocation.revocations import served
 from tests.http.revocation.revocations import signed
-from tests.http.revocation.revocations import store as store
-from tests.http.revocation.revocations import Unique
 
 
 class Person(Base):
@@ -44,13 +34,6 @@ class Person(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     login: Mapped[str] = mapped_column(sa.String(100))
     secret: Mapped[str] = mapped_column(sa.String(200))
-
-
-class Named(Base):
-    __tablename__ = "named_user"
-
-    email: Mapped[str] = mapped_column(sa.String(100), primary_key=True)
-    password: Mapped[str] = mapped_column(sa.String(200))
 
 
 @everywhere
@@ -124,18 +107,6 @@ def test_token_without_an_identifier_of_its_own_is_refused(client, ann, jti):
     assert response.status_code == 401
 
 
-@everywhere
-def test_logouts_at_once_of_one_token(app, client, ann):
-    token = log_in(client)
-
-    with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda _: log_out(app.test_client(), token), range(8)))
-
-    statuses = {response.status_code for response in done}
-    assert {200} <= statuses <= {200, 401}
-    assert not is_valid(client, token)
-
-
 @in_tables
 def test_logouts_at_once_of_several_tokens_all_succeed(app, client, ann):
     """Both have looked for expired marks when they write theirs."""
@@ -176,32 +147,6 @@ def test_logout_without_revocations_leaves_the_token_valid(database_url):
 
 
 @everywhere
-@pytest.mark.parametrize("model", [Unique, Named])
-def test_users_with_other_identifiers(database_url, store, model):
-    records = FlaskRecords()
-    users = add_users(records, model=model)
-    records.add("authentication", AuthenticationService(revocations=store))
-
-    with served(records, database_url) as app:
-        client = app.test_client()
-
-        with app.app_context():
-            ann, _ = users.create(
-                [
-                    {"email": "Änn '/%", "password": "old"},
-                    {"email": "x", "password": "old"},
-                ]
-            )
-
-        token, other = log_in(client, "Änn '/%"), log_in(client, "x")
-
-        with app.app_context():
-            users.patch(ann[users.target.id], {"password": "new"})
-
-        assert [is_valid(client, token), is_valid(client, other)] == [False, True]
-
-
-@everywhere
 def test_users_at_another_path_with_another_password_field(database_url, store):
     records = FlaskRecords()
     people = add_users(records, "api/people", Person, password="secret")
@@ -226,36 +171,3 @@ def test_users_at_another_path_with_another_password_field(database_url, store):
             {"id": id, "login": "ann"},
         )
         assert not is_valid(client, token, "/api/people")
-
-
-@everywhere
-def test_users_of_two_services_with_one_id_are_not_the_same(database_url, store):
-    records = FlaskRecords()
-    users = add_users(records)
-    records.add("authentication", AuthenticationService(revocations=store))
-    people = add_users(records, "people", Person, password="secret")
-    admins = AuthenticationService(
-        "people",
-        username="login",
-        password="secret",
-        revocations=store,
-        settings="ADMINS",
-    )
-    records.add("admins", admins)
-    records.add("doors", SQLAlchemyService(Named), authentication="admins")
-
-    with served(records, database_url) as app:
-        client = app.test_client()
-        login = {"strategy": "local", "login": "ann", "secret": "old"}
-
-        with app.app_context():
-            one = people.create({"login": "ann", "secret": "old"})["id"]
-            other = users.create({"email": "ann", "password": "old"})["id"]
-
-        token = client.post("/admins", json=login).json["accessToken"]
-
-        with app.app_context():
-            users.patch(other, {"password": "new"})
-
-        assert one == other
-        assert is_valid(client, token, "/doors")

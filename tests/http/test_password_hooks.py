@@ -8,15 +8,15 @@ from flask_records import authenticate
 from flask_records import hash_password
 from flask_records import protect
 from flask_records import SQLAlchemyService
-from tests.http.authentication.hooked import ANN
-from tests.http.authentication.hooked import app as app
-from tests.http.authentication.hooked import CALLS
-from tests.http.authentication.hooked import echo as echo
-from tests.http.authentication.hooked import EVE
-from tests.http.authentication.hooked import messages as messages
-from tests.http.authentication.hooked import passwords as passwords
-from tests.http.authentication.hooked import records as records
-from tests.http.authentication.hooked import users as users
+from tests.http.hooked import ANN
+from tests.http.hooked import app as app
+from tests.http.hooked import CALLS
+from tests.http.hooked import echo as echo
+from tests.http.hooked import EVE
+from tests.http.hooked import messages as messages
+from tests.http.hooked import passwords as passwords
+from tests.http.hooked import records as records
+from tests.http.hooked import users as users
 from tests.models import User
 
 PASSWORD = "correct horse"
@@ -50,27 +50,6 @@ def test_password_is_stored_as_a_hash(
     assert [verify(PASSWORD, hash) for hash in new] == [True]
 
 
-def test_password_of_each_body_is_stored_as_its_hash(client, users, passwords, verify):
-    users.before("create")(hash_password())
-    ends = ["1 for me", "2 for me"]
-
-    client.post(
-        "/users", json=[{"email": end, "password": PASSWORD + end} for end in ends]
-    )
-
-    assert [verify(PASSWORD + end, passwords()[end]) for end in ends] == [True, True]
-
-
-def test_each_field_that_is_named_is_hashed(app_context, echo, verify):
-    echo.before("create")(hash_password("pin", "code"))
-
-    created = echo.create({"pin": "1", "code": "1", "password": "1"})
-
-    assert created["password"] == "1"
-    assert created["pin"] != created["code"]
-    assert verify("1", created["pin"]) and verify("1", created["code"])
-
-
 @pytest.mark.parametrize(
     "data", [{"age": 1}, {"password": None}, {"a": {"password": "b"}}]
 )
@@ -99,21 +78,6 @@ def test_password_that_can_not_be_hashed_is_refused(client, echo, field, passwor
 
     assert response.status_code == 400
     assert response.json["errors"] == {field: why}
-
-
-def test_body_that_is_no_object_is_refused_before_it_is_hashed(client, echo):
-    echo.before("create")(hash_password())
-
-    response = client.post("/echo", json=[{"password": PASSWORD}, ["password"]])
-
-    message = "First parameter for 'create' must be an object"
-    assert (response.status_code, response.json["message"]) == (400, message)
-
-
-def test_hash_costs_what_the_named_service_says(app_context, echo):
-    echo.before("create")(hash_password(service="staff"))
-
-    assert "$m=72,t=1,p=1$" in echo.create({"password": PASSWORD})["password"]
 
 
 @pytest.mark.parametrize(("verb", "path", "data"), CALLS)
@@ -147,13 +111,6 @@ def test_protected_field_that_is_selected_is_left_out(client, users):
     assert response.json == {"id": 1, "email": "ann@example.com"}
 
 
-def test_fields_of_several_hooks_are_protected(client, users):
-    users.after()(protect("age"))
-    users.after("get")(protect("email"))
-
-    assert client.get("/users/1").json == {"id": 1}
-
-
 def test_protected_field_is_seen_by_hooks_and_calls_in_python(
     app_context, records, users
 ):
@@ -180,15 +137,6 @@ def test_protect_hides_fields_of_a_mended_result(client, users):
     users.error()(protect("age"))
 
     assert client.get("/users/9").json == {"id": 9}
-
-
-def test_protect_leaves_an_error_as_it_is(client, users):
-    users.error()(protect("age", "message"))
-
-    response = client.get("/users/9")
-
-    assert response.status_code == 404
-    assert response.json["message"] == "No record found for id '9'"
 
 
 @pytest.mark.parametrize("factory", [authenticate, hash_password, protect])

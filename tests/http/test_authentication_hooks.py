@@ -8,7 +8,6 @@ import pytest
 
 from flask_records import authenticate
 from flask_records import BadRequest
-from flask_records import Forbidden
 from flask_records import limit_to_user
 from flask_records import NotAuthenticated
 from flask_records import Params
@@ -17,17 +16,17 @@ from flask_records import set_user_field
 from flask_records import SQLAlchemyService
 from flask_records import Strategy
 from tests.authentication import bearer
-from tests.http.authentication.hooked import _pairs
-from tests.http.authentication.hooked import ANN
-from tests.http.authentication.hooked import app as app
-from tests.http.authentication.hooked import BOB
-from tests.http.authentication.hooked import CALLS
-from tests.http.authentication.hooked import Echo
-from tests.http.authentication.hooked import echo as echo
-from tests.http.authentication.hooked import messages as messages
-from tests.http.authentication.hooked import OWNERS
-from tests.http.authentication.hooked import records as records
-from tests.http.authentication.hooked import users as users
+from tests.http.hooked import _pairs
+from tests.http.hooked import ANN
+from tests.http.hooked import app as app
+from tests.http.hooked import BOB
+from tests.http.hooked import CALLS
+from tests.http.hooked import Echo
+from tests.http.hooked import echo as echo
+from tests.http.hooked import messages as messages
+from tests.http.hooked import OWNERS
+from tests.http.hooked import records as records
+from tests.http.hooked import users as users
 from tests.models import Message
 
 KEY = {"X-Api-Key": "robot's key"}
@@ -85,15 +84,6 @@ def test_authenticate_lets_a_user_pass(client, echo, ann):
     assert response.json == {"strategy": "jwt", "user": user}
 
 
-def test_authenticate_tells_what_is_wrong_with_a_token(client, echo, wanda):
-    echo.before()(authenticate())
-
-    response = client.get("/echo", headers=wanda)
-
-    assert response.status_code == 401
-    assert response.json["message"] == "invalid signature"
-
-
 @pytest.mark.parametrize(
     "options", [{"public": True}, {"strategies": ["jwt", "api-key"]}]
 )
@@ -125,29 +115,10 @@ def test_authenticate_by_a_named_service(records, client, wanda, options):
     assert response.json == {"strategy": "jwt", "user": {"name": "Wanda"}}
 
 
-@pytest.mark.parametrize("options", [{"public": True}, {"public": False}])
-def test_authenticate_by_a_named_service_refuses_tokens_of_others(
-    records, client, ann, options
-):
-    records.add("own", Echo(), **options).before()(authenticate(service="staff"))
-
-    response = client.get("/own", headers=ann)
-
-    assert response.status_code == 401
-
-
 def test_authenticate_lets_calls_in_python_pass(app_context, echo):
     echo.before()(authenticate())
 
     assert echo.find() == {"strategy": None, "user": None}
-
-
-def test_authenticate_checks_calls_in_python_with_credentials(app_context, echo, token):
-    echo.before()(authenticate())
-
-    found = echo.find(Params(authentication={"strategy": "jwt", "accessToken": token}))
-
-    assert found["user"]["id"] == 1
 
 
 @pytest.mark.parametrize(
@@ -166,16 +137,6 @@ def test_authenticate_refuses_calls_in_python_that_say_it_wrong(
 
     with pytest.raises(NotAuthenticated):
         echo.find(Params(authentication=authentication))
-
-
-def test_authenticate_by_a_service_that_is_not_there_names_the_cure(
-    app_context, echo, token
-):
-    echo.before()(authenticate(service="nope"))
-    params = Params(authentication={"strategy": "jwt", "accessToken": token})
-
-    with pytest.raises(RuntimeError, match=r"at 'nope'. Add one: records.add\("):
-        echo.find(params)
 
 
 @pytest.mark.parametrize(
@@ -199,22 +160,6 @@ def test_caller_becomes_the_owner(client, messages, ann, verb, path, data, owner
     assert [record["user_id"] for record in answered] == [owner]
 
 
-def test_calls_in_python_name_the_owner_themselves(app_context, messages):
-    messages.before("create")(set_user_field("user_id"))
-
-    created = messages.create({"text": "a", "user_id": 2})
-
-    assert created["user_id"] == 2
-
-
-def test_user_of_a_call_in_python_becomes_the_owner(app_context, messages):
-    messages.before("create")(set_user_field("user_id"))
-
-    created = messages.create({"text": "a", "user_id": 2}, Params(user=ANN))
-
-    assert created["user_id"] == 1
-
-
 @pytest.mark.parametrize("hook", [set_user_field, limit_to_user])
 @pytest.mark.parametrize(
     ("headers", "status"), [({}, 401), ({"X-Api-Key": "wrong"}, 401), (KEY, 403)]
@@ -229,15 +174,6 @@ def test_client_without_a_user_owns_nothing(
     response = client.patch("/own", json={"user_id": 2}, headers=headers)
 
     assert (response.status_code, owners()) == (status, OWNERS)
-
-
-@pytest.mark.parametrize("hook", [set_user_field, limit_to_user])
-def test_client_whose_user_has_no_id_owns_nothing(app_context, messages, hook):
-    messages.before()(hook("user_id"))
-    params = Params(provider="rest", authenticated=True, user={"id": None})
-
-    with pytest.raises((Forbidden, NotAuthenticated)):
-        messages.patch(None, {"user_id": 2}, params)
 
 
 @pytest.mark.parametrize("user", [None, {"id": None}, {"name": "R2"}])
@@ -272,14 +208,6 @@ def test_limit_to_user_concerns_calls_with_a_user(app_context, messages, params,
     messages.before()(limit_to_user("user_id"))
 
     assert [message["id"] for message in messages.find(params)] == ids
-
-
-def test_limit_to_user_lets_create_pass(client, messages, ann):
-    messages.before()(limit_to_user("user_id"))
-
-    response = client.post("/messages", json={"text": "a"}, headers=ann)
-
-    assert response.status_code == 201
 
 
 ONE_OR_TWO = [{"id": "1"}, {"id": "2"}]

@@ -1,0 +1,178 @@
+"""Passwords that users register and log in with."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records.authentication.passwords import Passwords
+from tests.unit.test_passwords import ARGON2
+from tests.unit.test_passwords import BCRYPT
+from tests.unit.test_passwords import CHEAP
+from tests.unit.test_passwords import HASHES
+from tests.unit.test_passwords import MALFORMED
+from tests.unit.test_passwords import PASSWORD
+
+
+def app_with(passwords):
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+    records.add("users", Users())
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": passwords}
+    records.init_app(app)
+    return app
+
+
+@pytest.mark.parametrize("name", ["memory", "passes", "threads"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "64", True, None, [64]])
+def test_cost_that_is_not_a_positive_integer_is_refused_at_start_up(name, value):
+    with pytest.raises(RuntimeError, match=rf"\['{name}'\] must be a positive integer"):
+        app_with({name: value})
+
+
+@pytest.mark.parametrize(
+    ("passwords", "message"),
+    [
+        ("cheap", r"\['passwords'\] must be a mapping, not 'cheap'"),
+        ([64, 1, 1], r"\['passwords'\] must be a mapping, not \[64, 1, 1\]"),
+        (
+            {"rounds": 12},
+            r"\['passwords'\] has no key 'rounds'. The keys are 'memory', 'passes'",
+        ),
+        ({"memory": 7}, r"\['passwords'\] needs 8 KiB of memory per thread"),
+        ({"memory": 31, "threads": 4}, "needs 8 KiB of memory per thread"),
+        ({"threads": 4096}, "needs 8 KiB of memory per thread"),
+    ],
+)
+def test_wrong_settings_are_refused_at_start_up(passwords, message):
+    with pytest.raises(RuntimeError, match=message):
+        app_with(passwords)
+
+
+class Users:
+    """One user, with the password of the registration."""
+
+    user: dict[str, object] = {}
+
+    def find(self, params):
+        return [self.user] if self.user.get("email") == params.query["email"] else []
+
+    def get(self, id, params):
+        return self.user
+
+    def create(self, data, params):
+        self.user = {"id": 1, **data}
+        return {"id": 1}
+
+    def patch(self, id, data, params):
+        self.user = {**self.user, **data}
+        return self.user
+
+
+@pytest.fixture
+def users():
+    return Users()
+
+
+def client_of(users, costs=CHEAP, **options):
+    """A client of an app with one user."""
+    records = FlaskRecords()
+    records.add("users", users, public=["create"]).before("create")(hash_password())
+    records.add("authentication", AuthenticationService(**options))
+    app = Flask("tests")
+    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": costs}
+    records.init_app(app)
+    return app.test_client()
+
+
+@pytest.fixture
+def client(users):
+    return client_of(users)
+
+
+def register(client, password):
+    return client.post("/users", json={"email": "ann@a.test", "password": password})
+
+
+def log_in(client, password, email="ann@a.test"):
+    login = {"strategy": "local", "email": email, "password": password}
+    return client.post("/authentication", json=login)
+
+
+@pytest.mark.parametrize(
+    "password", ["x", "a\0b", "\0", "\ud800", "x" * 1024, "\U0001f600" * 1024]
+)
+def test_user_logs_in_with_the_password_of_the_registration(client, password):
+    registered = register(client, password)
+
+    assert registered.status_code == 201
+    assert log_in(client, password).status_code == 201
+    assert log_in(client, password[:-1] + "?").status_code == 401
+
+
+@pytest.mark.parametrize("length", [1025, 1_000_000])
+@pytest.mark.parametrize(
+    ("call", "subject"), [(register, "'password'"), (log_in, "A password")]
+)
+def test_password_that_is_too_long_is_told_over_http(client, call, subject, length):
+    response = call(client, "x" * length)
+
+    assert response.status_code == 400
+    assert response.json == {
+        "name": "BadRequest",
+        "message": f"{subject} has 1024 characters at most.",
+        "code": 400,
+        "className": "bad-request",
+        "errors": {"password": "is too long"},
+    }
+
+
+@pytest.mark.parametrize("email", ["ann@a.test", "nobody@a.test"])
+@pytest.mark.parametrize("hash", [None, ARGON2, BCRYPT, *MALFORMED[:3]])
+def test_failed_login_looks_the_same_whatever_there_is(client, users, hash, email):
+    users.user = {"id": 1, "email": "ann@a.test", "password": hash}
+
+    response = log_in(client, "wrong", email)
+
+    assert response.status_code == 401
+    assert response.json == {
+        "name": "NotAuthenticated",
+        "message": "Invalid login",
+        "code": 401,
+        "className": "not-authenticated",
+        "errors": {},
+    }
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_login_leaves_a_hash_of_any_kind_as_it_is(client, users, name):
+    users.user = {"id": 1, "email": "ann@a.test", "password": HASHES[name]}
+
+    responses = [log_in(client, PASSWORD), log_in(client, PASSWORD)]
+
+    assert [response.status_code for response in responses] == [201, 201]
+    assert users.user["password"] == HASHES[name]
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_login_makes_an_older_hash_a_new_one_if_asked_to(users, name):
+    users.user = {"id": 1, "email": "ann@a.test", "password": HASHES[name]}
+    client = client_of(users, rehash=True)
+
+    responses = [log_in(client, PASSWORD), log_in(client, PASSWORD)]
+
+    assert [response.status_code for response in responses] == [201, 201]
+    assert Passwords(**CHEAP).needs_update(users.user["password"]) is False
+
+
+def test_failed_login_leaves_an_older_hash_as_it_is(users):
+    users.user = {"id": 1, "email": "ann@a.test", "password": BCRYPT}
+    client = client_of(users, rehash=True)
+
+    log_in(client, "wrong")
+
+    assert users.user["password"] == BCRYPT
