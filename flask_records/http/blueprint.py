@@ -116,15 +116,13 @@ class ServiceBlueprint:
         blueprint.register_error_handler(Exception, self.errors.handle)
         rule = rule_of(self.service.path)
 
-        for url, name, has_id in (
-            (rule, "many", False),
-            (f"{rule}/<{ID}>", "one", True),
-        ):
+        for url, name in ((rule, "many"), (f"{rule}/<{ID}>", "one")):
             blueprint.add_url_rule(
                 url,
                 name,
                 self._view,
-                methods=[*_verbs(self.service, has_id), "OPTIONS"],
+                # The service refuses the verbs of other methods, after its checks.
+                methods=[*VERBS, "OPTIONS"],
                 strict_slashes=False,
                 merge_slashes=False,
                 provide_automatic_options=False,

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from flask import abort
 from flask import Blueprint
-from flask import current_app
 from flask import make_response
 from flask import render_template
 from flask import request
@@ -86,9 +84,8 @@ def init_app(app: Flask, routes: Routes, errors: ErrorHandler) -> None:
     if settings.document == settings.page:
         raise RuntimeError(f"{SETTING} has the same path twice: {settings.page!r}.")
 
-    if settings.enabled is not False:
-        reference = Reference(settings)
-        routes.add_pages(app, reference.blueprint(errors), settings.is_on)
+    if settings.is_on(app):
+        routes.add_pages(app, Reference(settings).blueprint(errors), SETTING)
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,6 @@ class Reference:
         """
         blueprint = Blueprint(NAME, __package__, template_folder="templates")
         settings = self._settings
-        blueprint.before_request(self._refuse_if_off)
         blueprint.after_request(forbid_sniffing)
         blueprint.register_error_handler(Exception, errors.handle)
 
@@ -181,17 +177,12 @@ class Reference:
                 name,
                 view,
                 methods=VERBS,
-                build_only=True,
+                strict_slashes=False,
                 provide_automatic_options=False,
             )
 
         blueprint.add_url_rule("/flask_records/openapi/<path:name>", "file", _send_file)
         return blueprint
-
-    def _refuse_if_off(self) -> None:
-        """Refuse a request that a rule of the application, or for a file, lets in."""
-        if not self._settings.is_on(current_app):
-            abort(404)
 
     def _send_document(self, **route: t.Any) -> ResponseReturnValue:
         if request.method == "OPTIONS":

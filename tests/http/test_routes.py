@@ -6,18 +6,12 @@ import pytest
 from flask import abort
 from flask import Blueprint
 from flask import Flask
-from flask.cli import FlaskGroup
 from werkzeug.routing import BaseConverter
 
 from flask_records import FlaskRecords
 from flask_records import OAuthStrategy
 from flask_records.realtime import Realtime
 
-from ..apps.placed import below_prefix
-from ..apps.placed import in_blueprint
-from ..apps.placed import Placed
-from ..apps.placed import placed
-from ..apps.placed import Things
 from ..authentication import API_KEY
 from ..authentication import bearer
 from ..authentication import LOGIN
@@ -28,6 +22,63 @@ from ..oauth_providers import serving_logins
 from ..oauth_providers import token_of
 from ..realtime import live
 from ..realtime import make_live_records
+
+
+class Things:
+    """A service that has all methods."""
+
+    def find(self, params):
+        return params.route
+
+    def get(self, id, params):
+        return {"id": id, **params.route}
+
+    def create(self, data, params):
+        return data
+
+    def update(self, id, data, params):
+        return data
+
+    def patch(self, id, data, params):
+        return data
+
+    def remove(self, id, params):
+        return {"id": id}
+
+
+class Placed:
+    """An extension with a prefix of the application's choice."""
+
+    def __init__(self, records, place):
+        self.services = {}
+        self._records = records
+        self._place = place
+
+    def init_app(self, app):
+        self._place(self._records, app)
+
+
+def below_prefix(records, app):
+    records.init_app(app, url_prefix="/api")
+
+
+def in_blueprint(records, app):
+    blueprint = Blueprint("api", __name__, url_prefix="/api")
+    records.init_app(blueprint)
+    app.register_blueprint(blueprint)
+
+
+def in_nested_blueprint(records, app):
+    outer = Blueprint("outer", __name__, url_prefix="/api")
+    inner = Blueprint("inner", __name__)
+    records.init_app(inner)
+    outer.register_blueprint(inner)
+    app.register_blueprint(outer)
+
+
+PLACES = [below_prefix, in_blueprint, in_nested_blueprint]
+
+placed = pytest.mark.parametrize("place", PLACES)
 
 
 def view(**route):
@@ -49,15 +100,6 @@ def app_with(path="messages", service=None, *, before=(), after=(), **options):
         app.add_url_rule(rule, f"after{number}", view, methods=methods or None)
 
     return app
-
-
-def routes_of(app, path):
-    """The verbs of each route of a service, as `flask routes` lists them."""
-    return {
-        rule.rule: rule.methods - {"HEAD", "OPTIONS"}
-        for rule in app.url_map.iter_rules()
-        if rule.endpoint.startswith(f"records:{path}.")
-    }
 
 
 @pytest.mark.parametrize("prefix", ["/api", "api", "/api/"])
@@ -304,14 +346,14 @@ def test_view_with_a_url_of_a_service_is_refused(rule, time):
         app.test_client().get("/elsewhere")
 
     assert str(caught.value) == (
-        f"The service 'messages' and the view '{time}0' have the same URL: GET {rule}."
+        f"The service 'messages' and the view '{time}0' have the same URL: {rule}."
         " Give the service another path, or all services a prefix:"
         ' FlaskRecords(url_prefix="/api").'
     )
 
 
 def test_view_with_a_url_of_a_nested_service_is_refused():
-    with pytest.raises(RuntimeError, match="GET /rooms/<int:id>/messages"):
+    with pytest.raises(RuntimeError, match="/rooms/<int:id>/messages"):
         app_with("rooms/:room/messages", before=[("/rooms/<int:id>/messages",)])
 
 
@@ -322,13 +364,6 @@ def test_view_with_a_url_of_a_service_that_is_added_late_is_refused():
 
     with pytest.raises(RuntimeError, match="'messages' and the view 'page'"):
         records.add("messages", Things(), public=True)
-
-
-def test_view_that_takes_a_verb_of_a_service_is_refused():
-    verbs = "DELETE, PATCH /messages/<id>"
-
-    with pytest.raises(RuntimeError, match=verbs):
-        app_with(before=[("/messages/<id>", "PATCH", "DELETE")])
 
 
 def test_view_of_the_oauth_logins_is_a_view(provider):
@@ -363,17 +398,6 @@ def test_view_with_other_urls_is_reached_and_so_is_the_service(time, rule, path,
     assert client.patch("/messages/5", json={"a": 1}).json == {"a": 1}
 
 
-@pytest.mark.parametrize("time", ["before", "after"])
-def test_view_and_service_share_a_url_with_different_verbs(time):
-    app = app_with(methods=["find", "get"], **{time: [("/messages", "POST")]})
-    client = app.test_client()
-
-    assert client.post("/messages").text == "a page"
-    assert client.get("/messages").json == {}
-    refused = client.delete("/messages")
-    assert (refused.status_code, refused.is_json) == (405, True)
-
-
 def test_converters_of_the_application_work_in_paths():
     app = Flask("tests")
     app.url_map.converters["digits"] = Digits
@@ -388,37 +412,6 @@ def test_converters_of_the_application_work_in_paths():
 
 
 @pytest.mark.parametrize(
-    ("methods", "many", "one"),
-    [
-        (["find"], {"GET"}, set()),
-        (["get", "remove"], {"DELETE"}, {"GET", "DELETE"}),
-        (["create"], {"POST"}, set()),
-        (
-            ["find", "get", "create", "update", "patch", "remove"],
-            {"GET", "POST", "PUT", "PATCH", "DELETE"},
-            {"GET", "PUT", "PATCH", "DELETE"},
-        ),
-    ],
-)
-def test_routes_have_the_verbs_of_the_service(methods, many, one):
-    app = app_with(methods=methods)
-
-    assert routes_of(app, "messages") == {
-        "/messages": many,
-        "/messages/<record_id_>": one,
-    }
-
-
-def test_listed_routes_have_no_other_verbs():
-    app = app_with(methods=["find"])
-    group = FlaskGroup(create_app=lambda: app)
-    result = app.test_cli_runner().invoke(group, args=["routes"])
-
-    lines = [line.split() for line in result.output.splitlines()]
-    assert ["records:messages.many", "GET", "/messages"] in lines
-
-
-@pytest.mark.parametrize(
     ("verb", "path"),
     [
         ("POST", "/messages"),
@@ -426,8 +419,6 @@ def test_listed_routes_have_no_other_verbs():
         ("DELETE", "/messages/"),
         ("POST", "/messages/5"),
         ("PATCH", "/messages/5"),
-        ("PATCH", "/messages/a%2Fb"),
-        ("PATCH", "/messages/messages%2Fb"),
     ],
 )
 def test_other_verbs_are_answered_by_the_service(verb, path):
@@ -492,3 +483,157 @@ def test_verbs_of_a_service_do_not_reach_a_less_specific_one(first):
     assert client.delete("/messages/archive").status_code == 405
     assert client.get("/messages/messages").json == {"id": "messages"}
     assert client.delete("/messages/messages").json == {"id": "messages"}
+
+
+def test_identifier_with_an_encoded_slash_is_an_unknown_url():
+    client = app_with().test_client()
+
+    assert client.get("/messages/a%2Fb").status_code == 404
+    assert client.get("/messages/a%20b").json == {"id": "a b"}
+
+
+# URLs that nothing answers.
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def app_below(place=below_prefix, url_prefix=None, **options):
+    """An application with services below a prefix, and an error page of its own."""
+    app = Flask("tests")
+    records = FlaskRecords(url_prefix=url_prefix, **options)
+    records.add("books", Things(), public=True)
+    own = Blueprint("own", __name__, url_prefix="/api/own")
+    own.add_url_rule("/page", view_func=view)
+    own.add_url_rule("/missing", "missing", lambda: abort(404))
+    app.register_blueprint(own)
+    place(records, app)
+    app.register_error_handler(404, lambda error: ("own 404", 404))
+    return app
+
+
+def error_at(url):
+    return {
+        "name": "NotFound",
+        "message": "Page not found",
+        "code": 404,
+        "className": "not-found",
+        "data": {"url": url},
+        "errors": {},
+    }
+
+
+UNKNOWN = ["/api", "/api/", "/api/no?a=1", "/api/Books", "/api/books/1/2"]
+
+
+@placed
+@pytest.mark.parametrize("verb", ["GET", "PATCH"])
+def test_unknown_service_is_an_error_of_services(place, verb):
+    client = app_below(place).test_client()
+
+    for url in UNKNOWN:
+        response = client.open(url, method=verb)
+
+        assert (response.status_code, response.json) == (404, error_at(url))
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_page_for_people_is_that_of_the_application():
+    client, without_pages = app_below().test_client(), app_below(html=False)
+
+    for url in UNKNOWN:
+        assert client.get(url, headers=BROWSER).text == "own 404"
+
+    response = without_pages.test_client().get("/api/no", headers=BROWSER)
+    assert response.json == error_at("/api/no")
+
+
+@pytest.mark.parametrize("url", ["/", "/no", "/books", "/apis", "/api/own/missing"])
+def test_other_urls_are_those_of_the_application(url):
+    assert app_below().test_client().get(url).text == "own 404"
+
+
+def test_pages_below_the_prefix_are_reached():
+    client = app_below().test_client()
+
+    assert client.get("/api/own/page").text == "a page"
+    assert client.post("/api/own/page").status_code == 405
+
+
+def test_unknown_url_below_a_prefix_with_placeholders():
+    client = app_below(FlaskRecords.init_app, "/<int:tenant>/api").test_client()
+
+    assert client.get("/1/api/nothing").json == error_at("/1/api/nothing")
+
+
+def test_unknown_url_passes_what_runs_before_requests():
+    app = app_below()
+    app.before_request(lambda: ("closed", 503))
+
+    assert app.test_client().get("/api/nothing").text == "closed"
+
+
+# The OpenAPI document and its page.
+
+
+def app_with_pages(path="things", view_path=None, *, is_first=False, **settings):
+    """An application with the pages, and perhaps with a view."""
+    app = Flask("tests")
+    app.config["RECORDS_OPENAPI"] = {"enabled": True, **settings}
+    records = FlaskRecords()
+    records.add(path, Things(), public=True)
+
+    if view_path and is_first:
+        app.add_url_rule(view_path, "view", view)
+
+    records.init_app(app)
+
+    if view_path and not is_first:
+        app.add_url_rule(view_path, "view", view)
+
+    return app
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_view_with_the_url_of_a_page_is_refused(is_first):
+    with pytest.raises(RuntimeError) as caught:
+        app = app_with_pages(view_path="/docs", is_first=is_first)
+        app.testing = True
+        app.test_client().get("/elsewhere")
+
+    assert str(caught.value) == (
+        "A page of RECORDS_OPENAPI and the view 'view' have the same URL: /docs."
+        " Give it another path in RECORDS_OPENAPI."
+    )
+
+
+def test_service_with_the_url_of_a_page_is_refused():
+    with pytest.raises(RuntimeError, match="The service 'docs' and the view"):
+        app_with_pages("docs")
+
+
+def test_page_with_another_path_is_in_nobodys_way():
+    client = app_with_pages(view_path="/docs", page="/api-docs").test_client()
+
+    assert client.get("/docs").text == "a page"
+    assert client.get("/api-docs").status_code == 200
+
+
+def test_view_for_all_paths_leaves_the_pages():
+    client = app_with_pages(view_path="/<path:page>").test_client()
+
+    assert client.get("/openapi.json").is_json
+    assert client.get("/others").text == "a page"
+
+
+def test_blueprint_may_refuse_the_pages():
+    app = Flask("tests")
+    app.config["RECORDS_OPENAPI"] = {"enabled": True}
+    api = Blueprint("api", __name__, url_prefix="/api")
+    api.before_request(lambda: ("members only", 403))
+    FlaskRecords().init_app(api)
+    app.register_blueprint(api)
+    client = app.test_client()
+
+    for path in ("/api/openapi.json", "/api/docs"):
+        assert client.get(path).text == "members only"
