@@ -2,74 +2,74 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 import sqlalchemy as sa
-from flask import Flask
+from sqlalchemy.orm import scoped_session
+from sqlalchemy.orm import sessionmaker
 
-from ...test_docs import module as module
-from .documented import run_examples
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ...models import Base
+from ...models import Room
 
 
 @pytest.fixture
-def app(module, database_url):
-    """An application with the services of the page on a database of each kind."""
-    run_examples("existing-tools.md", module)
-    app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = database_url
-    module.db.init_app(app)
-    module.records.init_app(app)
+def engine(database_url):
+    engine = sa.create_engine(database_url)
 
-    with app.app_context():
-        if module.db.engine.dialect.name == "sqlite":
-            module.begin_by_sqlalchemy(module.db.engine)
+    if engine.dialect.name == "sqlite":
+        # SQLAlchemy begins transactions, not the driver.
+        sa.event.listen(engine, "begin", lambda c: c.exec_driver_sql("BEGIN"))
+        sa.event.listen(
+            engine, "connect", lambda c, _: setattr(c, "isolation_level", None)
+        )
 
-        module.db.create_all()
-        yield app
-        module.db.session.remove()
-        module.db.drop_all()
-        module.db.engine.dispose()
+    Base.metadata.create_all(engine)
+    yield engine
+    Base.metadata.drop_all(engine)
+    engine.dispose()
 
 
-def texts(client):
-    return [note["text"] for note in client.get("/notes").json]
+@contextmanager
+def rolled_back(engine, app_of):
+    with engine.connect() as connection:
+        transaction = connection.begin()
+        mode = "create_savepoint"
+        session = scoped_session(sessionmaker(connection, join_transaction_mode=mode))
+        yield session, app_of(session).test_client()
+        session.remove()
+        transaction.rollback()
 
 
-def test_services_are_part_of_the_outer_transaction(module, app):
-    db = module.db
+def make_app(session, **hooks):
+    from flask import Flask
 
+    app, records = Flask("tests"), FlaskRecords(logger=False)
+    rooms = SQLAlchemyService(Room, session=session, multi=True)
+    records.add("rooms", rooms, public=True)
+    records.init_app(app)
+    return app
+
+
+def names(client):
+    return [room["name"] for room in client.get("/rooms").json]
+
+
+def test_services_are_part_of_the_outer_transaction(engine):
     for _ in range(2):
-        with module.rolled_back(app) as client:
-            db.session.add(module.Note(text="by the application"))
-            db.session.commit()
-            assert texts(client) == ["by the application"]
+        with rolled_back(engine, make_app) as (session, client):
+            session.add(Room(name="by the application"))
+            session.commit()
+            created = client.post("/rooms", json={"name": "by a client"}).json
+            refused = [{"name": "first"}, {"name": "second", "nope": 1}]
 
-            created = client.post("/notes", json={"text": "by a client"}).json
-            refused = [{"text": "first"}, {"text": "second", "nope": 1}]
-            assert client.post("/notes", json=refused).status_code == 400
-            assert texts(client) == ["by the application", "by a client"]
+            assert client.post("/rooms", json=refused).status_code == 400
+            assert names(client) == ["by the application", "by a client"]
+            assert client.delete(f"/rooms/{created['id']}").status_code == 200
+            assert session.scalar(sa.select(sa.func.count(Room.id))) == 1
 
-            note = db.session.get(module.Note, created["id"])
-            note.text = "changed by the application"
-            db.session.commit()
-            assert client.get(f"/notes/{note.id}").json["text"] == note.text
-
-            assert client.delete(f"/notes/{note.id}").status_code == 200
-            count = db.session.scalar(sa.select(sa.func.count(module.Note.id)))
-            assert count == 1
-
-        assert texts(app.test_client()) == []
-
-
-def test_error_of_the_database_leaves_the_writes_of_the_test(module, app):
-    with module.rolled_back(app) as client:
-        assert client.post("/notes", json={"text": "first"}).status_code == 201
-
-        def fail(method, context):
-            module.db.session.execute(sa.text("SELECT * FROM nowhere"))
-
-        with module.notes.after.connected_to(fail, "create"):
-            assert client.post("/notes", json={"text": "next"}).status_code == 500
-
-        assert texts(client) == ["first"]
-
-    assert texts(app.test_client()) == []
+    with rolled_back(engine, make_app) as (session, client):
+        assert names(client) == []
