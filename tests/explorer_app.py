@@ -87,8 +87,34 @@ class Event(Base):
     rank: Mapped[int | None]
 
 
-def create_app() -> Flask:
-    """Return the application, with records of its own."""
+class Words:
+    """Records without a schema, whose identifiers mean something in JavaScript."""
+
+    id = "name"
+
+    def get(self, id: t.Any, params: t.Any) -> t.Any:
+        return {"name": id, "length": len(id)}
+
+
+class Status:
+    """One record in place of a list."""
+
+    def find(self, params: t.Any) -> t.Any:
+        return {"state": "well", "queue": {"length": 3}}
+
+
+class Notes:
+    """The notes of one user, who is named in the path."""
+
+    def find(self, params: t.Any) -> t.Any:
+        return [{"id": 1, "of": params.route["user_id"]}]
+
+    def count(self, data: t.Any, params: t.Any) -> t.Any:
+        return {"of": params.route["user_id"]}
+
+
+def create_app() -> t.Any:
+    """Return the ASGI application, with records of its own."""
     app = Flask("<u>shop</u>")
     url = os.environ.get("DATABASE_URL", "sqlite://")
     app.config["SQLALCHEMY_DATABASE_URI"] = url
@@ -113,6 +139,11 @@ def create_app() -> Flask:
     events = SQLAlchemyService(Event)
     records.add("log/events", events, methods=["find", "create"], public=True)
 
+    records.add("words", Words(), public=True)
+    records.add("status", Status(), public=True)
+    notes = {"methods": ["find", "count"], "events": ["counted"]}
+    records.add("users/<user_id>/notes", Notes(), public=True, **notes)
+
     @things.before("create", "update", "patch")
     def refuse(method: str, context: HookContext) -> None:
         for body in context.bodies:
@@ -135,7 +166,7 @@ def create_app() -> Flask:
 
         db.session.commit()
 
-    return app
+    return realtime.asgi(app)
 
 
 def _examples() -> list[Base]:

@@ -1,3 +1,0 @@
-import { onFile, testOn } from './large.js'
-
-testOn('SQLite', onFile)
