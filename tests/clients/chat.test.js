@@ -45,14 +45,6 @@ test('a chat shows a new user, and nothing after a logout', async () => {
   await assert.rejects(ben.service('messages').find(), { code: 401 })
 })
 
-test('a page of another origin has no connection', async () => {
-  const socket = io(server.base, { forceNew: true, reconnection: false, extraHeaders: { Origin: 'https://other.example' } })
-
-  await new Promise(resolve => socket.on('connect_error', resolve))
-
-  assert.equal(socket.connected, false)
-})
-
 test('an observable list follows the writes of others', async () => {
   const [ann, ben] = [await logIn(newPage(), 'ann'), await logIn(restClient(server.base), 'ben')]
   ann.configure(rx({ idField: 'id' }))

@@ -13,7 +13,7 @@ export const closeSockets = () => sockets.splice(0).forEach(socket => socket.clo
 
 const withLogins = storage => authentication({ storage })
 
-export const libraries = { fetch, axios, superagent }
+const libraries = { fetch, axios, superagent }
 
 export const restClient = (base, storage = new MemoryStorage(), library = 'fetch') => feathers()
   .configure(rest(base)[library](libraries[library]))

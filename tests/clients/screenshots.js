@@ -1,5 +1,6 @@
-// Makes the pictures of the page that the documentation shows: node screenshots.js <folder>
-import { Api, launch, logIn, openRoom, openWindow } from './browser.js'
+// Makes the pictures that the documentation shows, of the example's page and of the explorer:
+// node screenshots.js <folder>
+import { Api, launch, logIn, openRoom, openWindow, PASSWORD } from './browser.js'
 import { start } from './server.js'
 
 const folder = process.argv[2]
@@ -22,7 +23,7 @@ const TALK = [
   ['ada', 'Tea at four. Bring the loop invariant.']
 ]
 
-const server = await start()
+const server = await start({ FLASK_RECORDS_EXPLORER__enabled: 'true' })
 const browser = await launch()
 
 try {
@@ -59,6 +60,14 @@ try {
     await page.mouse.move(640, 700)
     await page.screenshot({ path: `${folder}/example-${screen}.png`, caret: 'initial' })
     await other.context().close()
+    await page.goto(`${server.base}/_records/#/login`)
+    await page.getByLabel('Email').fill('ada@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in', exact: true }).click()
+    await page.locator('#caller').getByText('Ada').waitFor()
+    await page.goto(`${server.base}/_records/#/records/messages?$sort[createdAt]=-1&$populate[0]=user&$populate[1]=room`)
+    await page.getByRole('row').nth(5).waitFor()
+    await page.screenshot({ path: `${folder}/explorer-${screen.replace('desktop-', '')}.png` })
     await page.context().close()
   }
 } finally {
