@@ -23,19 +23,67 @@ if t.TYPE_CHECKING:
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
 
-METHODS: t.Final = ("find", "get", "create", "update", "patch", "remove")
+
+class Method(t.NamedTuple):
+    """A method of services, as its callers know it."""
+
+    name: str
+    """Its name."""
+
+    verb: str
+    """The verb of its HTTP requests. See section 4.1 of the specification."""
+
+    arguments: tuple[str, ...] = ()
+    """Its arguments before the params: ``"id"`` and ``"data"``."""
+
+    event: str | None = None
+    """The event that it sends. See section 6.1 of the specification."""
+
+    @property
+    def has_id(self) -> bool:
+        """``True`` if it takes an identifier."""
+        return "id" in self.arguments
+
+    @property
+    def has_data(self) -> bool:
+        """``True`` if it takes data, as the body of its requests."""
+        return "data" in self.arguments
+
+
+CUSTOM: t.Final = Method("", "POST", ("data",))
+"""What all custom methods have."""
+
+METHODS_BY_NAME: t.Final = {
+    method.name: method
+    for method in (
+        Method("find", "GET"),
+        Method("get", "GET", ("id",)),
+        Method("create", "POST", ("data",), "created"),
+        Method("update", "PUT", ("id", "data"), "updated"),
+        Method("patch", "PATCH", ("id", "data"), "patched"),
+        Method("remove", "DELETE", ("id",), "removed"),
+    )
+}
 """The six methods of a service."""
 
-READS: t.Final = ("find", "get")
-"""The methods that write nothing."""
+METHODS: t.Final = tuple(METHODS_BY_NAME)
+"""The names of the six methods."""
+
+READS: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.event is None)
+"""The names of the methods that write nothing."""
+
+BODIES: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.has_data)
+"""The names of the methods with a body of their own."""
 
 EVENTS: t.Final = {
-    "create": "created",
-    "update": "updated",
-    "patch": "patched",
-    "remove": "removed",
+    name: each.event for name, each in METHODS_BY_NAME.items() if each.event is not None
 }
-"""The event that each method sends. See section 6.1 of the specification."""
+"""The event that each method sends, by the name of the method."""
+
+
+def method_named(name: str) -> Method:
+    """Return a method, which may be a custom one."""
+    return METHODS_BY_NAME.get(name, CUSTOM)
 
 
 class OrderedSet(dict[t.Any, None]):

@@ -11,6 +11,7 @@ from .errors import GeneralError
 from .errors import RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
+from .signals import method_named
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,39 +62,39 @@ class ClientService:
 
     def find(self, query: Record | None = None) -> t.Any:
         """Return the records that match, or a page of them."""
-        return self._call("GET", query)
+        return self._call("find", query)
 
     def get(self, id: Id, query: Record | None = None) -> t.Any:
         """Return a record."""
-        return self._call("GET", query, id)
+        return self._call("get", query, id)
 
     def create(self, data: t.Any, query: Record | None = None) -> t.Any:
         """Create a record, or a list of records, and return it."""
-        return self._call("POST", query, data=dumps(data))
+        return self._call("create", query, data=dumps(data))
 
     def update(self, id: Id, data: Record, query: Record | None = None) -> t.Any:
         """Replace a record, and return it."""
-        return self._call("PUT", query, id, data=dumps(data))
+        return self._call("update", query, id, data=dumps(data))
 
     def patch(self, id: Id | None, data: Record, query: Record | None = None) -> t.Any:
         """Change a record, or all that match, and return it."""
-        return self._call("PATCH", query, id, data=dumps(data))
+        return self._call("patch", query, id, data=dumps(data))
 
     def remove(self, id: Id | None, query: Record | None = None) -> t.Any:
         """Remove a record, or all that match, and return it."""
-        return self._call("DELETE", query, id)
+        return self._call("remove", query, id)
 
     def call(self, method: str, data: t.Any, query: Record | None = None) -> t.Any:
         """Return the result of a custom method."""
         headers = {"X-Service-Method": method}
-        return self._call("POST", query, data=dumps(data), headers=headers)
+        return self._call(method, query, data=dumps(data), headers=headers)
 
     def _call(
-        self, verb: str, query: Record | None, id: Id | None = None, **options: t.Any
+        self, method: str, query: Record | None, id: Id | None = None, **options: t.Any
     ) -> t.Any:
         response = self._http.open(
             self._url if id is None else f"{self._url}/{quote(str(id), safe='')}",
-            method=verb,
+            method=method_named(method).verb,
             query_string=dict(_pairs(query or {})),
             content_type="application/json" if "data" in options else None,
             **options,

@@ -18,13 +18,13 @@ from ..http.placeholders import fill_placeholders
 from ..http.placeholders import placeholders_of
 from ..http.placeholders import rule_of
 from ..http.routes import current_routes
-from ..openapi.calls import BODIES
 from ..openapi.calls import Calls
 from ..openapi.calls import docstring
 from ..openapi.document import REALTIME
 from ..openapi.rights import services_for
 from ..pagination import Pagination
 from ..service.schemas import CustomSchemas
+from ..signals import BODIES
 from ..signals import READS
 
 if t.TYPE_CHECKING:

@@ -20,6 +20,7 @@ from ..globals import remember_call
 from ..globals import remembered_call
 from ..query.bounds import current_bounds
 from ..signals import EVENTS
+from ..signals import METHODS_BY_NAME
 from .body import read_body
 from .formatter import empty
 from .formatter import weak_etag
@@ -51,17 +52,24 @@ ID: t.Final = "record_id_"
 
 NAMELESS = re.compile("(?:^|&)=[^&]")
 
-METHODS: t.Final = {
-    "GET": ("find", "get"),
-    "HEAD": ("find", "get"),
-    "POST": ("create", None),
-    "PUT": ("update", "update"),
-    "PATCH": ("patch", "patch"),
-    "DELETE": ("remove", "remove"),
-}
-"""The method of each HTTP verb, without and with an identifier. See section 4.1."""
+VERBS: t.Final = tuple(dict.fromkeys(each.verb for each in METHODS_BY_NAME.values()))
+"""The verbs of the six methods."""
 
-VERBS: t.Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+def _methods_of(verb: str) -> tuple[str | None, str | None]:
+    """Return the methods of a verb, without and with an identifier. Those that take one
+    take all records of a query without it, or refuse that themselves.
+    """
+    methods = [each for each in METHODS_BY_NAME.values() if each.verb == verb]
+    with_id = next((each.name for each in methods if each.has_id), None)
+    without_id = next((each.name for each in methods if not each.has_id), with_id)
+    return without_id, with_id
+
+
+BY_VERB: t.Final = {verb: _methods_of(verb) for verb in VERBS} | {
+    "HEAD": _methods_of("GET")
+}
+"""The method of each verb, without and with an identifier."""
 
 CONDITIONS: t.Final = frozenset(
     {
@@ -172,7 +180,7 @@ class ServiceBlueprint:
         return HookContext(self.service, method, params, id)
 
     def _method(self, current: Request, has_id: bool) -> str:
-        method = METHODS[current.method][has_id]
+        method = BY_VERB[current.method][has_id]
 
         if method is None:
             url = current.path.rstrip("/").rpartition("/")[0]
@@ -229,7 +237,7 @@ def _verbs(service: Service, has_id: bool) -> Iterator[str]:
     for verb in VERBS:
         is_custom = verb == "POST" and not has_id and service.custom_methods
 
-        if is_custom or METHODS[verb][has_id] in service.methods:
+        if is_custom or BY_VERB[verb][has_id] in service.methods:
             yield verb
 
 

@@ -10,6 +10,7 @@ from dataclasses import field
 from ..globals import current_records
 from ..service.schemas import CustomSchemas
 from ..service.schemas import page_of
+from ..signals import BODIES
 from .answers import reference
 from .examples import body_example
 from .type_names import type_names
@@ -23,9 +24,6 @@ if t.TYPE_CHECKING:
     from ..service.schemas import Schemas
 
 PACKAGE: t.Final = __name__.partition(".")[0]
-
-BODIES: t.Final = ("create", "update", "patch")
-"""The methods with a body of their own."""
 
 ENDS: t.Final = ("", "Page", *[method.title() for method in BODIES])
 """The ends of the names of the schemas of a service."""

@@ -10,6 +10,8 @@ from ..authentication.limits import limits_of
 from ..http.placeholders import fill_placeholders
 from ..http.placeholders import placeholders_of
 from ..http.placeholders import rule_of
+from ..signals import CUSTOM
+from ..signals import method_named
 from ..signals import READS
 from .answers import answer
 from .answers import conditional_answers
@@ -33,17 +35,8 @@ if t.TYPE_CHECKING:
 
 ID: t.Final = "id"
 
-POST: t.Final = "post"
+POST: t.Final = CUSTOM.verb.lower()
 """The verb of creations and of custom methods."""
-
-VERBS: t.Final = {
-    "find": "get",
-    "get": "get",
-    "create": POST,
-    "update": "put",
-    "patch": "patch",
-    "remove": "delete",
-}
 
 FORMS: t.Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -95,7 +88,7 @@ class Operations:
         by_verb: dict[str, list[Call]] = {}
 
         for call in self._calls.of_many():
-            by_verb.setdefault(VERBS.get(call.method, POST), []).append(call)
+            by_verb.setdefault(_verb(call), []).append(call)
 
         return {
             verb: self._post(calls) if verb == POST else self._operation(calls[0])
@@ -104,7 +97,7 @@ class Operations:
 
     def _of_one(self) -> dict[str, t.Any]:
         calls = self._calls.of_one()
-        return {VERBS[call.method]: self._operation(call) for call in calls}
+        return {_verb(call): self._operation(call) for call in calls}
 
     def _operation(self, call: Call) -> dict[str, t.Any]:
         is_read = call.method in READS
@@ -178,6 +171,10 @@ class Operations:
             content[JSON]["example"] = example
 
         return {"required": True, "content": content}
+
+
+def _verb(call: Call) -> str:
+    return method_named(call.method).verb.lower()
 
 
 def _described(text: str | None) -> dict[str, str]:

@@ -12,6 +12,8 @@ from ..query.syntax import POPULATE
 from ..query.values import nullable
 from ..service.schemas import CustomSchemas
 from ..signals import EVENTS
+from ..signals import method_named
+from ..signals import METHODS
 from .type_names import type_names
 from .typescript_client import client
 from .typescript_client import CLIENT_NAMES
@@ -46,23 +48,6 @@ BODIES: t.Final[Mapping[str, str]] = {
 
 ENDS: t.Final = ("", *BODIES.values(), "Query", "Events", "Service")
 """The ends of the names of the types of a service."""
-
-ARGUMENTS: t.Final[Mapping[str, str]] = {
-    "find": "",
-    "get": "id: Id, ",
-    "create": "data: {name}Data, ",
-    "update": "id: Id, data: {name}Update, ",
-    "patch": "id: Id, data: {name}Patch, ",
-    "remove": "id: Id, ",
-}
-"""The arguments of the six methods before the params."""
-
-ARGUMENTS_OF_MANY: t.Final[Mapping[str, str]] = {
-    "create": "data: {name}Data[], ",
-    "patch": "id: null, data: {name}Patch, ",
-    "remove": "id: null, ",
-}
-"""The same for many records."""
 
 TAKES_NULL: t.Final = ("$eq", "$ne")
 """The operators whose value may be null."""
@@ -217,23 +202,32 @@ class _Types:
         named = [self.named, *others]
 
         for method in _methods_of(self._service):
-            if method not in ARGUMENTS:
+            if method not in METHODS:
                 custom = schemas.custom.get(method, CustomSchemas())
-                data = f"data: {type_of(custom.data or {})}, "
-                yield self._method(method, data, _or(custom.result, "any", named))
-            elif method == "find":
-                yield self._method(method, "", _or(schemas.found, listed, named))
-            else:
-                yield self._method(method, ARGUMENTS[method], name)
+                result = _or(custom.result, "any", named)
+                yield self._method(method, type_of(custom.data or {}), result)
+                continue
 
-            if method in ARGUMENTS_OF_MANY and method in schemas.multi:
+            data = f"{name}{BODIES.get(method, '')}"
+            found = _or(schemas.found, listed, named)
+            yield self._method(method, data, found if method == "find" else name)
+
+            if method in schemas.multi:
                 many = _or(schemas.many, f"{name}[]", named)
-                yield self._method(method, ARGUMENTS_OF_MANY[method], many)
+                data = f"{data}[]" if method == "create" else data
+                yield self._method(method, data, many, id="null")
 
-    def _method(self, method: str, arguments: str, result: str) -> str:
-        arguments = arguments.replace("{name}", self._name)
-        params = f"params?: CallParams<{self._name}Query>"
-        return f"{method}({arguments}{params}): Promise<{result}>"
+    def _method(self, method: str, data: str, result: str, *, id: str = "Id") -> str:
+        """Return the signature of a method.
+
+        :param data: The type of its data, if it takes any.
+        :param id: The type of its identifier, if it takes one.
+        """
+        types = {"id": id, "data": data}
+        names = method_named(method).arguments
+        arguments = [f"{each}: {types[each]}" for each in names]
+        arguments.append(f"params?: CallParams<{self._name}Query>")
+        return f"{method}({', '.join(arguments)}): Promise<{result}>"
 
 
 def _or(schema: Schema | None, default: str, named: Named) -> str:

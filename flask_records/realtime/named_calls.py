@@ -14,6 +14,7 @@ from ..query.bounds import current_bounds
 from ..query.bounds import shortened
 from ..query.syntax import MAX_DEPTH
 from ..query.values import TypedText
+from ..signals import method_named
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +24,6 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service import Service
     from ..typing import Record
-
-ARGUMENTS: t.Final = {
-    "find": (),
-    "get": ("id",),
-    "create": ("data",),
-    "update": ("id", "data"),
-    "patch": ("id", "data"),
-    "remove": ("id",),
-}
-"""The arguments between the path and the query. A custom method has data."""
 
 MAX_LEVELS: t.Final = 3 * MAX_DEPTH
 """The number of levels of a query where texts are marked."""
@@ -53,7 +44,7 @@ def context_of(
     """
     path, *arguments = message or (None,)
     service, route = _service(records, path)
-    names = ARGUMENTS.get(method, ("data",))
+    names = method_named(method).arguments
     values = dict(zip((*names, "query"), arguments, strict=False))
     query = values.get("query")
 

@@ -6,6 +6,7 @@ import logging
 import typing as t
 from contextlib import contextmanager
 
+from ..signals import METHODS
 from ..transaction import Transaction
 from .audience import Audience
 from .bus import Bus
@@ -17,7 +18,6 @@ from .connections import Connections
 from .disconnections import Disconnections
 from .logins import Logins
 from .messages import Messages
-from .named_calls import ARGUMENTS
 from .recovery import Recovery
 from .transport import MemoryTransport
 
@@ -273,7 +273,7 @@ def _methods_of(records: FlaskRecords) -> set[str]:
     :raises RuntimeError: Socket.IO reserves the name of a method.
     """
     services = records.services.values()
-    names = set(ARGUMENTS).union(*(service.custom_methods for service in services))
+    names = set(METHODS).union(*(service.custom_methods for service in services))
 
     for name in names.intersection(RESERVED):
         raise RuntimeError(

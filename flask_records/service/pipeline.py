@@ -15,6 +15,7 @@ from ..globals import call_stack
 from ..query import names_in
 from ..query import restrict
 from ..signals import call
+from ..signals import method_named
 from ..signals import READS
 from ..transaction import Transaction
 from .big_integers import as_text
@@ -43,16 +44,6 @@ REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
 
 MANY: t.Final = frozenset({"patch", "remove"})
 """The methods that write all records of a query if they have no identifier."""
-
-ARGUMENTS: dict[str, Callable[[HookContext], tuple[t.Any, ...]]] = {
-    "find": lambda context: (),
-    "get": lambda context: (context.id,),
-    "create": lambda context: (context.data,),
-    "update": lambda context: (context.id, context.data),
-    "patch": lambda context: (context.id, context.data),
-    "remove": lambda context: (context.id,),
-}
-"""The arguments of each method before the params. A custom method gets the data."""
 
 
 class Pipeline:
@@ -283,8 +274,8 @@ class Pipeline:
     ) -> t.Any:
         # Tests of an application may replace a method once the service is added.
         method = getattr(self._service.target, context.method)
-        arguments = ARGUMENTS.get(context.method, ARGUMENTS["create"])
-        result = call(method, *arguments(context), params)
+        names = method_named(context.method).arguments
+        result = call(method, *[getattr(context, name) for name in names], params)
 
         if validation is None:
             return result

@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ..signals import BODIES
 from ..signals import METHODS
 
 if t.TYPE_CHECKING:
@@ -19,9 +20,6 @@ Schema: t.TypeAlias = Mapping[str, t.Any]
 
 OBJECT: t.Final = {"type": "object"}
 """The schema of any object."""
-
-BODIES: t.Final = ("create", "update", "patch")
-"""The methods with a body of their own."""
 
 
 def page_of(records: Schema) -> Schema:

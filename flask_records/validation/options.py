@@ -7,12 +7,10 @@ import typing as t
 from collections.abc import Collection
 from collections.abc import Mapping
 
+from ..signals import BODIES
 from ..signals import METHODS
 from .schema import DataSchema
 from .schema import is_class
-
-BODIES: t.Final = ("create", "update", "patch")
-"""Those of the six methods that have data."""
 
 PARTS: t.Final = ("data", "query", "result")
 """The parts of a call that have a schema."""
