@@ -20,8 +20,8 @@ from sqlalchemy.types import NullType
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .databases import url_of
+from ..databases import served
+from ..databases import url_of
 
 
 class OnPostgreSQL(DeclarativeBase):

@@ -17,12 +17,12 @@ from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .databases import served
-from .models import Base
-from .models import Message
-from .models import Room
-from .models import User
-from .stored import stored
+from ...databases import served
+from ...models import Base
+from ...models import Message
+from ...models import Room
+from ...models import User
+from ...stored import stored
 
 
 class Member(Base):

@@ -15,7 +15,7 @@ from flask_records import NotAuthenticated
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .databases import served
+from ...databases import served
 
 
 class Base(DeclarativeBase):

@@ -13,7 +13,7 @@ from sqlalchemy.orm import relationship
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
+from ...databases import served
 
 
 class Base(DeclarativeBase):

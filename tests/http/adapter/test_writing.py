@@ -15,8 +15,8 @@ from flask_records import BadRequest
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .sql import statements_of
+from ...databases import served
+from ...sql import statements_of
 
 
 class Base(DeclarativeBase):

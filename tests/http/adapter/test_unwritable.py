@@ -14,8 +14,8 @@ from sqlalchemy.orm import registry
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .databases import url_of
+from ...databases import served
+from ...databases import url_of
 
 READ_ONLY = "These records can only be read."
 

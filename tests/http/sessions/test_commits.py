@@ -11,11 +11,11 @@ from flask_records import Params
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .databases import url_of
-from .models import Message
-from .models import Room
-from .stored import stored
+from ...databases import served
+from ...databases import url_of
+from ...models import Message
+from ...models import Room
+from ...stored import stored
 
 ENDS = ["commit", "rollback", "close", "remove"]
 """The methods of a scoped session that end its transaction."""

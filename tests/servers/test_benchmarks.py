@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from .processes import ROOT
+from ..processes import ROOT
 
 pytestmark = pytest.mark.slow
 

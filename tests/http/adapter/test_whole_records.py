@@ -25,8 +25,8 @@ from flask_records import SQLAlchemyService
 from flask_records.adapter.unchanged import is_unchanged
 from flask_records.query import Fields
 
-from .databases import served
-from .sql import statements_of
+from ...databases import served
+from ...sql import statements_of
 
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
 LARGE = 2**53 + 1

@@ -18,7 +18,7 @@ from flask_records import BadRequest
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .databases import served
+from ...databases import served
 
 
 class Base(DeclarativeBase):

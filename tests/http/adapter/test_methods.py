@@ -23,8 +23,8 @@ from flask_records import Page
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .listening import running
+from ...databases import served
+from ...listening import running
 
 VERBS = ("GET", "PUT", "PATCH", "DELETE")
 MULTI_NAMES = ("create", "patch", "remove")

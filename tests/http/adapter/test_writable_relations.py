@@ -19,11 +19,11 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .authentication import bearer
-from .authentication import log_in
-from .authentication import make_records
-from .authentication import serving
-from .databases import served
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import make_records
+from ...authentication import serving
+from ...databases import served
 
 
 class Base(DeclarativeBase):

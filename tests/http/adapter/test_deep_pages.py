@@ -23,7 +23,7 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
-from .databases import served
+from ...databases import served
 
 SIZE = 1300
 MAX = 2**63 - 1

@@ -15,8 +15,8 @@ from sqlalchemy.orm import mapped_column
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .databases import url_of
+from ...databases import served
+from ...databases import url_of
 
 
 class Base(DeclarativeBase):

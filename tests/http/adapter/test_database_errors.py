@@ -19,8 +19,8 @@ from flask_records import GeneralError
 from flask_records import SQLAlchemyService
 from flask_records import Unavailable
 
-from .databases import served
-from .databases import url_of
+from ...databases import served
+from ...databases import url_of
 
 
 class Base(DeclarativeBase):

@@ -11,13 +11,13 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .models import Base
-from .models import membership
-from .models import Message
-from .models import Room
-from .models import User
-from .sql import statements_of
+from ...databases import served
+from ...models import Base
+from ...models import membership
+from ...models import Message
+from ...models import Room
+from ...models import User
+from ...sql import statements_of
 
 ANN = {"id": 1, "email": "ann@example.com"}
 MESSAGES = [

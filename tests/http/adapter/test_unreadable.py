@@ -12,7 +12,7 @@ from sqlalchemy.orm import mapped_column
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
+from ...databases import served
 
 
 class Base(DeclarativeBase):

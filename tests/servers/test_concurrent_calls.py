@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .models import Message
-from .models import Room
+from ..databases import served
+from ..models import Message
+from ..models import Room
 
 PATIENCE = 10
 """The seconds that a test waits for another thread."""

@@ -13,10 +13,10 @@ from flask import Flask
 from flask_records import Transaction
 from flask_records import Unavailable
 
-from .databases import served
-from .databases import SERVERS
-from .databases import url_of
-from .models import Message
+from ..databases import served
+from ..databases import SERVERS
+from ..databases import url_of
+from ..models import Message
 
 CALLS = [
     ("GET", "/messages", None),

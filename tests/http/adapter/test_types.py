@@ -14,10 +14,10 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
-from .models import Base
-from .models import Everything
-from .zones import go_far_east
+from ...databases import served
+from ...models import Base
+from ...models import Everything
+from ...zones import go_far_east
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 FIELDS = [name for name in Everything.__mapper__.columns.keys() if name != "id"]

@@ -21,12 +21,12 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records import Unavailable
 
-from .databases import served
-from .databases import url_of
-from .models import Message
-from .models import Room
-from .models import User
-from .stored import stored
+from ...databases import served
+from ...databases import url_of
+from ...models import Message
+from ...models import Room
+from ...models import User
+from ...stored import stored
 
 
 class Rooms:

@@ -16,7 +16,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
-from .databases import served
+from ...databases import served
 
 
 @pytest.fixture
