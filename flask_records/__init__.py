@@ -41,8 +41,8 @@ from .errors import Unprocessable as Unprocessable
 from .extension import FlaskRecords as FlaskRecords
 from .globals import current_call as current_call
 from .globals import current_records as current_records
+from .http.body import MultipartParser as MultipartParser
 from .http.formatter import format_json as format_json
-from .http.multipart import MultipartParser as MultipartParser
 from .pagination import Page as Page
 from .pagination import Pagination as Pagination
 from .problems import Problem as Problem

@@ -5,34 +5,45 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Mapping
-from urllib.parse import urlencode
+from dataclasses import dataclass
+from functools import partial
 
+from werkzeug.exceptions import ClientDisconnected
+from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.formparser import FormDataParser
 
 from ..errors import BadRequest
 from ..errors import ForeignError
 from ..errors import LengthRequired
 from ..errors import not_an_object
+from ..errors import RecordsError
 from ..query.field import shown
+from ..settings import is_positive
 from .formatter import JSON
-from .multipart import MultipartParser
 from .qs import PARAMETER_LIMIT
 from .qs import parse
-from .streams import broken_body
-from .streams import limit_of
-from .streams import limit_stream
-from .streams import read
+from .qs import parse_pairs
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask import Request
+    from werkzeug.datastructures import MultiDict
 
     from ..typing import BodyParser
+
+T = t.TypeVar("T")
 
 CUTS_BODIES_OFF: t.Final = frozenset({"Granian"})
 """The servers that end a body of unknown length where a connection breaks."""
 
+MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
+"""The maximum size of a body in bytes, if the application sets no limit."""
+
 NO_DATA: t.Final = "No data provided"
+NO_FORM: t.Final = "The body is not a form. Check its boundary, and that it is whole."
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
 IDENTITY: t.Final = "identity"
 """The only supported content coding of bodies: none."""
@@ -69,13 +80,64 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
     :raises BadRequest: The body is not a form.
     """
-    body = request.get_data().decode("utf-8", "replace")
+    body = request.get_data()
 
     # HTTP middleware may have read the form already.
-    if not body and request.form:
-        body = urlencode(list(request.form.items(multi=True)))
+    if not body:
+        return parse_pairs([*request.form.items(multi=True)], PARAMETER_LIMIT)
 
-    return parse(body, array_limit=PARAMETER_LIMIT)
+    return parse(body.decode("utf-8", "replace"), PARAMETER_LIMIT)
+
+
+@dataclass(frozen=True)
+class MultipartParser:
+    """A parser of ``multipart/form-data``: texts as in other forms, and files as
+    Werkzeug's ``FileStorage``. They are closed, and deleted, after the request. Flask's
+    ``MAX_FORM_PARTS`` and ``MAX_FORM_MEMORY_SIZE`` bound its parts.
+
+    .. code-block:: python
+
+        uploads = records.add(
+            "uploads",
+            Uploads(),
+            body_parsers={"multipart/form-data": MultipartParser(10 * 1024 * 1024)},
+        )
+
+    :raises ValueError: The size is not a positive integer.
+    """
+
+    max_size: int | None = None
+    """The maximum size of the whole form in bytes, in place of that of the application,
+    which is 1 MiB by default.
+    """
+
+    def __post_init__(self) -> None:
+        if self.max_size is not None and not is_positive(self.max_size):
+            raise ValueError(
+                f"'max_size' must be a positive integer, not {self.max_size!r}."
+            )
+
+    def __call__(self, request: Request) -> dict[str, t.Any]:
+        """Return the data of a form. Names are read as in other forms, and a file
+        input without a file is left out.
+
+        :raises BadRequest: The body is not a form, or is not there to its end.
+        :raises RequestEntityTooLarge: The form is too large.
+        """
+        # HTTP middleware may have read the form already, without a notice of errors.
+        if "form" in vars(request) and not (request.form or request.files):
+            raise _broken_body()
+
+        request.form_data_parser_class = partial(FormDataParser, silent=False)  # type: ignore[assignment]  # it is called only
+
+        form = _read(lambda: _form_of(request))
+        files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
+        pairs = [*form.items(multi=True), *files]
+
+        if not all(name for name, _ in pairs):
+            raise BadRequest("A part of the form has no name.")
+
+        return parse_pairs(pairs, PARAMETER_LIMIT)
 
 
 BODY_PARSERS: Mapping[str, BodyParser] = {
@@ -94,7 +156,7 @@ def read_body(
     """Return the data of a request.
 
     :param limit: The maximum size of the body in bytes. That of the application, or
-        :data:`.MAX_CONTENT_LENGTH`, by default.
+        :data:`MAX_CONTENT_LENGTH`, by default.
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
@@ -102,18 +164,24 @@ def read_body(
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     parser = parsers.get(request.mimetype)
-    length = request.content_length
 
-    if parser is None or not (length or _may_have_body(request)):
+    if parser is None:
         raise BadRequest(NO_DATA)
 
-    if length is None:
-        _check_end(request, parser)
-
+    _check_end(request, parser)
     _check_encoding(request)
+    is_multipart = isinstance(parser, MultipartParser)
+    own = parser.max_size if isinstance(parser, MultipartParser) else None
+    limit = limit or own or request.max_content_length or MAX_CONTENT_LENGTH
 
-    if not isinstance(parser, MultipartParser):
-        _load(request, length, limit_of(request, limit))
+    if (request.content_length or 0) > limit:
+        raise RequestEntityTooLarge
+
+    # Werkzeug silently truncates a body of unknown length at the limit.
+    request.max_content_length = limit + 1
+
+    if not is_multipart:
+        _load(request, limit)
 
     _check_charset(request)
     data = parser(request)
@@ -124,33 +192,6 @@ def read_body(
     return data
 
 
-def _load(request: Request, length: int | None, limit: int) -> None:
-    """Read the whole body, and keep it for parsers.
-
-    :raises BadRequest: There is none, or it can't be read.
-    :raises RequestEntityTooLarge: It is larger than allowed.
-    """
-    limit_stream(request, limit)
-    content = _content(request, length or 0)
-
-    if len(content) > limit:
-        raise RequestEntityTooLarge
-
-    if not (content or length or _is_chunked(request) or request.form):
-        raise BadRequest(NO_DATA)
-
-
-def _may_have_body(request: Request) -> bool:
-    """Return whether there may be a body of unknown length."""
-    # HTTP/2 has no header for it.
-    is_http_2 = request.environ.get("SERVER_PROTOCOL", "").startswith("HTTP/2")
-    return _is_chunked(request) or (is_http_2 and request.content_length is None)
-
-
-def _is_chunked(request: Request) -> bool:
-    return "Transfer-Encoding" in request.headers
-
-
 def _check_end(request: Request, parser: BodyParser) -> None:
     """Refuse a body without a length if it may be cut off without notice."""
     server = request.environ.get("SERVER_SOFTWARE")
@@ -158,23 +199,59 @@ def _check_end(request: Request, parser: BodyParser) -> None:
     # These show their end.
     has_end = request.mimetype == JSON or isinstance(parser, MultipartParser)
 
-    if server in CUTS_BODIES_OFF and not has_end:
+    if request.content_length is None and server in CUTS_BODIES_OFF and not has_end:
         raise LengthRequired("A body of this type needs a Content-Length.")
 
 
-def _content(request: Request, length: int) -> bytes:
-    """Return the whole body, and keep it for parsers.
+def _load(request: Request, limit: int) -> None:
+    """Read the whole body, and keep it for parsers.
 
-    :param length: The number of bytes that the client announced.
-    :raises BadRequest: The body is truncated, or the connection is broken.
+    :raises BadRequest: There is none, it is truncated, or the connection is broken.
+    :raises RequestEntityTooLarge: It is larger than allowed.
     """
-    body = read(request.get_data)
-
+    body = _read(request.get_data)
     # HTTP middleware may have read the form already.
-    if len(body) < length and (body or "form" not in vars(request)):
-        raise broken_body()
+    is_read = not body and "form" in vars(request)
 
-    return body
+    if len(body) > limit:
+        raise RequestEntityTooLarge
+
+    if len(body) < (request.content_length or 0) and not is_read:
+        raise _broken_body()
+
+    if not (body or is_read):
+        raise BadRequest(NO_DATA)
+
+
+def _read(function: Callable[[], T]) -> T:
+    """Call a function that reads from the client.
+
+    :raises BadRequest: The connection is broken.
+    """
+    try:
+        return function()
+    except ClientDisconnected as error:
+        raise _broken_body() from error
+    except (HTTPException, RecordsError):
+        raise
+    except Exception as error:
+        # Each server raises errors of its own.
+        raise _broken_body() from error
+
+
+def _form_of(request: Request) -> MultiDict[str, str]:
+    try:
+        return request.form
+    except ValueError as error:
+        raise BadRequest(NO_FORM) from error
+
+
+def _broken_body() -> BadRequest:
+    """Return the error for a body that could not be read to its end."""
+    error = BadRequest("The body could not be read. Send the request again.")
+    # The start of the next request on the connection is unknown.
+    error.headers["Connection"] = "close"
+    return error
 
 
 def _check_encoding(request: Request) -> None:

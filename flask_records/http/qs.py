@@ -54,26 +54,32 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
     if "%5" in text:
         text = CLOSING.sub("]", OPENING.sub("[", text))
 
-    flat = _flat(text, array_limit)
+    return parse_pairs(map(_split, filter(None, text.split("&"))), array_limit)
 
-    if "[" not in text:
+
+def parse_pairs(
+    pairs: Iterable[tuple[str, t.Any]], array_limit: int
+) -> dict[str, t.Any]:
+    """Return the nested mapping of names with brackets, as :func:`parse` does.
+
+    :param pairs: The names, each with a text or a file.
+    :raises BadRequest: Names nest too deep, or one is too long.
+    """
+    flat = _flat(pairs, array_limit)
+
+    if not any("[" in name for name in flat):
         return {name: _compact(value) for name, value in flat.items() if name}
 
     return _nested(flat, array_limit)
 
 
-def _flat(text: str, limit: int) -> dict[str, t.Any]:
+def _flat(pairs: Iterable[tuple[str, t.Any]], limit: int) -> dict[str, t.Any]:
     """Return values by name. A repeated name has an array."""
     flat: dict[str, t.Any] = {}
     repeated = set()
     bounds = current_bounds()
 
-    for part in filter(None, text.split("&")):
-        name, value = _split(part)
-
-        if "%" in part or "+" in part:
-            name, value = _decode(name), _decode(value)
-
+    for name, value in pairs:
         if len(name) > bounds.name_length:
             # The error of a name that also nests too deep comes first.
             _segments.__wrapped__(name)
@@ -97,9 +103,13 @@ def _split(part: str) -> tuple[str, str]:
     bracket = part.find("]=")
 
     if bracket >= 0:
-        return part[: bracket + 1], part[bracket + 2 :]
+        name, value = part[: bracket + 1], part[bracket + 2 :]
+    else:
+        name, _, value = part.partition("=")
 
-    name, _, value = part.partition("=")
+    if "%" in part or "+" in part:
+        return _decode(name), _decode(value)
+
     return name, value
 
 
@@ -220,10 +230,10 @@ def _chain(segments: tuple[str | int | None, ...], value: t.Any, limit: int) -> 
 
 def _merge(target: t.Any, source: t.Any, limit: int) -> t.Any:
     """Merge two structures at the same position."""
-    if isinstance(source, str):
+    if not isinstance(source, dict):
         return _append(target, source, limit)
 
-    if isinstance(target, str):
+    if not isinstance(target, dict):
         return _prepend(target, source, limit)
 
     if isinstance(target, Array) and isinstance(source, Array):
@@ -244,7 +254,7 @@ def _merge(target: t.Any, source: t.Any, limit: int) -> t.Any:
     return target
 
 
-def _prepend(target: str, source: dict[t.Any, t.Any], limit: int) -> t.Any:
+def _prepend(target: t.Any, source: dict[t.Any, t.Any], limit: int) -> t.Any:
     if isinstance(source, Overflow):
         shifted = {_next_index([key]): value for key, value in source.items()}
         return Overflow({"0": target, **shifted})
@@ -256,7 +266,7 @@ def _prepend(target: str, source: dict[t.Any, t.Any], limit: int) -> t.Any:
     return _overflow(array) if max(array) >= limit else array
 
 
-def _append(target: t.Any, source: str, limit: int) -> t.Any:
+def _append(target: t.Any, source: t.Any, limit: int) -> t.Any:
     if isinstance(target, Overflow):
         target[_next_index(target)] = source
         return target
@@ -297,7 +307,7 @@ def _next_index(keys: Iterable[str]) -> str:
 
 def _compact(value: t.Any) -> t.Any:
     """Return a structure as plain lists and mappings."""
-    if isinstance(value, str):
+    if not isinstance(value, dict):
         return value
 
     if isinstance(value, Array):

@@ -67,10 +67,10 @@ class Described:
         return [value.filename, value.mimetype, size]
 
 
-def create_app(described=None, max_size=None, **options):
+def create_app(described=None, max_size=None, **config):
     parsers = {
         **BODY_PARSERS,
-        "multipart/form-data": MultipartParser(max_size, **options),
+        "multipart/form-data": MultipartParser(max_size),
     }
     db = SQLAlchemy(model_class=Base)
     records = FlaskRecords(body_parsers=parsers)
@@ -80,6 +80,7 @@ def create_app(described=None, max_size=None, **options):
     records.add("described", service, public=True, methods=methods)
     app = Flask("tests.uploads_app")
     app.config["SQLALCHEMY_DATABASE_URI"] = os.environ.get("DATABASE_URL", "sqlite://")
+    app.config.update(config)
     db.init_app(app)
     records.init_app(app)
 
