@@ -21,7 +21,7 @@ from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
-from .http.error_settings import init_app as init_error_settings
+from .http.error_handler import init_app as init_error_settings
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse

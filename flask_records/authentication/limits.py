@@ -18,8 +18,8 @@ from flask import request
 from ..errors import TooManyRequests
 from ..globals import call_stack
 from ..globals import current_records
-from ..http.outages import line_of
-from ..http.outages import Outages
+from ..http.error_handler import line_of
+from ..http.error_handler import Outages
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

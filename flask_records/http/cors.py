@@ -96,69 +96,48 @@ def init_app(app: Flask) -> None:
     """Add the headers of Flask-CORS to the responses of services, of the OpenAPI
     document and of our files in an application, errors included.
 
-    An application that calls Flask-CORS itself is not in the way: the origins of both
-    are allowed, and no header is added twice.
-
     :raises RuntimeError: A setting is not valid, or Flask-CORS is not installed.
     """
     settings = CorsSettings.of(app)
 
-    if settings.origins:
-        app.after_request(CorsHeaders(settings))
+    if not settings.origins:
+        return
 
+    try:
+        from flask_cors import cross_origin
+    except ImportError as error:
+        raise RuntimeError(f"{SETTING} needs 'flask-record-services[cors]'.") from error
 
-class CorsHeaders:
-    """Completes responses, as an ``after_request`` function.
+    is_for_all = ALL in settings.origins
+    # Flask-CORS takes the brackets of an address for a pattern.
+    patterns = [re.compile(rf"{re.escape(each)}\Z") for each in settings.origins]
+    with_headers = cross_origin(
+        origins=ALL if is_for_all else patterns,
+        send_wildcard=is_for_all,
+        always_send=False,
+        vary_header=False,
+        automatic_options=False,
+        expose_headers=EXPOSED,
+        max_age=MAX_AGE,
+        supports_credentials=settings.credentials,
+    )
 
-    :raises RuntimeError: Flask-CORS is not installed.
-    """
-
-    def __init__(self, settings: CorsSettings) -> None:
-        try:
-            from flask_cors import cross_origin
-        except ImportError as error:
-            raise RuntimeError(
-                f"{SETTING} needs 'flask-record-services[cors]'."
-            ) from error
-
-        self._is_for_all = ALL in settings.origins
-        self._origins = frozenset(settings.origins)
-        # Flask-CORS takes the brackets of an address for a pattern.
-        patterns = [re.compile(rf"{re.escape(each)}\Z") for each in settings.origins]
-        self._add_headers = cross_origin(
-            origins=ALL if self._is_for_all else patterns,
-            send_wildcard=self._is_for_all,
-            always_send=False,
-            vary_header=False,
-            automatic_options=False,
-            expose_headers=EXPOSED,
-            max_age=MAX_AGE,
-            supports_credentials=settings.credentials,
-        )
-
-    def __call__(self, response: Response) -> Response:
-        """Add the headers to a response, if it is one of ours."""
-        name = (request.blueprint or "").rpartition(".")[2]
-        is_of_service = name.startswith(PREFIX) or isinstance(
-            # An unknown service has no blueprint.
-            request.routing_exception,
-            RecordsError,
-        )
-
-        if not is_of_service and name not in (FILES, REFERENCE):
+    @app.after_request
+    def add_headers(response: Response) -> Response:
+        # Flask-CORS of the application may have added the headers.
+        if not _is_ours() or ALLOWED in response.headers:
             return response
 
-        # Flask-CORS of the application may have added the headers before, and does so
-        # later for other origins.
-        if self._is_allowed() and ALLOWED not in response.headers:
-            response = self._add_headers(lambda: response)()
-
         # Caches would give a page the response to another.
-        if not self._is_for_all:
+        if not is_for_all:
             vary(response.headers, "Origin")
 
-        return response
+        return with_headers(lambda: response)()
 
-    def _is_allowed(self) -> bool:
-        origin = request.headers.get("Origin")
-        return origin in self._origins or (self._is_for_all and origin is not None)
+
+def _is_ours() -> bool:
+    """Return whether a service, a file or the OpenAPI document answers the request."""
+    name = (request.blueprint or "").rpartition(".")[2]
+    # An unknown service has no blueprint.
+    is_unknown = isinstance(request.routing_exception, RecordsError)
+    return is_unknown or name.startswith(PREFIX) or name in (FILES, REFERENCE)

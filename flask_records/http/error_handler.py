@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 import typing as t
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from flask import current_app
@@ -24,14 +26,14 @@ from ..errors import to_records_error
 from ..errors import Unavailable
 from ..query.redaction import without_parameters
 from ..service.hidden_names import without_hidden
-from .error_settings import current_error_settings
+from ..settings import FLAG
+from ..settings import read_settings
 from .formatter import dumps
 from .formatter import json_response
 from .headers import forbid_sniffing
-from .outages import line_of
-from .outages import Outages
 
 if t.TYPE_CHECKING:
+    from flask import Flask
     from flask.typing import ResponseReturnValue
     from werkzeug.routing import MapAdapter
 
@@ -43,11 +45,73 @@ All others share ``error.html``. Templates of an application of these names come
 """
 
 
+SETTING: t.Final = "RECORDS_ERRORS"
+"""The key of ``app.config`` that has the settings of an application."""
+
+EXTENSION: t.Final = "records_errors"
+"""The key of ``app.extensions`` that holds them."""
+
+LOG_INTERVAL: t.Final = 1.0
+"""The seconds between two lines in the log about the same outage."""
+
+MAX_REASONS: t.Final = 100
+"""The number of reasons whose last lines are remembered."""
+
+NEWLINE: t.Final = "\n"
+
+
+@dataclass(frozen=True)
+class ErrorSettings:
+    """The settings of an application: ``RECORDS_ERRORS``."""
+
+    codes: bool = False
+    """``True`` to send the code of each problem of a field beside its text."""
+
+    @classmethod
+    def of(cls, settings: t.Any) -> ErrorSettings:
+        """Return the settings of an application.
+
+        :param settings: A mapping, or ``None`` for the defaults.
+        :raises RuntimeError: A name is unknown, or a value is neither true nor false.
+        """
+        checks, example = {"codes": FLAG}, {"codes": True}
+        return cls(**read_settings(SETTING, settings, checks, example=example))
+
+
+def init_app(app: Flask) -> None:
+    """Read the setting of an application.
+
+    :raises RuntimeError: It is not valid.
+    """
+    app.extensions[EXTENSION] = ErrorSettings.of(app.config.get(SETTING))
+
+
 class Logger(t.Protocol):
     """A logger of errors, for example one of the standard library."""
 
     def error(self, message: str, *args: t.Any, **options: t.Any) -> None:
         """Log an error, with its traceback in ``exc_info``."""
+
+
+class Outages:
+    """The reasons of outages, each of which is logged once in :data:`LOG_INTERVAL`."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+
+    def is_due(self, reason: str) -> bool:
+        """Return whether it is time to log a reason."""
+        now = time.monotonic()
+
+        if now < self._next.get(reason, now):
+            return False
+
+        # An application may raise an error with ever new messages.
+        if len(self._next) >= MAX_REASONS:
+            self._next.clear()
+
+        self._next[reason] = now + LOG_INTERVAL
+        return True
 
 
 class ErrorHandler:
@@ -164,7 +228,17 @@ class ErrorHandler:
 
 def body_of(error: RecordsError) -> dict[str, t.Any]:
     """Return the body of an error as the current application sends it."""
-    return error.to_dict(codes=current_error_settings().codes)
+    settings = current_app.extensions.get(EXTENSION) or ErrorSettings()
+    return error.to_dict(codes=settings.codes)
+
+
+def line_of(error: BaseException | None) -> str:
+    """Return the first line of an error for the log, without what was sent."""
+    if error is None:
+        return ""
+
+    cause = without_parameters(getattr(error, "orig", None) or error)
+    return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
 
 
 def _url_adapter() -> MapAdapter | None:

@@ -21,8 +21,8 @@ from flask_records import NotAuthenticated
 from flask_records import NotFound
 from flask_records import RecordsError
 from flask_records import Unavailable
-from flask_records.http.outages import MAX_REASONS
-from flask_records.http.outages import Outages
+from flask_records.http.error_handler import MAX_REASONS
+from flask_records.http.error_handler import Outages
 
 HTML = {"Accept": "text/html"}
 

@@ -104,6 +104,16 @@ FlaskRecords().add("boxes", Boxes(), public=True, schemas={"create": Box})
 """
 
 
+CROSS_ORIGIN = """
+from flask import Flask
+from flask_records import FlaskRecords
+
+app = Flask("app")
+app.config["RECORDS_CORS"] = {"origins": ["https://app.example"]}
+FlaskRecords().init_app(app)
+"""
+
+
 @pytest.mark.parametrize(
     ("package", "source", "words"),
     [
@@ -112,6 +122,11 @@ FlaskRecords().add("boxes", Boxes(), public=True, schemas={"create": Box})
             DATACLASS,
             "schemas['create']['data'] of 'boxes' is <class '__main__.Box'>,"
             " which needs 'flask-record-services[pydantic]'.",
+        ),
+        (
+            "flask_cors",
+            CROSS_ORIGIN,
+            "RECORDS_CORS needs 'flask-record-services[cors]'.",
         ),
     ],
 )
