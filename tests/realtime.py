@@ -14,6 +14,7 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
 
+from flask_records import RecordsError
 from flask_records import RevokedTokenMixin
 from flask_records import SQLAlchemyService
 from flask_records import TableRevocations
@@ -202,6 +203,51 @@ class Client:
                 return packet
 
 
+class MemoryClient:
+    """A client within the process, which is used as :class:`Client` is."""
+
+    def __init__(self, client):
+        self._client = client
+        self.id = client.id
+
+    def call(self, method, path, *arguments):
+        """The arguments of the answer: an error, or null and a result."""
+        try:
+            return [None, self._client.call(method, path, *arguments)]
+        except RecordsError as error:
+            return [error.to_dict()]
+
+    result = Client.result
+    error = Client.error
+    log_in = Client.log_in
+
+    def events(self):
+        """The events since the last time."""
+        return [list(event) for event in self._client.events()]
+
+    def names(self):
+        """The names of the events since the last time."""
+        return [name for name, *rest in self.events()]
+
+
+class MemorySite(Site):
+    """An application, and its clients within the process."""
+
+    def __init__(self, http, realtime):
+        super().__init__(http, None, realtime, None)
+
+    def connect(self, user=None, **headers):
+        client = MemoryClient(self.realtime.test_client(self.app, headers=headers))
+
+        if user is not None:
+            client.log_in(user)
+
+        return client
+
+    def settle(self):
+        """Events are sent in the thread of their call."""
+
+
 @contextmanager
 def connected(url, authentication=None, **headers):
     """A client of a server."""
@@ -276,3 +322,15 @@ def live(records, tmp_path, settings=None, *, realtime=None, login=None, **confi
         address = stack.enter_context(server)
         clients = stack.enter_context(ExitStack())
         yield Site(http, address, realtime, clients)
+
+
+@contextmanager
+def in_memory(records, tmp_path, settings=None, *, realtime=None, login=None, **config):
+    """A site within the process, whose only user is Ann."""
+    if settings is not None:
+        config["RECORDS_REALTIME"] = settings
+
+    with serving(records, login, **config) as http:
+        realtime = realtime or Realtime(records)
+        realtime.init_app(http.application)
+        yield MemorySite(http, realtime)

@@ -7,11 +7,11 @@ import pytest
 from flask_records import SQLAlchemyService
 
 from ..authentication import ANN
+from ..http.realtime.test_fields import events_of
 from ..models import Message
 from ..realtime import BOB
 from ..realtime import live
 from ..realtime import make_live_records
-from ..test_realtime_fields import events_of
 
 
 @pytest.fixture

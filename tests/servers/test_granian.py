@@ -22,11 +22,6 @@ from pathlib import Path
 
 import pytest
 
-from ..faults.storm import CLIENTS
-from ..faults.storm import GONE
-from ..faults.storm import kill_a_worker
-from ..faults.storm import stored_messages
-from ..faults.storm import storm
 from ..leaks import current_test
 from ..leaks import LEAKS
 from ..processes import call
@@ -36,6 +31,11 @@ from ..processes import logged_in
 from ..processes import PASSWORD
 from ..processes import ROOT
 from ..waiting import wait_until
+from .faults.storm import CLIENTS
+from .faults.storm import GONE
+from .faults.storm import kill_a_worker
+from .faults.storm import stored_messages
+from .faults.storm import storm
 
 README = ROOT.joinpath("README.md").read_text()
 COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]

@@ -1,0 +1,364 @@
+"""Fields in events, by receiver."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from flask_records import current_records
+from flask_records import SQLAlchemyService
+
+from ...authentication import ANN
+from ...authentication import bearer
+from ...authentication import log_in
+from ...authentication import make_records
+from ...authentication import serving
+from ...databases import redis_url
+from ...models import Message
+from ...models import User
+from ...realtime import BOB
+from ...realtime import in_memory
+from ...realtime import make_live_records
+from ...waiting import wait_until
+
+
+def own(user):
+    """The records of the user."""
+    return user and {"user_id": user["id"]}
+
+
+@pytest.fixture(params=[None, "redis"])
+def settings(request):
+    """Settings with and without a queue, in which events leave the process."""
+    if request.param is None:
+        return {}
+
+    return {"message_queue": redis_url(), "channel": f"records-{uuid.uuid4()}"}
+
+
+@pytest.fixture
+def open_site(tmp_path, settings):
+    """A function that opens a site with notes whose fields are visible by rules."""
+    opened = []
+
+    def sites(options, **rest):
+        records = make_live_records()
+        service = SQLAlchemyService(Message, multi=True, events=["typing"], **rest)
+        records.add("notes", service, **options)
+
+        with in_memory(records, tmp_path, settings) as site:
+            site.register(BOB)
+
+            with site.app.app_context():
+                yield site
+
+    def open(readable=None, **rest):
+        opened.append(sites({"readable": readable}, **rest))
+        return next(opened[0])
+
+    yield open
+
+    for each in opened:
+        next(each, None)
+
+
+def ranks(client, number=1):
+    """The names of the events that a client gets, and the field with a rule."""
+    events = events_of(client, number)
+    return [(name[6:], record.get("rank", "absent")) for name, record in events]
+
+
+def events_of(client, number):
+    """Some events, which may be on their way through Redis."""
+    events = []
+
+    def is_complete():
+        events.extend(client.events())
+        return len(events) >= number
+
+    wait_until(is_complete)
+    return events
+
+
+NEW = {"text": "Hi", "rank": 1, "user_id": 1}
+
+
+def write(site):
+    """Write a note in Python in all ways."""
+    notes = site.records["notes"]
+    created = notes.create(NEW)
+    notes.patch(created["id"], {"rank": 2})
+    notes.update(created["id"], {**NEW, "rank": 3})
+    notes.emit("typing", created)
+    notes.remove(created["id"])
+
+
+EVENTS = [("created", 1), ("patched", 2), ("updated", 3), ("typing", 1), ("removed", 3)]
+
+
+def test_receivers_get_the_fields_that_they_may_see(open_site):
+    site = open_site(visible={"rank": own})
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    write(site)
+
+    assert ranks(ann, 5) == EVENTS
+    assert ranks(bob, 5) == [(name, "absent") for name, _ in EVENTS]
+
+
+def test_rule_without_a_query_decides_for_all_records(open_site):
+    site = open_site(visible={"rank": lambda user: user["id"] == 2})
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    write(site)
+
+    assert ranks(ann, 5) == [(name, "absent") for name, _ in EVENTS]
+    assert ranks(bob, 5) == EVENTS
+
+
+def test_writes_of_clients_send_what_receivers_may_see(open_site):
+    site = open_site(visible={"rank": own})
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    id = ann.result("create", "notes", NEW)["id"]
+    ann.result("patch", "notes", id, {"rank": 2})
+    ann.result("remove", "notes", id)
+
+    assert ranks(ann, 3) == [("created", 1), ("patched", 2), ("removed", 2)]
+    assert ranks(bob, 3) == [
+        (name, "absent") for name in ("created", "patched", "removed")
+    ]
+
+
+def test_event_has_no_more_than_its_caller_saw(open_site):
+    site = open_site(visible={"rank": own})
+    ann, bob = site.connect(ANN), site.connect(BOB)
+    site.records["notes"].create(NEW)
+    ranks(ann)
+
+    bob.result("patch", "notes", 1, {"text": "Ho"})
+
+    assert ranks(ann) == [("patched", "absent")]
+
+
+def test_rules_may_name_hidden_fields(open_site):
+    site = open_site(visible={"rank": own}, hidden=["user_id"])
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    site.records["notes"].create(NEW)
+
+    assert ranks(ann) == [("created", 1)]
+    assert ranks(bob) == [("created", "absent")]
+
+
+def test_rule_is_asked_once_for_each_user_and_transaction(open_site):
+    asked = []
+
+    def rule(user):
+        asked.append(user and user["id"])
+        return own(user)
+
+    site = open_site(visible={"rank": rule})
+    connections = [site.connect(user) for user in (ANN, ANN, BOB)]
+
+    site.records["notes"].create([NEW] * 3)
+    events = [ranks(each, 3) for each in connections]
+
+    assert events == [[("created", 1)] * 3] * 2 + [[("created", "absent")] * 3]
+    assert sorted(asked) == [1, 2]
+
+
+def test_rule_that_fails_shows_nothing(open_site, caplog):
+    def rule(user):
+        raise RuntimeError("no rule")
+
+    site = open_site(visible={"rank": rule})
+    ann = site.connect(ANN)
+
+    site.records["notes"].create(NEW)
+
+    assert ranks(ann) == [("created", "absent")]
+    assert "A 'visible' rule of 'notes' failed." in caplog.text
+
+
+def test_receivers_in_python_compose_what_clients_may_see(open_site):
+    site = open_site(visible={"rank": own})
+    ann = site.connect(ANN)
+    seen = []
+
+    @site.records["notes"].events("created")
+    def compose(event, record, context):
+        seen.append(record["rank"])
+        site.records["rooms"].emit("patched", {"id": 1, "note": record})
+
+    site.records["notes"].create(NEW)
+    events = dict(events_of(ann, 2))
+
+    assert seen == [1]
+    assert events["notes created"]["rank"] == 1
+    assert "rank" not in events["rooms patched"]["note"]
+
+
+def test_user_sees_itself_in_logins(tmp_path):
+    rules = {
+        "email": lambda user: user and {"id": user["id"]},
+        "age": lambda user: False,
+    }
+    users = SQLAlchemyService(User, hidden=["password"], visible=rules)
+    records = make_records(users=users)
+    seen = []
+    authentication = records["authentication"]
+    authentication.events()(lambda event, record, context: seen.append(record))
+
+    with in_memory(records, tmp_path) as site:
+        site.register(BOB)
+        login = site.connect().log_in(ANN)
+        headers = bearer(log_in(site.http))
+        people = site.http.get("/users", headers=headers).json
+        echo = site.http.get("/echo", headers=headers).json
+
+    assert login["user"] == {"id": 1, "email": "ann@example.com"}
+    assert echo["user"] == {"id": 1, "email": "ann@example.com"}
+    assert people == [{"id": 1, "email": "ann@example.com"}, {"id": 2}]
+    assert [each["user"] for each in seen] == [{"id": 1}] * 2
+
+
+def test_rules_and_hooks_get_all_fields_of_the_user(tmp_path):
+    users = SQLAlchemyService(
+        User,
+        hidden=["password"],
+        visible={"age": lambda user: user and user["age"] == 30},
+    )
+    records = make_records(users=users)
+
+    with serving(records) as client:
+        with client.application.app_context():
+            records["users"].patch(1, {"age": 30})
+
+        headers = bearer(log_in(client))
+        assert client.get("/users/1", headers=headers).json["age"] == 30
+
+        with client.application.app_context():
+            records["users"].patch(1, {"age": 31})
+
+        assert "age" not in client.get("/users/1", headers=headers).json
+        assert "age" not in client.get("/echo", headers=headers).json["user"]
+
+
+@pytest.fixture
+def publish(open_site):
+    """A function that opens a site with a publisher, and connects its two users."""
+
+    def open(publisher, channels, **options):
+        site = open_site(**options)
+        site.records["notes"].publish()(publisher)
+        clients = [site.connect(ANN), site.connect(BOB)]
+
+        for connection in site.connections:
+            connection.join(*channels[connection.login.user_id])
+
+        return site, *clients
+
+    return open
+
+
+def data_of(client):
+    """The data of the event that a client gets."""
+    ((name, data),) = events_of(client, 1)
+    assert name == "notes created"
+    return data
+
+
+ROOMS = {1: ["room"], 2: ["lobby"]}
+
+
+def test_publisher_gives_channels_other_data(publish):
+    def publisher(event, record, context):
+        return {"room": record, "lobby": {"id": record["id"], "new": True}}
+
+    site, ann, bob = publish(publisher, ROOMS)
+
+    created = site.records["notes"].create(NEW)
+
+    assert data_of(ann) == created
+    assert data_of(bob) == {"id": 1, "new": True}
+
+
+@pytest.mark.parametrize("data", ["text", 7, [], ["a", {"b": 1}], {"c": {}}])
+def test_data_of_a_channel_is_any_json(publish, data):
+    site, ann, bob = publish(lambda *args: {"room": data}, ROOMS)
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == data
+    assert bob.events() == []
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [(["room", "lobby"], 1), (["lobby", "room"], 2)]
+)
+def test_member_of_several_channels_gets_the_data_of_the_first(
+    publish, order, expected
+):
+    data = {"room": {"n": 1}, "lobby": {"n": 2}}
+    rooms = {1: ["room", "lobby"], 2: []}
+    site, ann, _ = publish(lambda *args: {name: data[name] for name in order}, rooms)
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == {"n": expected}
+
+
+def test_data_of_a_channel_obeys_readable(publish):
+    site, ann, bob = publish(
+        lambda *args: dict.fromkeys(["room", "lobby"], {"text": "told"}),
+        ROOMS,
+        readable=own,
+    )
+
+    site.records["notes"].create(NEW)
+
+    assert data_of(ann) == {"text": "told"}
+    assert bob.events() == []
+
+
+def test_data_of_a_channel_has_what_receivers_may_see(publish):
+    def publisher(event, record, context):
+        data = {**context.result, "text": "told", "room": {"id": 1}}
+        return {"room": data, "lobby": data}
+
+    site, ann, bob = publish(
+        publisher, ROOMS, visible={"rank": own}, hidden=["user_id"]
+    )
+
+    site.records["notes"].create(NEW)
+
+    shown = {"id": 1, "text": "told", "room_id": None, "read": False}
+    seen, unseen = data_of(ann), data_of(bob)
+    assert seen == {**shown, "is_long": seen["is_long"], "rank": 1}
+    assert unseen == {**shown, "is_long": seen["is_long"]}
+
+
+def test_records_inside_of_data_have_no_hidden_fields(publish):
+    def publisher(event, record, context):
+        user = current_records["users"].get(1)
+        return {"room": {"note": record, "author": user}}
+
+    site, ann, _ = publish(publisher, ROOMS, visible={"rank": own})
+
+    site.records["notes"].create(NEW)
+    data = data_of(ann)
+
+    assert data["author"] == {"id": 1, "email": "ann@example.com", "age": None}
+    assert "rank" not in data["note"]
+
+
+@pytest.mark.parametrize("names", [{7: {}}, {"room": object()}])
+def test_data_that_cannot_be_sent_is_logged(publish, caplog, names):
+    site, ann, _ = publish(lambda *args: names, ROOMS)
+
+    site.records["notes"].create(NEW)
+
+    assert ann.events() == []
+    assert "notes created" in caplog.text

@@ -1,0 +1,441 @@
+"""The ``readable`` rule, in calls and in events."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import FromUser
+from flask_records import Params
+from flask_records import SQLAlchemyService
+from flask_records import Transaction
+
+from ...authentication import ANN
+from ...authentication import bearer
+from ...models import Message
+from ...realtime import BOB
+from ...realtime import in_memory
+from ...realtime import make_live_records
+
+EVENTS = ["created", "patched", "updated", "typing", "removed"]
+
+
+def own_or_read(user):
+    """The messages of the user, and all that are read."""
+    return {"$or": [{"user_id": user["id"] if user else None}, {"read": True}]}
+
+
+def own(user):
+    return {"user_id": user["id"]}
+
+
+OWN_OR_READ = {"$or": [{"user_id": FromUser("id")}, {"read": True}]}
+
+
+@pytest.fixture(params=[own_or_read, OWN_OR_READ], ids=["function", "query"])
+def site(open_site, request):
+    return open_site(request.param)
+
+
+def sites(readable, tmp_path, **options):
+    with in_memory(make_live_records(readable=readable, **options), tmp_path) as site:
+        site.register(BOB)
+
+        with site.app.app_context():
+            yield site
+
+
+@pytest.fixture
+def open_site(tmp_path):
+    """A function that opens a site where messages are readable by a rule."""
+    opened = []
+
+    def open(readable, **options):
+        opened.append(sites(readable, tmp_path, **options))
+        return next(opened[0])
+
+    yield open
+    next(opened[0], None)
+
+
+def ids(events):
+    return [(name.removeprefix("messages "), record["id"]) for name, record in events]
+
+
+def written(site, **values):
+    """The id of a record after each of its events."""
+    messages = site.records["messages"]
+    record = messages.create({"text": "Hi", **values})
+    id = record["id"]
+    messages.patch(id, {"rank": 1})
+    messages.update(id, {"text": "Ho", **values})
+    messages.emit("typing", record)
+    messages.remove(id)
+    return id
+
+
+CALLS = [
+    ("get", 2),
+    ("patch", 2, {"text": "Ho"}),
+    ("update", 2, {"text": "Ho"}),
+    ("remove", 2),
+    ("get", 2, {"user_id": 2}),
+    ("get", 2, {"$or": [{"id": 2}]}),
+    ("patch", 2, {"user_id": 1}),
+    ("patch", 2, {"read": True}),
+    ("remove", 2, {"$select": ["id"]}),
+]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_record_of_somebody_else_is_not_found(site, call):
+    messages = site.records["messages"]
+    messages.create([{"text": "A", "user_id": 1}, {"text": "B", "user_id": 2}])
+    method, *rest = call
+
+    error = site.connect(ANN).error(method, "messages", *rest)
+
+    assert error == (404, "No record found for id '2'")
+    assert messages.get(2)["text"] == "B"
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (("find", "messages"), [1, 3]),
+        (("find", "messages", {"user_id": 2}), [3]),
+        (("find", "messages", {"$or": [{"user_id": 2}, {"id": 2}]}), [3]),
+        (("find", "messages", {"read": False}), [1]),
+        (("patch", "messages", None, {"rank": 1}), [1, 3]),
+        (("patch", "messages", None, {"rank": 1}, {"id": {"$ne": 1}}), [3]),
+        (("remove", "messages", None), [1, 3]),
+    ],
+    ids=str,
+)
+def test_call_on_many_reaches_what_the_user_may_see(site, call, found):
+    site.records["messages"].create(
+        [
+            {"text": "A", "user_id": 1},
+            {"text": "B", "user_id": 2},
+            {"text": "C", "user_id": 2, "read": True},
+        ]
+    )
+
+    answer = site.connect(ANN).result(*call)
+
+    assert [record["id"] for record in answer] == found
+
+
+def test_populated_records_are_those_that_the_user_may_see(site):
+    messages = site.records["messages"]
+    room = site.records["rooms"].create({"name": "Lobby"})
+    messages.create({"text": "A", "user_id": 1, "room_id": room["id"]})
+    messages.create({"text": "B", "user_id": 2, "room_id": room["id"]})
+    query = {"$populate": ["messages"]}
+
+    over_socket = site.connect(ANN).result("get", "rooms", 1, query)
+    url = "/rooms/1?$populate[]=messages"
+    over_http = site.http.get(url, headers=bearer(site.token())).json
+
+    assert over_socket == over_http
+    assert [message["text"] for message in over_socket["messages"]] == ["A"]
+
+
+def test_event_of_every_kind_reaches_those_who_may_see_the_record(site):
+    ann, bob, nobody = site.connect(ANN), site.connect(BOB), site.connect()
+
+    first = written(site, user_id=1)
+    second = written(site, user_id=2, read=True)
+
+    of_first = [(event, first) for event in EVENTS]
+    of_second = [(event, second) for event in EVENTS]
+    assert ids(ann.events()) == of_first + of_second
+    assert ids(bob.events()) == of_second
+    assert nobody.events() == []
+
+
+@pytest.mark.parametrize(
+    "rule", [own, {"user_id": FromUser("id")}], ids=["function", "query"]
+)
+def test_many_users_see_only_their_own(open_site, rule):
+    site = open_site(rule)
+    clients = {}
+
+    for number in range(3, 13):
+        user = {"email": f"{number}@example.com", "password": "x"}
+        id = site.register(user)["id"]
+        clients[id] = site.connect(user)
+
+    messages = site.records["messages"]
+    messages.create([{"text": "x", "user_id": id} for id in clients] * 3)
+    messages.patch(None, {"rank": 1})
+
+    got = {
+        id: {(name, r["user_id"]) for name, r in client.events() if "user_id" in r}
+        for id, client in clients.items()
+    }
+    assert got == {
+        id: {("messages created", id), ("messages patched", id)} for id in clients
+    }
+
+
+@pytest.mark.parametrize("method", ["create", "patch", "update", "remove"])
+def test_selection_that_leaves_out_what_the_rule_is_about_leaks_nothing(site, method):
+    ann, bob = site.connect(ANN), site.connect(BOB)
+    messages = site.records["messages"]
+    params = Params(query={"$select": ["text"]})
+
+    if method != "create":
+        messages._create({"text": "Hi", "user_id": 1})
+
+    arguments = {
+        "create": [{"text": "Hi", "user_id": 1}],
+        "patch": [1, {"text": "Ho"}],
+        "update": [1, {"text": "Ho", "user_id": 1}],
+        "remove": [1],
+    }
+    getattr(messages, method)(*arguments[method], params)
+
+    assert bob.events() == []
+    assert len(ann.events()) == (method != "remove")
+
+
+def test_rule_about_a_hidden_field_holds(tmp_path):
+    records = make_live_records()
+    service = SQLAlchemyService(Message, hidden=["user_id"], events=["typing"])
+    records.add("messages2", service, readable=own)
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        site.register(BOB)
+        ann, bob = site.connect(ANN), site.connect(BOB)
+        records["messages2"].create({"text": "Hi", "user_id": 1})
+        [[name, record]] = ann.events()
+
+        assert "user_id" not in record
+        assert bob.events() == []
+
+
+def test_rule_is_about_what_is_stored_not_about_what_a_hook_shows(site):
+    @site.records["messages"].after("create")
+    def show_as_read(method, context):
+        context.dispatch = {**context.result, "read": True, "user_id": 2}
+
+    ann, bob = site.connect(ANN), site.connect(BOB)
+    site.records["messages"].create({"text": "Hi", "user_id": 1})
+
+    assert bob.events() == []
+    assert ann.names() == ["messages created"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"text": {"$search": "for ann"}},
+        {"text": {"$lt": "B"}},
+        {"$not": {"text": {"$search": "bob"}}},
+        {"$or": [{"text": {"$search": "for ann"}}, {"rank": 77}]},
+    ],
+    ids=str,
+)
+def test_rule_that_only_the_database_can_decide_applies(open_site, rule):
+    ann_or_nothing = {1: rule, 2: {"id": None}}
+    site = open_site(lambda user: ann_or_nothing[user["id"]])
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    site.records["messages"].create([{"text": "A for ann"}, {"text": "C for bob"}])
+
+    assert [record["text"] for name, record in ann.events()] == ["A for ann"]
+    assert bob.events() == []
+
+
+@pytest.mark.parametrize(
+    "rule", ["raise", {"nope": 1}, {"id": "x"}, {"$x": 1}, 5, "id", {}, [], "", 0]
+)
+def test_rule_that_fails_lets_nobody_see(open_site, rule, caplog):
+    def readable(user):
+        if user["id"] == 2:
+            return rule if rule != "raise" else 1 / 0
+
+        return True
+
+    site = open_site(readable)
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    created = ann.result("create", "messages", {"text": "A"})
+
+    assert ann.events() == [["messages created", created]]
+    assert bob.events() == []
+    assert bob.call("find", "messages")[0] is not None
+
+
+def test_record_that_moves_is_seen_by_those_who_see_it_then(open_site):
+    site = open_site(own)
+    ann, bob = site.connect(ANN), site.connect(BOB)
+    messages = site.records["messages"]
+    messages.create({"text": "A", "user_id": 1})
+    messages.patch(1, {"user_id": 2, "text": "B"})
+    messages.patch(1, {"text": "C"})
+
+    assert [record["text"] for name, record in ann.events()] == ["A"]
+    assert [record["text"] for name, record in bob.events()] == ["B", "C"]
+
+
+def test_rule_is_asked_once_for_each_user_and_transaction(open_site):
+    asked = []
+
+    def readable(user):
+        asked.append(user["id"])
+        return {"user_id": user["id"]}
+
+    site = open_site(readable)
+    clients = [site.connect(user) for user in (ANN, ANN, BOB)]
+    messages = site.records["messages"]
+
+    with Transaction():
+        messages.create([{"text": "x", "user_id": 1 + n % 2} for n in range(10)])
+        messages.patch(None, {"rank": 1})
+        messages.emit("typing", {"id": 1, "user_id": 2})
+
+    assert [len(client.events()) for client in clients] == [10, 10, 11]
+    assert sorted(asked) == [1, 2]
+
+
+def by_age(user):
+    return {"rank": {"$lte": user["age"] or 0}}
+
+
+@pytest.mark.parametrize("rule", [by_age, {"rank": FromUser("age")}])
+def test_rights_are_those_of_now_not_of_the_login(open_site, rule):
+    site = open_site(rule)
+    ann = site.connect(ANN)
+    users, messages = site.records["users"], site.records["messages"]
+
+    messages.create({"text": "A", "rank": 18})
+    users.patch(1, {"age": 18})
+    messages.create({"text": "B", "rank": 18})
+    users.patch(1, {"age": 10})
+    messages.create({"text": "C", "rank": 18})
+
+    seen = [r["text"] for name, r in ann.events() if name.startswith("messages")]
+    assert seen == ["B"]
+
+
+def test_event_of_a_user_renews_what_hooks_add_to_the_user(open_site):
+    teams = []
+    site = open_site({"text": FromUser("teams")})
+    users, messages = site.records["users"], site.records["messages"]
+
+    @users.after("get")
+    def add_teams(method, context):
+        context.result = {**context.result, "teams": list(teams)}
+
+    ann = site.connect(ANN)
+    messages.create({"text": "red"})
+    teams.append("red")
+    users.emit("patched", users.get(1))
+    messages.create({"text": "red"})
+
+    assert ann.names() == ["users patched", "messages created"]
+
+
+def test_rights_that_are_taken_in_a_transaction_are_gone_for_later_events(open_site):
+    site = open_site(by_age)
+    site.records["users"].patch(1, {"age": 18})
+    ann = site.connect(ANN)
+
+    with Transaction():
+        site.records["users"].patch(1, {"age": 10})
+        site.records["messages"].create({"text": "A", "rank": 18})
+
+    assert [name for name in ann.names() if name.startswith("messages")] == []
+
+
+def test_rights_that_are_taken_later_in_a_transaction_are_gone_for_all_of_it(
+    open_site,
+):
+    site = open_site(by_age)
+    site.records["users"].patch(1, {"age": 18})
+    ann = site.connect(ANN)
+
+    with Transaction():
+        site.records["messages"].create({"text": "A", "rank": 18})
+        site.records["users"].patch(1, {"age": 10})
+
+    assert [name for name in ann.names() if name.startswith("messages")] == []
+
+
+def test_populated_record_that_another_may_not_see_is_not_in_the_event(tmp_path):
+    records = make_live_records()
+    private = {1: True, 2: False}
+    records["rooms"].readable = lambda user: private[user["id"]]
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        site.register(BOB)
+        ann, bob = site.connect(ANN), site.connect(BOB)
+        ann.result("create", "rooms", {"name": "Secret"})
+        data, query = {"text": "Hi", "room_id": 1}, {"$populate": ["room"]}
+        ann.result("create", "messages", data, query)
+        seen = bob.events()
+
+        assert [name for name, record in seen] == ["messages created"]
+        assert "Secret" not in str(seen)
+
+
+def test_anonymous_connection_sees_what_is_readable_for_nobody(open_site):
+    site = open_site(own_or_read, public=["find"])
+    site.records["messages"].publish()(lambda *_: ["anonymous"])
+    nobody = site.connect()
+
+    site.records["messages"].create([{"text": "A", "user_id": 1}])
+    site.records["messages"].create([{"text": "B", "user_id": 1, "read": True}])
+
+    assert [record["text"] for name, record in nobody.events()] == ["B"]
+
+
+@pytest.mark.parametrize("expired", [0, 1])
+def test_expired_connection_sees_nothing_that_another_of_the_user_sees(
+    open_site, expired
+):
+    site = open_site(own_or_read, public=["find"])
+    clients = [site.connect(ANN), site.connect(ANN)]
+    site.connections[expired].expires_at = 0
+
+    site.records["messages"].create({"text": "A", "user_id": 1})
+
+    names = [client.names() for client in clients]
+    assert names[expired] == []
+    assert names[1 - expired] == ["messages created"]
+
+
+@pytest.mark.parametrize(
+    "record", [{"text": "x"}, {"id": 99}, {"id": "x"}, [], None, 5]
+)
+def test_custom_event_of_what_is_no_record_reaches_nobody(open_site, record, caplog):
+    site = open_site(own)
+    ann = site.connect(ANN)
+
+    site.records["messages"].emit("typing", record)
+
+    assert ann.events() == []
+
+
+def test_row_that_is_gone_when_the_rule_is_asked_reaches_nobody(open_site):
+    site = open_site(lambda user: {"text": {"$search": "a"}})
+    ann = site.connect(ANN)
+
+    with Transaction():
+        site.records["messages"].create({"text": "a"})
+        site.records["messages"]._remove(1)
+
+    assert ann.events() == []
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_rule_may_answer_that_a_user_sees_no_record(open_site, answer):
+    site = open_site(lambda user: answer if user["id"] == 2 else True)
+    ann, bob = site.connect(ANN), site.connect(BOB)
+
+    created = ann.result("create", "messages", {"text": "A"})
+
+    assert ann.events() == [["messages created", created]]
+    assert bob.events() == []
+    assert bob.result("find", "messages") == []

@@ -1,0 +1,110 @@
+"""The client of connections for tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records import NotAuthenticated
+from flask_records import NotFound
+from flask_records.realtime import Realtime
+
+from ...realtime import ANN
+from ...realtime import live
+from ...realtime import make_live_records
+from ...realtime import serving
+
+
+@pytest.fixture
+def records():
+    return make_live_records()
+
+
+@pytest.fixture
+def realtime(records):
+    return Realtime(records)
+
+
+@pytest.fixture
+def app(records, realtime):
+    with serving(records) as http:
+        realtime.init_app(http.application)
+
+        with http.application.app_context():
+            yield http.application
+
+
+def test_client_calls_and_gets_events(app, realtime):
+    client, stranger = realtime.test_client(app, user=1), realtime.test_client(app)
+
+    message = client.call("create", "messages", {"text": "Hi"})
+
+    assert client.call("get", "messages", message["id"], {"$select": ["text"]}) == {
+        "id": message["id"],
+        "text": "Hi",
+    }
+    assert client.events() == [("messages created", message)]
+    assert client.events() == []
+    assert stranger.events() == []
+
+
+def test_error_of_a_call_has_its_class(app, realtime):
+    client = realtime.test_client(app, user=1)
+
+    with pytest.raises(NotFound, match="No record found for id '9'"):
+        client.call("get", "messages", 9)
+
+    with pytest.raises(NotAuthenticated):
+        realtime.test_client(app).call("find", "messages")
+
+
+def test_client_logs_in_and_out(app, realtime):
+    client = realtime.test_client(app)
+
+    client.call("create", "authentication", {"strategy": "local", **ANN})
+    assert client.call("find", "messages") == []
+    client.call("remove", "authentication", None)
+
+    with pytest.raises(NotAuthenticated):
+        client.call("find", "messages")
+
+
+def test_wrong_token_refuses_the_client(app, realtime):
+    with pytest.raises(NotAuthenticated, match="jwt malformed"):
+        realtime.test_client(app, headers={"Authorization": "Bearer x"})
+
+    assert realtime.channels == []
+
+
+def test_events_of_the_application_arrive(app, realtime, records):
+    client = realtime.test_client(app, user=1)
+
+    records["messages"].emit("typing", {"id": 1})
+
+    assert client.events() == [("messages typing", {"id": 1})]
+
+
+@pytest.mark.parametrize("by_server", [True, False])
+def test_end_of_a_connection(app, realtime, by_server):
+    ended = []
+    realtime.connections("disconnect")(lambda event, connection: ended.append(event))
+    client = realtime.test_client(app, user=1)
+    assert client.is_connected
+
+    if by_server:
+        realtime.disconnect(1, reason="Bye.")
+        assert client.events() == [("disconnected", {"message": "Bye."})]
+    else:
+        client.disconnect()
+
+    assert (client.is_connected, ended) == (False, ["disconnect"])
+
+    with pytest.raises(RuntimeError, match="The connection has ended"):
+        client.call("find", "messages")
+
+
+def test_application_that_is_served_has_no_such_client(records, tmp_path):
+    with live(records, tmp_path) as site:
+        site.connect()
+
+        with pytest.raises(RuntimeError, match="An ASGI server serves"):
+            site.realtime.test_client(site.app)

@@ -1,0 +1,39 @@
+"""Applications with real time in servers that hold no connections."""
+
+from __future__ import annotations
+
+import pytest
+
+from flask_records.realtime import Realtime
+
+from ...realtime import make_live_records
+from ...realtime import serving
+
+
+@pytest.fixture
+def http():
+    records = make_live_records(public=True)
+
+    with serving(records) as http:
+        Realtime(records, http.application)
+        yield http
+
+
+@pytest.mark.parametrize("path", ["/socket.io/", "/socket.io"])
+def test_client_that_connects_is_told_what_serves_it(http, caplog, path):
+    answers = [http.get(f"{path}?EIO=4&transport=polling") for _ in range(3)]
+
+    assert answers[0].status_code == 400
+    assert answers[0].json["className"] == "bad-request"
+    assert "gunicorn -k asgi" in answers[0].json["message"]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "Real time needs an ASGI server" in caplog.text
+
+
+def test_other_requests_are_answered(http, caplog):
+    created = http.post("/messages", json={"text": "Hi"})
+
+    assert created.status_code == 201
+    assert http.get("/messages").json == [created.json]
+    assert http.get("/socket.iox").status_code == 404
+    assert caplog.record_tuples == []

@@ -1,0 +1,106 @@
+"""Three servers of one database, whose clocks differ."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import closing
+from contextlib import ExitStack
+
+import jwt
+import pytest
+
+from ...databases import url_of
+from ...processes import call
+from ...processes import connected
+from ...processes import drop_tables
+from ...processes import gunicorn
+from ...processes import logged_in
+from ...processes import PASSWORD
+from ...processes import SECRET
+from .clocks import Clock
+
+pytestmark = pytest.mark.slow
+
+CLOCKS = (0, -2, 60 * 60)
+"""How far the clock of each server is ahead, in seconds."""
+
+ALL = [200] * len(CLOCKS)
+NONE = [401] * len(CLOCKS)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def hosts(request, server_urls, tmp_path_factory):
+    """The addresses of the servers."""
+    folder = tmp_path_factory.mktemp("clocks")
+    url = url_of(request.param, server_urls, folder / "clocks.db")
+
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                gunicorn(url, folder, **Clock(folder, ahead).environment)
+            ).host
+            for ahead in CLOCKS
+        ]
+
+    drop_tables(url)
+
+
+@pytest.fixture
+def name():
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+def token(hosts, name):
+    """The token of a new user, by the server whose clock is right."""
+    with closing(connected(hosts[0])) as connection:
+        return logged_in(connection, name)
+
+
+def claims(token):
+    return jwt.decode(token, options={"verify_signature": False})
+
+
+def ask(host, *request):
+    with closing(connected(host)) as connection:
+        return call(connection, *request)
+
+
+def statuses(hosts, token):
+    return [ask(host, "GET", "/rooms", None, token)[0] for host in hosts]
+
+
+def signed(id):
+    """A token of another server, which tells no more than when it was issued."""
+    issued = int(time.time())
+    claims = {"aud": "https://yourdomain.com", "iss": "feathers", "sub": str(id)}
+    times = {"iat": issued, "exp": issued + 9000, "jti": uuid.uuid4().hex}
+    return jwt.encode({**claims, **times}, SECRET, headers={"typ": "access"})
+
+
+@pytest.mark.parametrize("number", range(len(CLOCKS)))
+def test_changed_password_ends_all_tokens_and_no_later_ones(hosts, name, token, number):
+    id = claims(token)["sub"]
+    tokens = [token, signed(id)]
+    before = [statuses(hosts, each) for each in tokens]
+    user = {"email": f"{name}@example.com", "password": PASSWORD}
+
+    ask(hosts[number], "PATCH", f"/users/{id}", {"password": PASSWORD}, token)
+    logins = [
+        ask(host, "POST", "/authentication", {"strategy": "local", **user})[1]
+        for host in hosts
+    ]
+
+    assert before == [ALL] * 2
+    assert [statuses(hosts, each) for each in tokens] == [NONE] * 2
+    assert [statuses(hosts, each["accessToken"]) for each in logins] == [ALL] * 3
+
+
+@pytest.mark.parametrize("number", range(len(CLOCKS)))
+def test_logout_ends_the_token_on_all(hosts, token, number):
+    before = statuses(hosts, token)
+
+    ask(hosts[number], "DELETE", "/authentication", None, token)
+
+    assert (before, statuses(hosts, token)) == (ALL, NONE)

@@ -1,0 +1,844 @@
+"""Connections of an ASGI server, which take no threads."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import websocket
+from flask import Flask
+from flask import request
+from flask import request_finished
+from flask import Response
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records import FlaskRecords
+from flask_records.realtime import Realtime
+from flask_records.realtime.asgi import application
+from flask_records.realtime.asgi import event_loop
+from flask_records.realtime.asgi import sockets
+from flask_records.realtime.asgi.outlet import ServerOutlet
+from flask_records.realtime.asgi.packet import Packet
+from flask_records.realtime.asgi.session import MAX_WAITING
+
+from ...polling import calls
+from ...polling import Polling
+from ...polling import received
+from ...realtime import live
+from ...realtime import loop_of
+from ...realtime import make_live_records
+from ...realtime import reason_of
+from ...realtime import running_asgi
+from ...waiting import START
+from ...waiting import wait_until
+from .test_sessions import begin_polling
+from .test_sessions import POLL
+from .test_sessions import request as ask
+
+
+@pytest.fixture(params=["socket", "server"])
+def way(request, monkeypatch):
+    """The way of packets to clients: some servers show their sockets."""
+    if request.param == "server":
+
+        def outlet_for(scope, send, end):
+            return ServerOutlet(send, end)
+
+        monkeypatch.setattr(sockets, "outlet_for", outlet_for)
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+@pytest.fixture
+def slow(records):
+    """The begin of a call, and what lets it go on."""
+    is_begun, may_go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def find(self, params):
+            is_begun.set()
+            assert may_go_on.wait(30)
+            return []
+
+    records.add("slow", Slow(), public=True)
+    yield is_begun, may_go_on
+    may_go_on.set()
+
+
+def publish(records, channel="anonymous"):
+    records["messages"].publish()(lambda event, record, context: channel)
+
+
+def emit(site, *texts):
+    """Send an event for each of some texts."""
+    with site.app.app_context():
+        for text in texts:
+            site.records["messages"].emit("typing", {"id": 1, "text": text})
+
+
+def test_connections_take_no_threads(records, tmp_path):
+    with live(records, tmp_path) as site:
+        first = site.connect()
+        first.result("find", "messages")
+        before = threading.active_count()
+        clients = [site.connect() for _ in range(50)]
+        count = len(site.connections)
+        added = threading.active_count() - before
+
+        for client in clients:
+            client.socket.shutdown()
+
+        wait_until(lambda: len(site.connections) == 1, 30)
+        wait_until(lambda: len(loop_of(site).sessions) == 1, 30)
+
+    assert count == 51
+    # Eight are for calls.
+    assert added < 10
+
+
+def test_calls_of_a_connection_follow_each_other_while_others_go_on(records, tmp_path):
+    is_waiting, may_go_on = threading.Event(), threading.Event()
+    calls = []
+
+    class Slow:
+        def find(self, params):
+            is_waiting.set()
+            assert may_go_on.wait(30)
+            calls.append("slow")
+            return []
+
+        def get(self, id, params):
+            calls.append(id)
+            return {"id": id}
+
+    records.add("slow", Slow(), public=True)
+
+    with live(records, tmp_path) as site:
+        client, other = site.connect(), site.connect()
+        client.send('4291["find","slow"]')
+        client.send('4292["get","slow",7]')
+        assert is_waiting.wait(30)
+        other.result("get", "slow", 8)
+        may_go_on.set()
+        client.result("get", "slow", 9)
+
+    assert calls == [8, "slow", 7, 9]
+
+
+def test_call_goes_on_while_an_event_is_written_to_many(records, tmp_path):
+    """A call needs Python's lock again and again."""
+    number = 20_000
+
+    class Steps:
+        def get(self, id, params):
+            transport = loop_of(site)
+            transport.send_event("steps sent", 1, [params.connection] * number)
+
+            for _ in range(60):
+                time.sleep(1e-5)
+
+            return {"id": id}
+
+    records.add("steps", Steps(), public=True)
+    interval = sys.getswitchinterval()
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        sys.setswitchinterval(1)
+
+        try:
+            client.result("get", "steps", 1)
+        finally:
+            sys.setswitchinterval(interval)
+
+        events = len(client._events)
+
+    assert events < number / 3
+
+
+def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
+    """The publisher runs before the answer, the rules after it."""
+    may_go_on = threading.Event()
+
+    def readable(user):
+        assert may_go_on.wait(30)
+        return True
+
+    records = make_live_records(public=["find", "create"], readable=readable)
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        # No rule applies to a create.
+        answer = site.http.post("/messages", json={"text": "A"})
+        may_go_on.set()
+        names = client.names()
+
+    assert answer.status_code == 201
+    assert names == ["messages created"]
+
+
+def test_rule_is_asked_before_the_record_changes_again(tmp_path, monkeypatch):
+    """The event of a secret must not follow a later change that shows the record."""
+    # On a busy machine the rule takes longer than a patch would wait.
+    monkeypatch.setattr(event_loop, "LOCK_TIMEOUT", START)
+    is_patched = threading.Event()
+
+    def readable(user):
+        # The patch waits for this. It would be done before otherwise.
+        is_patched.wait(1)
+        # Only the database can tell.
+        return {"text": {"$search": "public"}}
+
+    records = make_live_records(public=["find"], readable=readable)
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+
+        with site.app.app_context():
+            id = records["messages"].create({"text": "secret"})["id"]
+            records["messages"].patch(id, {"text": "public"})
+
+        is_patched.set()
+        events = client.events()
+
+    assert [(name, record["text"]) for name, record in events] == [
+        ("messages patched", "public")
+    ]
+
+
+def test_events_arrive_in_the_order_of_their_commits(records, tmp_path):
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        clients = [site.connect() for _ in range(20)]
+        texts = [str(number) for number in range(200)]
+        emit(site, *texts)
+        received = [[event[1]["text"] for event in each.events()] for each in clients]
+
+    assert received == [texts] * 20
+
+
+def test_large_events_arrive_whole(records, tmp_path, way):
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 20_000_000}) as site:
+        client = site.connect()
+        texts = [f"{number} " + "ä" * 100_000 for number in range(20)]
+        emit(site, *texts)
+        events = client.events()
+
+    assert [record["text"] for _, record in events] == texts
+
+
+def test_large_answer_is_not_counted_as_unread_events(records, tmp_path, way):
+    class Large:
+        def find(self, params):
+            return ["x" * 20_000_000]
+
+    records.add("large", Large(), public=True)
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
+        client = site.connect()
+        [session] = loop_of(site).sessions.values()
+        client.send('42900["find","large"]')
+        wait_until(lambda: session.outlet.unsent, 30)
+        emit(site, *"abc")
+        texts = [record["text"] for _, record in client.events()]
+
+    assert texts == ["a", "b", "c"]
+
+
+def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way):
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
+        slow, other = site.connect(), site.connect()
+
+        def fill():
+            while len(site.connections) == 2:
+                emit(site, "x" * 100_000)
+                # The other client reads.
+                other.names()
+
+        thread = threading.Thread(target=fill)
+        thread.start()
+        thread.join(60)
+        reason = reason_of(slow)
+        site.connect().result("find", "messages")
+
+    assert reason == (1013, "Too many events are unread. Connect again.")
+
+
+@pytest.mark.parametrize(
+    ("send", "code"),
+    [
+        (lambda socket: socket.send_binary(b"42[]"), 1003),
+        (lambda socket: socket.send("4" + "2" * 1001), 1009),
+        (lambda socket: socket.send("x"), 1008),
+        (lambda socket: socket.send('451-["find"]'), 1008),
+    ],
+)
+def test_message_that_is_refused_ends_the_connection(records, tmp_path, send, code):
+    with live(records, tmp_path, {"max_payload": 1000}) as site:
+        client = site.connect()
+        send(client.socket)
+        reason = reason_of(client)
+        wait_until(lambda: not site.connections, 30)
+
+    assert reason[0] == code
+
+
+def test_large_message_is_refused_while_it_is_received(records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 1000}) as site:
+        client = site.connect()
+        # Nothing but the beginning of 1 GB is ever sent.
+        head = struct.pack("!BBQI", 0x81, 0xFF, 1 << 30, 0)
+        client.socket.sock.sendall(head + b"x" * 1001)
+
+        assert reason_of(client)[0] == 1009
+
+
+def test_message_of_endless_fragments_is_refused(records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 1000}) as site:
+        client = site.connect()
+
+        for number in range(11):
+            opcode = 0 if number else websocket.ABNF.OPCODE_TEXT
+            frame = websocket.ABNF(0, 0, 0, 0, opcode, 1, "x" * 100)
+            client.socket.sock.sendall(frame.format())
+
+        assert reason_of(client)[0] == 1009
+
+
+def test_server_accepts_no_compression(records, tmp_path, caplog):
+    with live(records, tmp_path) as site:
+        client = site.connect(Sec_WebSocket_Extensions="permessage-deflate")
+
+    assert "sec-websocket-extensions" not in client.socket.getheaders()
+    assert caplog.record_tuples == []
+
+
+def test_compression_of_a_server_that_serves_others_is_warned_of_once(
+    records, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(application, "turn_off_compression", lambda send: None)
+
+    with live(records, tmp_path) as site:
+        for _ in range(2):
+            site.connect(Sec_WebSocket_Extensions="permessage-deflate")
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "--ws-per-message-deflate false" in caplog.text
+
+
+def test_call_of_a_large_message_begins_before_the_next_is_read(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        [session] = loop_of(site).sessions.values()
+        client.send('4290000["find","slow"]')
+        assert is_begun.wait(30)
+
+        for number in range(90001, 90011):
+            client.send(f'42{number}["find","slow",{json.dumps({"x": "y" * 70_000})}]')
+
+        site.connect().result("find", "messages")
+        most = len(session._jobs)
+        may_go_on.set()
+        answers = received(client.socket, 11)
+
+    assert most == 1
+    assert list(answers) == list(range(90000, 90011))
+
+
+def test_client_whose_pong_is_behind_its_calls_is_not_closed(
+    records, tmp_path, monkeypatch, slow
+):
+    monkeypatch.setattr(event_loop, "CHECK_INTERVAL", 0.05)
+    _, may_go_on = slow
+
+    with live(records, tmp_path) as site:
+        loop = loop_of(site)
+        loop.ping_interval = loop.ping_timeout = 0.1
+        client = site.connect()
+        [session] = loop.sessions.values()
+
+        for number in range(50):
+            client.send(f'42{90_000 + number}["find","slow"]')
+
+        wait_until(lambda: session._room is not None, 30)
+        session.heartbeat.deadline = 0
+        pings = [client.socket.recv() for _ in range(3)]
+        loop.ping_interval = loop.ping_timeout = 60
+        may_go_on.set()
+        answers = received(client.socket, 50)
+
+    assert pings == ["2"] * 3
+    assert len(answers) == 50
+
+
+def test_client_that_does_not_answer_pings_is_closed(records, tmp_path, way):
+    with live(records, tmp_path) as site:
+        loop = loop_of(site)
+        silent, other = site.connect(), site.connect()
+        loop.ping_interval = loop.ping_timeout = 0.1
+
+        for session in list(loop.sessions.values()):
+            session.heartbeat._begin()
+
+        def answers():
+            other.call("find", "x")
+            return len(site.connections) == 1
+
+        wait_until(answers, 30)
+        packets = [silent.socket.recv()]
+
+    assert packets == ["2"]
+
+
+def test_frozen_client_leaves_no_socket(records, tmp_path):
+    """It has filled its window, so that nothing can be sent any more."""
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 50_000_000}) as site:
+        loop = loop_of(site)
+        frozen = site.connect()
+        emit(site, *["x" * 1_000_000] * 20)
+        session = next(iter(loop.sessions.values()))
+        wait_until(lambda: session.outlet.unsent > 0, 30)
+        loop.ping_timeout = 0.1
+        session.heartbeat._ping()
+        wait_until(lambda: not loop.sessions, 30)
+        wait_until(session.outlet._transport.is_closing, 30)
+        wait_until(lambda: not site.connections, 30)
+        frozen.socket.shutdown()
+
+
+@pytest.mark.slow
+def test_client_that_never_connects_to_socketio_is_closed(records, tmp_path):
+    with live(records, tmp_path) as site:
+        url = site.url.replace("http", "ws", 1)
+        path = "/socket.io/?EIO=4&transport=websocket"
+        client = websocket.create_connection(url + path, timeout=30)
+        polling = begin_polling(site)
+        assert client.recv().startswith("0{")
+        opcode, data = client.recv_data()
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        status = ask(site, "GET", polling)[0]
+        client.shutdown()
+
+    assert (opcode, data[2:]) == (8, b"Connect to Socket.IO in time.")
+    assert status == 400
+
+
+def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
+    origin = "https://app.test"
+
+    with live(records, tmp_path, {"origins": [origin]}) as site:
+        connection = http.client.HTTPConnection(site.url.removeprefix("http://"))
+        asked = {"Origin": origin, "Access-Control-Request-Headers": "X-A"}
+        connection.request("OPTIONS", POLL, headers=asked)
+        response = connection.getresponse()
+        response.read()
+        connection.close()
+
+    assert response.status == 200
+    assert response.headers["Access-Control-Allow-Origin"] == origin
+    assert response.headers["Access-Control-Allow-Headers"] == "X-A"
+
+
+def test_second_body_at_the_same_time_ends_the_session(records, tmp_path, slow):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
+        polling = Polling(site.url)
+        polling.connect()
+        first = pool.submit(
+            polling.post, *calls(range(MAX_WAITING + 2), "find", "slow")
+        )
+        assert is_begun.wait(30)
+        second = polling.post(*calls([100]))
+
+        assert second == (400, '"Another request of the session is under way."')
+        assert first.result(10) == (200, "ok")
+        may_go_on.set()
+
+
+def test_body_is_answered_whose_calls_an_upgrade_does_not_wait_for(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
+        polling = Polling(site.url)
+        polling.connect()
+        packets = map(Packet, calls(range(MAX_WAITING + 2), "find", "slow"))
+        body = polling.protocol.join(packets)
+        posted = pool.submit(polling.request, "POST", body, timeout=30)
+        assert is_begun.wait(30)
+        [session] = loop_of(site).sessions.values()
+        wait_until(lambda: session.is_busy, 30)
+        socket = polling.upgrade()
+        socket.send(*calls([100], "find", "slow"))
+        wait_until(lambda: len(session._jobs) > MAX_WAITING + 1, 30)
+        may_go_on.set()
+
+        assert posted.result() == (200, "ok")
+        polling.close()
+
+
+def test_one_websocket_at_a_time_replaces_polling(records, tmp_path):
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        first, second = polling.open_websocket(), polling.open_websocket()
+        first.send("2probe")
+        assert first.recv() == "3probe"
+        second.send("2probe")
+
+        with pytest.raises(websocket.WebSocketConnectionClosedException):
+            second.recv()
+
+        first.send("5")
+        first.send(*calls([1]))
+        assert received(first, 1) == {1: [None, []]}
+        polling.close()
+
+
+def test_events_that_wait_for_a_poll_are_bounded(records, tmp_path):
+    publish(records)
+
+    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
+        path = begin_polling(site)
+        ask(site, "POST", path, "40")
+        wait_until(lambda: site.connections, 30)
+        emit(site, *["x" * 60_000] * 3)
+        site.settle()
+        wait_until(lambda: not site.connections, 30)
+        status = ask(site, "GET", path)[0]
+
+    assert status == 400
+
+
+def test_other_paths_have_no_websocket(records, tmp_path):
+    with live(records, tmp_path) as site:
+        url = site.url.replace("http", "ws", 1)
+
+        with pytest.raises(websocket.WebSocketBadStatusException, match="404"):
+            websocket.create_connection(f"{url}/messages", timeout=30)
+
+
+def test_responses_are_streamed_and_bodies_arrive_whole():
+    may_go_on = threading.Event()
+    app, records = Flask("tests"), FlaskRecords()
+
+    @app.get("/stream")
+    def stream():
+        def parts():
+            yield "first"
+            assert may_go_on.wait(30)
+            yield "second"
+
+        return Response(parts())
+
+    @app.post("/size")
+    def size():
+        return str(len(request.get_data()))
+
+    records.init_app(app)
+    realtime = Realtime(records, app)
+
+    with running_asgi(app, realtime) as url:
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+        connection.request("GET", "/stream")
+        response = connection.getresponse()
+        first = response.read1(5)
+        may_go_on.set()
+        rest = response.read()
+        body = iter([b"x" * 100_000] * 30)
+        connection.request("POST", "/size", body, encode_chunked=True)
+        length = connection.getresponse().read()
+        connection.close()
+
+    assert (first, rest, length) == (b"first", b"second", b"3000000")
+
+
+def test_body_that_is_cut_off_is_not_stored(records, tmp_path):
+    statuses = []
+
+    def remember(app, response, **options):
+        statuses.append(response.status_code)
+
+    with live(records, tmp_path) as site:
+        request_finished.connect(remember, site.app)
+        host, port = site.url.removeprefix("http://").split(":")
+
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            lines = "POST /messages HTTP/1.1\r\nHost: x\r\n"
+            form = "Content-Type: application/x-www-form-urlencoded\r\n"
+            chunked = "Transfer-Encoding: chunked\r\n\r\n6\r\ntext=A\r\n"
+            connection.sendall((lines + form + chunked).encode())
+
+        wait_until(lambda: statuses, 30)
+        found = site.connect().result("find", "messages")
+
+    assert (statuses, found) == ([400], [])
+
+
+def test_end_of_the_server_runs_the_receivers_of_disconnections(records, tmp_path):
+    left = []
+    realtime = Realtime(records)
+    realtime.connections("disconnect")(lambda event, each: left.append(each.id))
+
+    with live(records, tmp_path, realtime=realtime) as site:
+        clients = [site.connect() for _ in range(3)]
+        ids = {connection.id for connection in site.connections}
+
+    assert set(left) == ids
+    assert len(clients) == len(left) == 3
+
+
+def test_writes_go_on_after_the_end_of_the_server(tmp_path):
+    records = make_live_records(public=True, readable=lambda user: True)
+
+    with live(records, tmp_path) as site:
+        asyncio.run(loop_of(site).stop())
+
+        with site.app.app_context():
+            record = records["messages"].create({"text": "A"})
+            patched = records["messages"].patch(record["id"], {"text": "B"})
+
+    assert patched["text"] == "B"
+
+
+def test_calls_that_are_too_fast_wait_without_a_thread(records, tmp_path):
+    with live(records, tmp_path, {"calls_per_second": 1}) as site:
+        fast = [site.connect() for _ in range(10)]
+
+        for client in fast:
+            for number in range(100, 122):
+                client.send(f'42{number}["find","messages"]')
+
+        # More clients wait than there are threads.
+        others = [site.connect().result("find", "messages") for _ in range(5)]
+
+    assert others == [[]] * 5
+
+
+def test_request_of_a_call_is_that_of_the_handshake(records, tmp_path):
+    class Asker:
+        def find(self, params):
+            return [request.path, request.headers["X-A"], request.remote_addr]
+
+    records.add("asker", Asker(), public=True)
+
+    with live(records, tmp_path) as site:
+        answer = site.connect(X_A="1").result("find", "asker")
+
+    assert answer == ["/socket.io/", "1", "127.0.0.1"]
+
+
+class Passing:
+    """Middleware that does nothing."""
+
+    def __init__(self, app):
+        self.app = app
+
+    def __call__(self, environ, start_response):
+        return self.app(environ, start_response)
+
+
+@pytest.mark.parametrize("is_polling", [False, True])
+def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
+    seen = []
+    records = make_live_records(public=True)
+    realtime = Realtime(records)
+
+    @realtime.connections("connect")
+    def remember(event, connection):
+        seen.append((request.remote_addr, request.scheme, request.host))
+
+    headers = {
+        "X_Forwarded_For": "6.6.6.6, 203.0.113.7",
+        "X_Forwarded_Proto": "https",
+        "X_Forwarded_Host": "app.test",
+        "Origin": "https://app.test",
+    }
+
+    with live(records, tmp_path, realtime=realtime) as site:
+        site.app.wsgi_app = Passing(
+            ProxyFix(Passing(site.app.wsgi_app), x_for=1, x_proto=1, x_host=1)
+        )
+
+        if is_polling:
+            lines = {name.replace("_", "-"): headers[name] for name in headers}
+            text = ask(site, "GET", POLL, headers=lines)[1]
+            path = f"{POLL}&sid={json.loads(text[1:])['sid']}"
+            ask(site, "POST", path, "40", headers=lines)
+        else:
+            site.connect(**headers)
+
+        wait_until(lambda: seen, 30)
+
+    assert seen == [("203.0.113.7", "https", "app.test")]
+
+
+def test_first_packet_is_that_of_socketio(records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 1234}) as site:
+        status, text = ask(site, "GET", POLL)
+
+    welcome = json.loads(text[1:])
+    assert (status, text[0]) == (200, "0")
+    assert welcome.pop("sid")
+    assert welcome == {
+        "upgrades": ["websocket"],
+        "pingInterval": 25000,
+        "pingTimeout": 20000,
+        "maxPayload": 1234,
+    }
+
+
+class Notes:
+    """Remembers the data of its calls, which take a moment."""
+
+    def __init__(self):
+        self.made = []
+
+    def create(self, data, params):
+        time.sleep(0.001)
+        self.made.append(data["number"])
+        return data
+
+
+def leave_by_packet(client):
+    client.send("41")
+    client.send("1")
+
+
+def leave_by_frame(client):
+    client.socket.send_close()
+
+
+@pytest.mark.parametrize("leave", [leave_by_packet, leave_by_frame])
+def test_client_that_sends_and_leaves_has_made_its_calls(records, tmp_path, leave):
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+
+        for number in range(50):
+            client.send(*calls([number], "create", "notes", {"number": number}))
+
+        leave(client)
+        wait_until(lambda: not site.connections, 30)
+
+    assert notes.made == list(range(50))
+
+
+def test_client_that_posts_and_leaves_has_made_its_calls(records, tmp_path):
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        packets = calls([1, 2, 3], "create", "notes", {"number": 1})
+        posted = polling.post(*packets, "41", "1")
+        wait_until(lambda: not site.connections, 30)
+
+        assert posted == (200, "ok")
+        assert notes.made == [1, 1, 1]
+        wait_until(lambda: ask(site, "GET", POLL)[0] == 200, 30)
+
+
+def test_connection_ends_after_the_call_that_its_client_does_not_wait_for(
+    records, tmp_path, slow
+):
+    is_begun, may_go_on = slow
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        client.send(*calls([1], "find", "slow"))
+        assert is_begun.wait(30)
+        leave_by_packet(client)
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        may_go_on.set()
+
+        wait_until(lambda: not site.connections, 30)
+
+
+def test_session_that_the_server_ends_makes_no_call_that_waits(records, tmp_path, slow):
+    is_begun, may_go_on = slow
+    notes = Notes()
+    records.add("notes", notes, public=True)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        client.send(*calls([1], "find", "slow"))
+        client.send(*calls([2], "create", "notes", {"number": 2}))
+        assert is_begun.wait(30)
+        client.send("9")
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        may_go_on.set()
+        wait_until(lambda: not site.connections, 30)
+
+    assert notes.made == []
+
+
+def test_client_that_connects_anew_before_it_is_connected_leaves_nothing(
+    records, tmp_path
+):
+    with live(records, tmp_path) as site:
+        for _ in range(20):
+            polling = Polling(site.url)
+            polling.post("40", "41", "40", "41", "40")
+            polling.post("41", "1")
+
+        wait_until(lambda: not site.connections, 30)
+        channels = site.app.extensions["records_realtime"].connections.channels
+
+    assert channels == []
+
+
+def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):
+    calls = []
+
+    class Large:
+        def find(self, params):
+            calls.append(1)
+            return ["x" * 1_000_000]
+
+    records.add("large", Large(), public=True)
+
+    with live(records, tmp_path, {"calls_per_second": 1000}) as site:
+        client = site.connect()
+
+        for number in range(1000, 1050):
+            client.send(f'42{number}["find","large"]')
+
+        wait_until(lambda: len(calls) > 1)
+        other = site.connect()
+        other.result("find", "messages")
+        before = len(calls)
+        client.result("find", "messages")
+
+    assert before < 20
+    assert len(calls) == 50

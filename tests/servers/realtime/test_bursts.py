@@ -1,0 +1,270 @@
+"""Many calls at once: all of them are answered, in their order."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from werkzeug.datastructures import Headers
+
+from flask_records import TooManyRequests
+from flask_records.realtime.connection import BURST
+from flask_records.realtime.connection import Connection
+from flask_records.realtime.connection import MAX_DELAY
+
+from ...polling import calls
+from ...polling import Polling
+from ...polling import received
+from ...realtime import live
+from ...realtime import loop_of
+from ...realtime import make_live_records
+from ...waiting import wait_until
+
+MANY = range(1000)
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+@pytest.fixture
+def site(records, tmp_path):
+    with live(records, tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
+def polling(site):
+    """A session that polls, of a client that is not yet connected to Socket.IO."""
+    polling = Polling(site.url)
+    yield polling
+    polling.close()
+
+
+class Held:
+    """Answers with the number of a call, once it is let go."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        self.begun = threading.Event()
+
+    def get(self, id, params):
+        self.begun.set()
+        assert self.go.wait(30)
+        return {"id": id}
+
+
+@pytest.fixture
+def held(records):
+    held = Held()
+    records.add("held", held, public=True)
+    yield held
+    held.go.set()
+
+
+@pytest.fixture
+def made(records):
+    """The calls that were made of a service."""
+    made = []
+
+    class Notes:
+        def create(self, data, params):
+            made.append(data)
+            return data
+
+    records.add("notes", Notes(), public=True)
+    return made
+
+
+def test_body_of_a_thousand_calls_is_answered_whole(polling):
+    polling.connect()
+
+    posted = polling.post(*calls(MANY))
+
+    assert posted == (200, "ok")
+    assert list(polling.answers(1000)) == list(MANY)
+    assert set(map(str, polling.answers(1000).values())) == {"[None, []]"}
+
+
+def test_calls_that_come_with_the_connect_packet_are_answered(polling):
+    polling.post("40", *calls(MANY))
+
+    assert polling.get()[0].startswith("40{")
+    assert list(polling.answers(1000)) == list(MANY)
+
+
+def test_thousand_calls_over_a_websocket_are_answered(site):
+    client = site.connect()
+
+    for packet in calls(MANY):
+        client.send(packet)
+
+    assert list(received(client.socket, 1000)) == list(MANY)
+
+
+def test_calls_before_and_after_an_upgrade_are_answered_in_their_order(polling):
+    polling.connect()
+    polling.post(*calls(range(500)))
+
+    socket = polling.upgrade()
+
+    for packet in calls(range(500, 1000)):
+        socket.send(packet)
+
+    assert list(received(socket, 1000, polling.packets)) == list(MANY)
+
+
+def test_calls_that_take_long_do_not_hold_the_request_that_brings_them(held, polling):
+    polling.connect()
+
+    posted = polling.post(*calls([1]), *calls(range(2, 20), "get", "held", "a"))
+    later = polling.post(*calls([20]))
+    held.go.set()
+
+    assert (posted, later) == ((200, "ok"), (200, "ok"))
+    assert list(polling.answers(20)) == list(range(1, 21))
+
+
+def test_client_that_sends_more_than_is_handled_waits(held, records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 1000}) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        bodies = [calls(range(n, n + 20)) for n in range(100, 400, 20)]
+        polling.post(*calls([1]), *calls([2], "get", "held", "a"))
+
+        with ThreadPoolExecutor(1) as pool:
+            posts = pool.submit(lambda: [polling.post(*body) for body in bodies])
+            assert held.begun.wait(30)
+            is_waiting = not posts.done()
+            held.go.set()
+            statuses = {status for status, _ in posts.result()}
+
+        assert len(polling.answers(302)) == 302
+
+    assert is_waiting
+    assert statuses == {200}
+
+
+def posted_without_polling(site, pool, pads):
+    """A session that polls, and its body of calls with large answers."""
+    polling = Polling(site.url)
+    polling.connect()
+    posted = pool.submit(polling.post, *calls(range(100), "find", "pads"))
+    wait_until(lambda: len(pads) > 5, 30)
+    return polling, posted
+
+
+@pytest.fixture
+def pads(records):
+    """The calls that were made of a service with large answers."""
+    pads = []
+
+    class Pads:
+        def find(self, params):
+            pads.append(1)
+            return ["x" * 9000]
+
+    records.add("pads", Pads(), public=True)
+    return pads
+
+
+def test_answers_that_a_client_has_to_take_hold_its_next_calls(pads, records, tmp_path):
+    with live(records, tmp_path, {"max_unsent": 80_000}) as site:
+        with ThreadPoolExecutor(1) as pool:
+            polling, posted = posted_without_polling(site, pool, pads)
+            site.connect().result("find", "messages")
+            before = len(pads)
+
+            answers = polling.answers(100)
+            assert posted.result() == (200, "ok")
+
+    assert before < 20
+    assert list(answers) == list(range(100))
+
+
+def test_client_that_leaves_its_answers_is_closed(pads, records, tmp_path):
+    with live(records, tmp_path, {"max_unsent": 80_000}) as site:
+        loop = loop_of(site)
+        loop.ping_interval = loop.ping_timeout = 0.1
+
+        with ThreadPoolExecutor(1) as pool:
+            posted_without_polling(site, pool, pads)
+            [session] = loop.sessions.values()
+            session.heartbeat.deadline = 0
+            wait_until(lambda: not loop.sessions, 30)
+
+    assert len(pads) < 20
+
+
+def test_request_after_the_upgrade_is_refused_and_the_websocket_stays(polling):
+    polling.connect()
+    socket = polling.upgrade()
+    socket.send(calls([1])[0])
+    received(socket, 1)
+
+    posted = polling.post(*calls([2]))
+    socket.send(calls([3])[0])
+
+    assert posted == (400, '"The session has a WebSocket."')
+    assert received(socket, 1) == {3: [None, []]}
+
+
+def test_calls_before_a_disconnect_in_the_same_body_are_made(made, polling):
+    polling.connect()
+
+    posted = polling.post(*calls(range(50), "create", "notes", {}), "41", "1")
+
+    assert posted == (200, "ok")
+    wait_until(lambda: len(made) == 50, 30)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time as connections see it, set by hand."""
+    clock = {"now": 1000.0}
+    monkeypatch.setattr(
+        "flask_records.realtime.connection.time.monotonic", lambda: clock["now"]
+    )
+    return clock
+
+
+def test_calls_wait_once_there_were_too_many_at_once(clock):
+    connection = Connection("1", Headers(), calls_per_second=10)
+
+    at_once = [connection.count_call() for _ in range(BURST * 10)]
+    later = [connection.count_call() for _ in range(3)]
+    clock["now"] += 1
+
+    assert set(at_once) == {0}
+    assert later == pytest.approx([0.1, 0.2, 0.3])
+    assert [connection.count_call() for _ in range(8)] == pytest.approx([0] * 7 + [0.1])
+
+
+def test_call_that_would_wait_too_long_is_refused(clock):
+    connection = Connection("1", Headers(), calls_per_second=10)
+
+    for _ in range((BURST + MAX_DELAY) * 10):
+        connection.count_call()
+
+    for _ in range(3):
+        with pytest.raises(TooManyRequests, match="10 per second"):
+            connection.count_call()
+
+    clock["now"] += 0.1
+    assert connection.count_call() == pytest.approx(MAX_DELAY)
+
+
+def test_calls_that_come_too_fast_are_answered_as_others_go_on(records, tmp_path):
+    with live(records, tmp_path, {"calls_per_second": 20}) as site:
+        client, other = site.connect(), site.connect()
+
+        for packet in calls(range(BURST * 20 + 20)):
+            client.send(packet)
+
+        others = [other.result("find", "messages") for _ in range(50)]
+        answers = received(client.socket, BURST * 20 + 20)
+
+    assert set(map(str, answers.values())) == {"[None, []]"}
+    assert others == [[]] * 50

@@ -1,0 +1,100 @@
+"""The scripts of the Socket.IO client, as pages load them."""
+
+from __future__ import annotations
+
+import pytest
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.test import Client
+
+from ...realtime import live
+from ...realtime import make_live_records
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+def version_in(response):
+    """The version of the client that a script tells."""
+    assert response.status_code == 200, response.text
+    assert response.content_type == "text/javascript; charset=utf-8"
+    return response.text.partition("Socket.IO v")[2][:2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "version"),
+    [
+        ({}, "socket.io.js", "4."),
+        ({}, "socket.io.min.js", "4."),
+        ({"legacy_clients": True}, "socket.io.js", "2."),
+        ({"legacy_clients": True}, "socket.io.slim.js", "2."),
+        ({"legacy_clients": True}, "socket.io.min.js", "4."),
+    ],
+)
+def test_script_is_the_client_of_the_version_that_pages_expect(
+    records, tmp_path, settings, name, version
+):
+    with live(records, tmp_path, settings) as site:
+        response = site.http.get(f"/socket.io/{name}", buffered=True)
+
+    assert version_in(response) == version
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_scripts_refer_to_no_source_map(records, tmp_path):
+    """A browser would report that it is missing."""
+    with live(records, tmp_path, {"legacy_clients": True}) as site:
+        scripts = [
+            site.http.get(f"/socket.io/{name}", buffered=True).text
+            for name in ("socket.io.js", "socket.io.min.js")
+        ]
+
+    assert not any("sourceMappingURL" in script for script in scripts)
+
+
+def test_browser_that_has_the_script_does_not_get_it_again(records, tmp_path):
+    with live(records, tmp_path) as site:
+        first = site.http.get("/socket.io/socket.io.js?v=1", buffered=True)
+        headers = {"If-None-Match": first.headers["ETag"]}
+        second = site.http.get(
+            "/socket.io/socket.io.js", headers=headers, buffered=True
+        )
+
+    assert first.headers["Cache-Control"] == "no-cache"
+    assert (second.status_code, second.data) == (304, b"")
+
+
+def test_script_has_the_path_of_the_server(records, tmp_path):
+    with live(records, tmp_path, {"path": "records.io"}) as site:
+        response = site.http.get("/records.io/socket.io.js", buffered=True)
+
+    assert version_in(response) == "4."
+
+
+def test_script_is_below_the_prefix_of_the_application(records, tmp_path):
+    with live(records, tmp_path) as site:
+        mounted = DispatcherMiddleware(None, {"/app": site.app})
+        response = Client(mounted).get("/app/socket.io/socket.io.js", buffered=True)
+
+    assert version_in(response) == "4."
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "status"),
+    [
+        ("HEAD", "socket.io.js", 200),
+        ("POST", "socket.io.js", 405),
+        ("GET", "socket.io.js.map", 404),
+        ("GET", "socket.io.slim.js", 404),
+        ("GET", "..%2f..%2ferror.css", 404),
+        ("GET", "%00", 404),
+        ("GET", "x", 404),
+    ],
+)
+def test_nothing_else_is_sent(records, tmp_path, verb, name, status):
+    with live(records, tmp_path) as site:
+        response = site.http.open(f"/socket.io/{name}", method=verb, buffered=True)
+
+    assert response.status_code == status
+    assert response.text == "" or status >= 400

@@ -1,0 +1,264 @@
+"""Clients of Socket.IO 2, and all that their protocol does differently."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+
+import pytest
+import websocket
+
+from flask_records.realtime.asgi import event_loop
+
+from ...polling import calls
+from ...polling import Polling
+from ...polling import received
+from ...realtime import live
+from ...realtime import loop_of
+from ...realtime import make_live_records
+from ...realtime import Plain
+from ...waiting import wait_until
+
+LEGACY = {"legacy_clients": True}
+WORDS = "This server is for socket.io-client 3 and 4."
+
+
+class Held:
+    """A service whose records come when the test lets them."""
+
+    def __init__(self):
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def get(self, id, params=None):
+        self.begun.set()
+        assert self.go.wait(60)
+        return {"id": id}
+
+
+@pytest.fixture
+def records():
+    records = make_live_records(public=True)
+    records.add("plain", Plain(), public=True)
+    return records
+
+
+@pytest.fixture
+def site(records, tmp_path):
+    with live(records, tmp_path, LEGACY) as site:
+        yield site
+
+
+@pytest.fixture
+def polling(site):
+    polling = Polling(site.url, "3")
+    polling.opening = polling.get()
+    yield polling
+    polling.close()
+
+
+@pytest.fixture
+def socket(site):
+    """A WebSocket, after the packets that open it."""
+    url = site.url.replace("http", "ws", 1)
+    path = "/socket.io/?EIO=3&transport=websocket"
+    socket = websocket.create_connection(url + path, timeout=60)
+    socket.opening = [socket.recv(), socket.recv()]
+    yield socket
+    socket.shutdown()
+
+
+def test_client_that_polls_is_connected_without_asking(polling):
+    assert polling.welcome["upgrades"] == ["websocket"]
+    assert polling.opening == ["40"]
+
+
+def test_client_with_a_websocket_is_connected_without_asking(socket):
+    assert json.loads(socket.opening[0][1:])["upgrades"] == []
+    assert socket.opening[1] == "40"
+
+
+def test_calls_over_polling_the_upgrade_and_the_websocket_are_answered(polling):
+    assert (
+        polling.post(*calls(range(300), "create", "plain", {"t": "€\U0001f600"}))[0]
+        == 200
+    )
+    polling.answers(10)
+
+    socket = polling.upgrade()
+
+    for packet in calls(range(300, 600), "create", "plain", {"t": "€\U0001f600"}):
+        socket.send(packet)
+
+    answers = received(socket, 600, polling.packets)
+    assert list(answers) == list(range(600))
+    assert {answer[1]["t"] for answer in answers.values()} == {"€\U0001f600"}
+
+
+def test_pings_of_a_client_are_answered(polling, socket):
+    polling.post("2", "2again")
+    socket.send("2")
+
+    assert polling.get() == ["3", "3again"]
+    assert socket.recv() == "3"
+
+
+def test_events_reach_clients_of_both_protocols(records, site, polling, socket):
+    records["messages"].publish()(lambda event, record, context: "anonymous")
+    modern = site.connect()
+
+    with site.app.app_context():
+        records["messages"].emit("typing", {"id": 1})
+
+    event = '42["messages typing",{"id":1}]'
+    assert (polling.get(), socket.recv()) == ([event], event)
+    assert modern.names() == ["messages typing"]
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_unknown_namespace_is_refused_in_the_words_of_the_protocol(site, version):
+    polling = Polling(site.url, version)
+    polling.connect() if version == "4" else polling.get()
+    polling.post("40/nowhere,")
+
+    error = {"3": '"Unable to connect"', "4": '{"message":"Unable to connect"}'}
+    assert polling.get() == [f"44/nowhere,{error[version]}"]
+
+
+def test_client_that_says_nothing_is_closed(records, tmp_path):
+    with live(records, tmp_path, LEGACY) as site:
+        polling = Polling(site.url, "3")
+        loop = loop_of(site)
+        loop.ping_interval = loop.ping_timeout = 0.2
+        [session] = loop.sessions.values()
+        session.heartbeat.deadline = 0
+
+        wait_until(lambda: not loop.sessions, 30)
+        assert polling.request("GET")[0] == 400
+
+
+@pytest.mark.parametrize("by_polling", [True, False])
+def test_client_whose_calls_take_long_hears_of_the_server(
+    records, tmp_path, monkeypatch, by_polling
+):
+    """Its ping waits behind the calls, and it would leave after 20 seconds."""
+    monkeypatch.setattr(event_loop, "CHECK_INTERVAL", 0.05)
+    held = Held()
+    records.add("held", held, public=True)
+
+    with live(records, tmp_path, LEGACY) as site, ThreadPoolExecutor(1) as pool:
+        polling = Polling(site.url, "3")
+        assert polling.get() == ["40"]
+        loop = loop_of(site)
+        loop.ping_interval, loop.ping_timeout = 60, 0.2
+        [session] = loop.sessions.values()
+        socket = None if by_polling else polling.upgrade()
+        packets = calls(range(50), "get", "held", "a")
+        sent = (
+            pool.submit(polling.post, *packets)
+            if by_polling
+            else [socket.send(packet) for packet in packets]
+        )
+        wait_until(lambda: session.is_busy, 30)
+        session.heartbeat.deadline = 0
+        beats = [polling.get()[0] if by_polling else socket.recv() for _ in range(3)]
+        held.go.set()
+
+        if by_polling:
+            assert sent.result()[0] == 200
+
+        assert beats == ["6"] * 3
+        polling.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "packet"), [("3", "3"), ("4", "2"), ("3", "5"), ("4", "6"), ("4", "0")]
+)
+def test_packet_of_the_other_side_ends_the_session(site, version, packet):
+    polling = Polling(site.url, version)
+    polling.connect() if version == "4" else None
+
+    assert polling.post(packet)[0] == 400
+    assert polling.request("GET")[0] == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "40", "1:", "3:42[", b"\x00\x01\xff4", "b4:AAAA", "6:b4AAEC", "0:", "-1:4"],
+)
+def test_body_without_packets_ends_the_session(polling, body):
+    assert polling.request("POST", body)[0] == 400
+    assert polling.request("GET")[0] == 400
+
+
+def test_body_may_be_larger_than_a_message(records, tmp_path):
+    """Clients of this protocol put all that waits into one body."""
+    with live(records, tmp_path, {**LEGACY, "max_payload": 2000}) as site:
+        polling = Polling(site.url, "3")
+        text = "x" * 1000
+
+        posted = polling.post(*calls(range(20), "create", "plain", {"t": text}))
+        refused = polling.post(*calls(range(40), "create", "plain", {"t": text}))
+
+    assert posted == (200, "ok")
+    assert refused == (400, '"The body is too large."')
+
+
+def test_message_of_a_body_has_the_limit_of_messages(records, tmp_path):
+    with live(records, tmp_path, {**LEGACY, "max_payload": 2000}) as site:
+        polling = Polling(site.url, "3")
+
+        refused = polling.post(*calls([1], "create", "plain", {"t": "€" * 1000}))
+
+    assert refused == (400, '"Messages must not exceed 2000 bytes."')
+
+
+def refusal(site, query):
+    """The status and the text of an answer to a first request that polls."""
+    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=30)
+
+    try:
+        connection.request("GET", f"/socket.io/?{query}")
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_without_the_setting_the_client_is_told_why(records, tmp_path, caplog):
+    with live(records, tmp_path) as site:
+        answers = [refusal(site, "EIO=3&transport=polling") for _ in range(3)]
+
+    status, text = answers[0]
+    assert status == 400
+    assert text.startswith(WORDS)
+    assert "RECORDS_REALTIME['legacy_clients'] = True" in text
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "A client was refused: This server" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("EIO=3&transport=polling&j=0", "JSONP is not supported"),
+        ("EIO=4&transport=polling&j=0", "JSONP is not supported"),
+        ("EIO=2&transport=polling", "EIO=4 or 3"),
+        ("transport=polling", "EIO=4 or 3"),
+        ("EIO=4&transport=flashsocket", "Invalid transport"),
+        ("EIO=4&sid=none", "Connect again"),
+        ("", "EIO=4 or 3"),
+    ],
+)
+def test_request_that_can_not_be_answered_is_told_why(site, query, words):
+    status, text = refusal(site, query)
+
+    assert status == 400
+    assert words in text
+
+
+@pytest.mark.parametrize("value", [1, "yes", None])
+def test_setting_is_true_or_false(records, tmp_path, value):
+    with pytest.raises(RuntimeError, match=r"legacy_clients'\] must be True or False"):
+        with live(records, tmp_path, {"legacy_clients": value}):
+            pass

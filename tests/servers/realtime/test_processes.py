@@ -1,0 +1,379 @@
+"""Events of several processes with Redis, and while Redis is not available."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+from collections import Counter
+from contextlib import closing
+from contextlib import contextmanager
+
+import pytest
+import redis
+
+from flask_records.realtime.bus.redis import RedisBroker
+from flask_records.realtime.bus.shared import SharedBus
+
+from ... import redis_server
+from ...databases import redis_url
+from ...processes import call
+from ...processes import connected
+from ...realtime_clients import login_of
+from ...realtime_clients import run_command
+from ...realtime_clients import serving
+from ...realtime_clients import settings_of
+from ...realtime_clients import Socket
+from ...waiting import wait_until
+
+AWAY = "The message queue is not available"
+
+UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
+"""The commands of Redis that name nothing at first."""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("processes")
+    own = {"REDIS_URL": redis_url(), "CHANNEL": uuid.uuid4().hex}
+    return settings_of(folder, ["all"] * 10 + ["red"] * 40, **own)
+
+
+@pytest.fixture(scope="module")
+def server(settings):
+    with serving(settings) as server:
+        yield server
+
+    assert server.complaints == []
+
+
+class Place:
+    """A worker, with an HTTP connection to it, and sockets."""
+
+    def __init__(self, server, pid):
+        self._server = server
+        self.pid = int(pid)
+        self._sockets = []
+        self._http = self._until_mine(lambda: connected(server.host), self._pid_of)
+        self._token = None
+
+    def socket(self, token):
+        """A new connection to the worker."""
+        made = self._until_mine(
+            lambda: Socket(self._server.host, token), lambda socket: socket.worker()
+        )
+        self._sockets.append(made)
+        return made
+
+    def __call__(self, verb, path, data=None, token=None):
+        """The body of an answer of the worker."""
+        status, body = call(self._http, verb, path, data, token)
+        assert status < 400, body
+        return body
+
+    def log_in(self, number=0):
+        return self("POST", "/authentication", login_of(number))["accessToken"]
+
+    def create(self, text, token):
+        return self("POST", "/items", {"team": "red", "text": text}, token)
+
+    def close(self):
+        self._http.close()
+
+        for each in self._sockets:
+            each.close()
+
+    def _until_mine(self, connect, pid_of):
+        while True:
+            made = connect()
+
+            if pid_of(made) == self.pid:
+                return made
+
+            made.close()
+
+    @staticmethod
+    def _pid_of(connection):
+        return call(connection, "GET", "/processes")[1][0]["id"]
+
+
+@contextmanager
+def places_of(server):
+    places = [Place(server, pid) for pid in server.workers[:2]]
+
+    try:
+        yield places
+    finally:
+        for place in places:
+            place.close()
+
+
+@pytest.fixture
+def places(server):
+    """The two workers."""
+    with places_of(server) as places:
+        yield places
+
+
+def test_event_reaches_connections_of_both_workers(places):
+    token = places[0].log_in()
+    sockets = [place.socket(token) for place in places]
+
+    for place in places:
+        place.create(f"of {place.pid}", token)
+
+    texts = {f"of {place.pid}" for place in places}
+    arrived = [[socket.gets(text) for text in texts] for socket in sockets]
+    assert arrived == [[True, True]] * 2
+
+
+def test_event_of_a_command_reaches_connections_of_both_workers(places, settings):
+    token = places[0].log_in()
+    sockets = [place.socket(token) for place in places]
+
+    run_command(settings, "create", "items", "red", "of a command")
+
+    assert [socket.gets("of a command") for socket in sockets] == [True, True]
+
+
+def test_order_is_kept_at_a_worker_that_is_behind(places):
+    """One worker sends more than the other one, with more connections, can take."""
+    one, other = places
+    token = one.log_in()
+    sockets = [other.socket(one.log_in(number)) for number in range(10, 50)]
+    id = one.create("0", token)["id"]
+
+    one("POST", "/items", [{"team": "red", "text": "many"}] * 300, token)
+    first = one("PATCH", f"/items/{id}", {"text": "first"}, token)
+    second = other("PATCH", f"/items/{id}", {"text": "second"}, token)
+
+    assert [first["version"], second["version"]] == [2, 3]
+    assert all(socket.gets("first", 20) for socket in sockets)
+    assert all(socket.gets("second", 20) for socket in sockets)
+    orders = {tuple(t for t in s.texts() if t in ("first", "second")) for s in sockets}
+    assert orders == {("first", "second")}
+
+
+def log_out(place, user, token):
+    place("DELETE", "/authentication", None, token)
+
+
+def change_password(place, user, token):
+    place("PATCH", f"/users/{user}", {"password": "another one"}, token)
+
+
+def remove_user(place, user, token):
+    place("DELETE", f"/users/{user}", None, token)
+
+
+@pytest.mark.parametrize(
+    ("number", "end"), [(1, log_out), (2, change_password), (3, remove_user)]
+)
+@pytest.mark.parametrize("by_header", [True, False])
+def test_end_of_a_login_holds_at_the_other_worker(places, number, end, by_header):
+    one, other = places
+    number += 3 * by_header
+    own = one.log_in(number)
+    user = one("GET", f"/users?email={number}@example.com", None, own)[0]["id"]
+    leaving = other.socket(own if by_header else None)
+    token = one.log_in()
+    staying = other.socket(token)
+
+    if not by_header:
+        own = leaving.log_in(number)
+
+    one.create("before", token)
+    assert leaving.gets("before")
+
+    end(one, user, own)
+    one.create("after", token)
+
+    assert staying.gets("after")
+    assert not leaving.gets("after", 0.3)
+    assert leaving.call("find", "items")[0]["code"] == 401
+
+
+@pytest.fixture
+def own_redis():
+    with redis_server.own_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def own_server(own_redis, tmp_path):
+    with serving(settings_of(tmp_path, REDIS_URL=own_redis.url)) as server:
+        yield server
+
+
+def lines_with(server, text):
+    return [line for line in server.log if text in line]
+
+
+def timed(function, *args):
+    start = time.monotonic()
+    function(*args)
+    return time.monotonic() - start
+
+
+def resumes(place, socket, token):
+    """Return ``True`` if events of a place arrive at a socket before long."""
+    texts = [f"again {number} {uuid.uuid4().hex}" for number in range(50)]
+
+    for text in texts:
+        place.create(text, token)
+
+        if socket.gets(text, 0.1):
+            return True
+
+    return False
+
+
+def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
+    with places_of(own_server) as places:
+        token = places[0].log_in()
+        sockets = [place.socket(token) for place in places]
+        own_redis.stop()
+        seconds = [
+            timed(place.create, f"{place.pid} {number}", token)
+            for number in range(5)
+            for place in places
+        ]
+        alone = [f"{place.pid} 4" for place in places]
+        arrived = [[socket.gets(text, 1) for text in alone] for socket in sockets]
+        warnings = len(lines_with(own_server, AWAY))
+        own_redis.start()
+        one, other = places
+        is_back = [
+            resumes(one, sockets[1], token),
+            resumes(other, sockets[0], token),
+        ]
+
+    assert max(seconds) < 1
+    assert arrived == [[True, False], [False, True]]
+    assert warnings == 2
+    assert is_back == [True, True]
+    assert len(lines_with(own_server, AWAY)) == 2
+    assert len(lines_with(own_server, "The message queue is available again")) == 2
+    assert lines_with(own_server, "Traceback") == []
+
+
+@pytest.mark.slow
+def test_workers_go_on_while_redis_hangs(own_redis, own_server):
+    with places_of(own_server) as places:
+        token = places[0].log_in()
+        sockets = [place.socket(token) for place in places]
+        os.kill(own_redis.process.pid, signal.SIGSTOP)
+        seconds = [timed(places[0].create, f"alone {n}", token) for n in range(5)]
+        is_there = sockets[0].gets("alone 4", 1)
+        os.kill(own_redis.process.pid, signal.SIGCONT)
+        is_back = resumes(places[0], sockets[1], token)
+        twice = [text for text, n in Counter(sockets[1].texts()).items() if n > 1]
+
+    assert is_there
+    assert is_back
+    assert twice == []
+    assert max(seconds) < 5
+    assert max(seconds[1:]) < 1
+    assert lines_with(own_server, "Traceback") == []
+
+
+@pytest.mark.slow
+def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
+    """It carries out later what the worker has given up."""
+    with places_of(own_server) as (one, other):
+        token = one.log_in()
+        id = one.create("0", token)["id"]
+        sockets = [place.socket(token) for place in (one, other)]
+        path, change = f"/items/{id}", {"text": "changed"}
+        # The worker has a connection to Redis for locks from now on.
+        one("PATCH", path, change, token)
+        os.kill(own_redis.process.pid, signal.SIGSTOP)
+        hanging = [timed(one, "PATCH", path, change, token) for _ in range(20)]
+        os.kill(own_redis.process.pid, signal.SIGCONT)
+        after = [timed(other, "PATCH", path, change, token) for _ in range(5)]
+        is_back = resumes(one, sockets[1], token)
+
+    assert hanging[0] < 3
+    assert max(hanging[1:]) < 0.5
+    assert max(after) < 1
+    assert is_back
+
+
+@pytest.fixture
+def bus(own_redis):
+    return SharedBus(RedisBroker(own_redis.url, "app"))
+
+
+def keys_of(own_redis):
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        return client.keys()
+
+
+def test_lock_that_is_held_while_redis_hangs_is_released_later(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with lock:
+        held = keys_of(own_redis)
+        os.kill(own_redis.process.pid, signal.SIGSTOP)
+        bus.publish([{"service": "items"}])
+
+    os.kill(own_redis.process.pid, signal.SIGCONT)
+    wait_until(lambda: held[0] not in keys_of(own_redis))
+
+    assert len(held) == 1
+
+
+def test_lock_of_another_worker_is_not_released(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        with lock:
+            [key] = client.keys()
+            client.set(key, "of another worker")
+
+        assert client.get(key) == b"of another worker"
+
+
+def test_lock_of_a_worker_that_was_killed_ends_soon(own_redis, bus):
+    name, lock = bus.lock("items:1")
+
+    with lock, closing(redis.Redis.from_url(own_redis.url)) as client:
+        [key] = client.keys()
+
+        assert 0 < client.pttl(key) <= 5000
+
+
+def test_names_on_redis_begin_with_the_channel(own_redis, bus):
+    with closing(redis.Redis.from_url(own_redis.url)) as client:
+        with client.monitor() as monitor:
+            with bus.lock("items:1")[1]:
+                bus.publish([{"service": "items"}])
+
+            client.echo("end")
+            lines = iter(lambda: monitor.next_command()["command"], "ECHO end")
+            commands = [line.split() for line in lines]
+
+    # Some versions of redis-py show the lines of a script as commands, too.
+    known = [(name, rest) for name, *rest in commands if name.isalpha()]
+    named = {name: rest[0] for name, rest in known if name not in UNNAMED}
+    assert set(named) == {"SET", "XADD", "get", "del"}
+    assert all(name.startswith("app") for name in named.values())
+
+
+def test_body_reaches_the_handlers_of_all_buses_once(own_redis, bus):
+    other = SharedBus(RedisBroker(own_redis.url, "app"))
+    received = {}
+
+    for number, each in enumerate([bus, other]):
+        received[number] = bodies = []
+        each.on("news", lambda body, id, bodies=bodies: bodies.append(body))
+        each.start()
+
+    bus.send("news", {"joined": [1]})
+    other.send("unknown", "for nobody")
+    other.send("news", {"left": [1]})
+
+    sent = [{"joined": [1]}, {"left": [1]}]
+    wait_until(lambda: [len(bodies) for bodies in received.values()] == [2, 2])
+    assert received == {0: sent, 1: sent}

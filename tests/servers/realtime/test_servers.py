@@ -1,0 +1,148 @@
+"""Connections with a server in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+import websocket
+from websocket import ABNF
+
+from ...polling import calls
+from ...polling import Polling
+from ...polling import received
+from ...processes import call
+from ...realtime_clients import login_of
+from ...realtime_clients import serving
+from ...realtime_clients import settings_of
+
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("servers")
+    settings = settings_of(folder, WEB_CONCURRENCY="1", MAX_UNSENT=str(20 * MB))
+
+    with serving(settings) as server:
+        yield server
+
+    assert server.complaints == []
+
+
+def connect(server, **options):
+    """A connected socket that reads only on request."""
+    socket = websocket.create_connection(
+        f"ws://{server.host}/socket.io/?EIO=4&transport=websocket",
+        timeout=20,
+        skip_utf8_validation=True,
+        **options,
+    )
+    socket.recv()
+    socket.send("40")
+    assert socket.recv().startswith("40")
+    return socket
+
+
+@pytest.mark.slow
+def test_client_that_is_busy_gets_all_of_it_whole(server):
+    pad = "x" * 50_000
+
+    with closing(HTTPConnection(server.host)) as http:
+        token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
+        header = [f"Authorization: Bearer {token}"]
+
+        with closing(connect(server, header=header)) as socket:
+            texts = [f"{number} {pad}" for number in range(300)]
+
+            for text in texts:
+                assert call(http, "POST", "/pads", {"text": text}, token)[0] == 201
+
+            events = [json.loads(socket.recv()[2:]) for _ in texts]
+            socket.send('421["find","pads"]')
+            answer = json.loads(socket.recv()[3:])
+
+    assert events == [["pads created", {"text": text}] for text in texts]
+    assert answer == [None, ["x" * 1_000_000] * 6]
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_calls_before_and_after_an_upgrade_are_answered(server, version):
+    polling = Polling(f"http://{server.host}", version)
+    first, second = range(300), range(300, 600)
+
+    if version == "4":
+        polling.connect()
+
+    assert polling.post(*calls(first, "find", "processes"))[0] == 200
+    polling.answers(10)
+    socket = polling.upgrade()
+
+    for packet in calls(second, "find", "processes"):
+        socket.send(packet)
+
+    assert list(received(socket, 600, polling.packets)) == [*first, *second]
+    polling.close()
+
+
+def memory_of(server):
+    """The resident memory of the worker in megabytes."""
+    status = Path(f"/proc/{server.workers[0]}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def one_frame(send, chunk):
+    send(struct.pack("!BBQI", 0x81, 0xFF, 100 * MB, 0))
+
+    for _ in range(100):
+        send(chunk)
+
+
+def many_frames(send, chunk):
+    for number in range(100):
+        opcode = 0x00 if number else 0x01
+        send(struct.pack("!BBQI", opcode, 0xFF, MB, 0) + chunk)
+
+
+def binary_frames(send, chunk):
+    text = ABNF(1, 0, 0, 0, 1, 1, '45199-["find","items"]')
+    send(text.format())
+
+    for _ in range(100):
+        send(struct.pack("!BBQI", 0x82, 0xFF, MB, 0) + chunk)
+
+
+def calls_meanwhile(send, chunk):
+    send(ABNF(1, 0, 0, 0, 1, 1, '421["find","waits"]').format())
+    text = b'421["find","processes",{"x":"' + chunk[: MB - 100] + b'"}]'
+
+    for _ in range(100):
+        send(struct.pack("!BBQI", 0x81, 0xFF, len(text), 0) + text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "attack", [one_frame, many_frames, binary_frames, calls_meanwhile]
+)
+def test_memory_that_a_stranger_takes_is_bounded(server, attack):
+    with closing(connect(server)) as socket:
+        socket.sock.settimeout(2)
+        before = memory_of(server)
+
+        try:
+            attack(socket.sock.sendall, b"x" * MB)
+        except OSError:
+            pass
+
+        after = memory_of(server)
+
+        with closing(HTTPConnection(server.host)) as http:
+            call(http, "POST", "/waits", {})
+
+    # gunicorn keeps up to 32 messages of a connection for an ASGI application.
+    assert after - before < (72 if attack is calls_meanwhile else 16)

@@ -1,0 +1,396 @@
+"""Sessions: their number, their transports and their lifetime."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+import websocket
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from flask_records.realtime import Realtime
+
+from ...polling import calls
+from ...polling import Polling
+from ...polling import received
+from ...realtime import connected
+from ...realtime import live
+from ...realtime import loop_of
+from ...realtime import make_live_records
+from ...waiting import wait_until
+
+POLL = "/socket.io/?EIO=4&transport=polling"
+
+
+@pytest.fixture
+def records():
+    return make_live_records(public=True)
+
+
+def request(site, verb, path, body=None, headers=None):
+    """The status and the text of an answer over real HTTP."""
+    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=5)
+
+    try:
+        connection.request(verb, path, body, headers or {})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def opened(url):
+    """An answer over real HTTP, whatever its status."""
+    try:
+        return urlopen(url, timeout=5)
+    except HTTPError as error:
+        return error
+
+
+def begin_polling(site):
+    """The path of a new session that polls."""
+    status, text = request(site, "GET", POLL)
+    assert status == 200, text
+    return f"{POLL}&sid={json.loads(text[1:])['sid']}"
+
+
+def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
+    url = site.url.replace("http", "ws", 1) + path
+
+    try:
+        websocket.create_connection(url, timeout=5).shutdown()
+    except websocket.WebSocketBadStatusException as error:
+        return error.status_code
+
+    return 101
+
+
+def test_session_that_polls_calls_and_gets_events(records, tmp_path):
+    with live(records, tmp_path) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        _, welcome = request(site, "GET", path)
+        request(site, "POST", path, '421["find","messages"]')
+        answer = request(site, "GET", path)
+
+    assert welcome.startswith("40{")
+    assert answer == (200, "431[null,[]]")
+
+
+@pytest.mark.parametrize("path", [POLL, "/socket.io/?EIO=3", f"{POLL}&sid=none"])
+def test_browsers_do_not_guess_the_type_of_an_answer(records, tmp_path, path):
+    with live(records, tmp_path) as site, opened(site.url + path) as answer:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_requests_during_an_upgrade_are_answered_soon(records, tmp_path):
+    """The client waits for them before it goes on, and its messages wait as well."""
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        socket = polling.probe()
+        assert socket.recv() == "3probe"
+
+        packets = [polling.request("GET", timeout=5) for _ in range(3)]
+        polling.post(*calls([1]))
+        socket.send("5")
+
+        assert packets == [(200, "6")] * 3
+        assert received(socket, 1) == {1: [None, []]}
+        polling.close()
+
+
+def test_client_polls_as_before_until_it_hears_from_its_websocket(records, tmp_path):
+    """A proxy may hold back what a WebSocket sends."""
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        polling.probe()
+        began = time.monotonic()
+        packets = [polling.get() for _ in range(6)]
+        took = time.monotonic() - began
+        polling.post(*calls([1]))
+
+        assert packets == [["6"]] * 6
+        assert took > 0.4
+        assert polling.answers(1) == {1: [None, []]}
+        polling.close()
+
+
+def test_upgrade_that_breaks_off_leaves_polling(records, tmp_path):
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        socket = polling.probe()
+        socket.recv()
+        socket.shutdown()
+        polling.post(*calls(range(20)))
+
+        assert len(polling.answers(20)) == 20
+
+
+def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
+        socket = websocket.create_connection(url, timeout=5)
+        socket.send("2probe")
+        probe = socket.recv()
+        socket.send("5")
+        packets = {socket.recv()[:3] for _ in range(2)}
+        socket.send('421["find","messages"]')
+        answer = socket.recv()
+
+        with connected(site.url):
+            status = status_of_handshake(site)
+
+        socket.close()
+
+    assert (probe, packets, answer) == ("3probe", {"6", "40{"}, "431[null,[]]")
+    assert status == 503
+
+
+@pytest.mark.parametrize("query", ["&xsid=1", "&sid=1", "&sid=", "&foo=sid=1"])
+@pytest.mark.parametrize("begin", [lambda site: site.connect(), begin_polling])
+def test_one_connection_too_many_is_refused_whatever_it_says(
+    records, tmp_path, query, begin
+):
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        begun = begin(site)
+        path = f"/socket.io/?EIO=4&transport=websocket{query}"
+
+        assert begun
+        assert status_of_handshake(site, path) in (400, 503)
+        assert request(site, "GET", POLL + query)[0] in (400, 503)
+        assert len(loop_of(site).sessions) == 1
+
+
+def test_connections_of_one_address_are_so_many_at_most(records, tmp_path):
+    settings = {"max_connections": 9, "max_connections_per_address": 2}
+
+    with live(records, tmp_path, settings) as site:
+        site.app.wsgi_app = ProxyFix(site.app.wsgi_app)
+        first = site.connect(X_Forwarded_For="192.0.2.1")
+        site.connect(X_Forwarded_For="192.0.2.1")
+        site.connect(X_Forwarded_For="192.0.2.2")
+        site.connect(X_Forwarded_For="2001:db8::1")
+        site.connect(X_Forwarded_For="2001:db8::2")
+
+        for address in ("192.0.2.1", "2001:db8::3"):
+            with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
+                site.connect(X_Forwarded_For=address)
+
+        first.socket.shutdown()
+        wait_until(lambda: can_connect(site, "192.0.2.1"))
+
+
+def can_connect(site, address):
+    try:
+        return site.connect(X_Forwarded_For=address)
+    except websocket.WebSocketBadStatusException:
+        return False
+
+
+def test_many_that_connect_at_once_are_not_more_than_may(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 5}) as site:
+        sockets = []
+        url = site.url.replace("http", "ws", 1)
+        barrier = threading.Barrier(20)
+
+        def connect():
+            barrier.wait()
+
+            try:
+                path = "/socket.io/?EIO=4&transport=websocket"
+                sockets.append(websocket.create_connection(url + path, timeout=5))
+            except websocket.WebSocketBadStatusException:
+                pass
+
+        with ThreadPoolExecutor(20) as pool:
+            for _ in range(20):
+                pool.submit(connect)
+
+        count = len(sockets)
+
+        for socket in sockets:
+            socket.shutdown()
+
+    assert count == 5
+
+
+def test_second_request_that_polls_ends_the_session(records, tmp_path):
+    """Each of them would hold a thread for 45 seconds."""
+    with live(records, tmp_path) as site:
+        path = begin_polling(site)
+
+        with ThreadPoolExecutor(2) as pool:
+            both = pool.map(lambda _: request(site, "GET", path)[0], range(2))
+
+        later = request(site, "GET", path)[0]
+
+    assert sorted(both) == [200, 400]
+    assert later == 400
+
+
+def test_session_that_ends_while_its_client_connects_leaves_nothing(records, tmp_path):
+    is_begun, may_go_on = threading.Event(), threading.Event()
+    realtime = Realtime(records)
+
+    @realtime.connections("connect")
+    def wait(event, connection):
+        is_begun.set()
+        assert may_go_on.wait(30)
+
+    with (
+        live(records, tmp_path, realtime=realtime) as site,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        polling = Polling(site.url)
+        connecting = pool.submit(polling.post, "40")
+        assert is_begun.wait(30)
+        ending = pool.submit(polling.post, "1")
+        wait_until(lambda: not loop_of(site).sessions)
+        may_go_on.set()
+
+        assert (connecting.result()[0], ending.result()[0]) == (200, 200)
+        wait_until(lambda: site.connections == [])
+
+
+@pytest.mark.parametrize(
+    "body", ["", "x", "9", "b", "bAAEC", "\x1e", "4" + "[" * 100_000, b"\xff", "d="]
+)
+def test_body_that_has_no_packets_ends_the_session(records, tmp_path, body, caplog):
+    with live(records, tmp_path, {"max_connections": 1}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+
+        status = request(site, "POST", path, body or "\x1e")[0]
+
+        assert status == 400
+        assert caplog.record_tuples == []
+        # The place is free once the receivers of the connection have run.
+        wait_until(lambda: request(site, "GET", POLL)[0] == 200, 30)
+
+
+def test_body_that_is_too_large_does_not_hold_a_thread(records, tmp_path):
+    with live(records, tmp_path, {"max_payload": 100}) as site:
+        path = begin_polling(site)
+
+        assert request(site, "POST", path, "4" * 101)[0] == 400
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"message_queue": "redis://127.0.0.1:1"}, {"transports": ["websocket"]}],
+)
+def test_polling_is_refused_where_it_can_not_work(records, tmp_path, settings):
+    with live(records, tmp_path, settings) as site:
+        status, text = request(site, "GET", POLL)
+
+    assert status == 400
+    assert "transports: ['websocket']" in text
+
+
+@pytest.mark.parametrize(
+    ("transports", "upgrades"),
+    [(["polling", "websocket"], ["websocket"]), (("polling",), [])],
+)
+def test_polling_works_where_it_can(records, tmp_path, transports, upgrades):
+    settings = {"transports": transports, "message_queue": "redis://127.0.0.1:1"}
+
+    with live(records, tmp_path, settings) as site:
+        status, text = request(site, "GET", POLL)
+
+    assert status == 200
+    assert json.loads(text[1:])["upgrades"] == upgrades
+
+
+def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path):
+    with live(records, tmp_path, {"transports": ["polling"]}) as site:
+        path = begin_polling(site).replace("polling", "websocket")
+
+        assert status_of_handshake(site) == 400
+        assert status_of_handshake(site, path) == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("max_connections_per_address", 0, "must be a positive integer"),
+        ("max_connections_per_address", "5", "must be a positive integer"),
+        ("max_connections", None, "must be a positive integer"),
+        ("transports", [], "must be a list of 'polling' and 'websocket'"),
+        ("transports", "websocket", "must be a list of 'polling' and 'websocket'"),
+        ("transports", ["sse"], "must be a list of 'polling' and 'websocket'"),
+        ("transports", [[]], "must be a list of 'polling' and 'websocket'"),
+    ],
+)
+def test_wrong_setting_is_refused(records, tmp_path, name, value, message):
+    with pytest.raises(RuntimeError, match=f"{name}'\\] {message}"):
+        with live(records, tmp_path, {name: value}):
+            pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_polling", [True, False])
+def test_session_that_does_not_join_is_closed_after_five_seconds(
+    records, tmp_path, by_polling
+):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        joined = site.connect()
+        start = time.monotonic()
+
+        if by_polling:
+            begin_polling(site)
+        else:
+            url = site.url.replace("http", "ws", 1)
+            path = "/socket.io/?EIO=4&transport=websocket"
+            silent = websocket.create_connection(url + path, timeout=10)
+            assert silent.recv().startswith("0")
+
+            # It answers this frame.
+            assert silent.recv_data()[0] == websocket.ABNF.OPCODE_CLOSE
+
+            seconds = time.monotonic() - start
+
+        wait_until(lambda: len(loop_of(site).sessions) == 1, 8)
+
+        if by_polling:
+            seconds = time.monotonic() - start
+
+        other = site.connect()
+
+        assert joined.result("find", "messages") == []
+        assert other.result("find", "messages") == []
+
+        if not by_polling:
+            silent.shutdown()
+
+    assert 4.5 < seconds < 7
+
+
+@pytest.mark.slow
+def test_upgrade_that_is_not_confirmed_is_closed_after_five_seconds(records, tmp_path):
+    with live(records, tmp_path, {"max_connections": 2}) as site:
+        path = begin_polling(site)
+        request(site, "POST", path, "40")
+        url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
+        socket = websocket.create_connection(url, timeout=10)
+
+        with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
+            site.connect()
+
+        with pytest.raises((websocket.WebSocketException, OSError)):
+            socket.recv()
+
+        socket.shutdown()
+        assert request(site, "GET", path)[1].startswith("40{")
+        request(site, "POST", path, '421["find","messages"]')
+        assert request(site, "GET", path)[1] == "431[null,[]]"
