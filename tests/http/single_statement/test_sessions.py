@@ -8,10 +8,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from flask_records import BadRequest
 from flask_records import Conflict
 from flask_records import FlaskRecords
-from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
 
@@ -133,62 +131,6 @@ def test_hooks_of_the_call_see_what_is_written_through_the_session(twins):
         ("patch", "m", ["m"]),
         ("remove", None, []),
     ]
-
-
-CALLS = [
-    ("create", {"code": "n"}),
-    ("create", [{"code": "n"}, {"code": "m"}]),
-    ("patch", 9001, {"code": "n"}),
-    ("remove", 9001),
-]
-
-
-def fail(method, context):
-    """A hook that lets calls fail after they have written."""
-    if not context.params.extra.get("is_good"):
-        raise BadRequest("Refused")
-
-
-@pytest.mark.parametrize("call", CALLS, ids=str)
-def test_an_error_in_an_after_hook_undoes_what_was_written(twins, call):
-    twins.fill("things")
-    before = twins.stored("things")
-    method, *args = call
-
-    with shared(twins) as (session, things):
-        things.after()(fail)
-
-        with pytest.raises(BadRequest, match="Refused"):
-            getattr(things, method)(*args)
-
-    assert twins.stored("things") == before
-
-
-@pytest.mark.parametrize("call", CALLS, ids=str)
-def test_a_call_inside_another_is_undone_alone(twins, call):
-    twins.fill("things")
-    good = Params(extra={"is_good": True})
-
-    with shared(twins) as (session, things):
-        things.after()(fail)
-
-        @things.before("create")
-        def call_another(method, context):
-            if "label" in context.bodies[0]:
-                with pytest.raises(BadRequest, match="Refused"):
-                    getattr(things, call[0])(*call[1:])
-
-        things.create({"id": 7, "label": "outer"}, good)
-        things.create({"id": 8}, good)
-
-    with twins.engine.connect() as connection:
-        rows = connection.execute(sa.select(Thing.id, Thing.code).order_by(Thing.id))
-        assert [tuple(row) for row in rows] == [
-            (7, None),
-            (8, None),
-            (9001, "a"),
-            (9002, "b"),
-        ]
 
 
 @pytest.mark.parametrize(
