@@ -1,90 +1,34 @@
-"""Comparisons of arrays, and by comparators of the application."""
+"""Fields that a comparator of the application compares."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.ext.hybrid import Comparator
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import column_property
 from sqlalchemy.orm import ColumnProperty
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import sessionmaker
 from sqlalchemy.types import TypeDecorator
 
-from flask_records import Params
+from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
-from flask_records import Transaction
 
-from ...databases import url_of
+from ...databases import served
 
 
-class ArrayBase(DeclarativeBase):
+class Base(DeclarativeBase):
     pass
 
 
-class Listed(ArrayBase):
-    __tablename__ = "compared_array"
+class Reversed(Comparator):
+    """Compares text with the text that begins with a dash."""
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    tags: Mapped[list[Any] | None] = mapped_column(postgresql.ARRAY(sa.String(20)))
-    ports: Mapped[list[Any] | None] = mapped_column(sa.ARRAY(sa.Integer))
-
-
-ARRAYS = [
-    {"id": 1, "tags": ["a", None], "ports": [1, None]},
-    {"id": 2, "tags": ["a"], "ports": [1]},
-    {"id": 3, "tags": [], "ports": []},
-    {"id": 4, "tags": None, "ports": None},
-]
-
-
-@pytest.fixture
-def array_engine(server_urls):
-    engine = sa.create_engine(url_of("postgresql", server_urls))
-    ArrayBase.metadata.create_all(engine)
-
-    with engine.begin() as connection:
-        connection.execute(sa.insert(Listed), ARRAYS)
-
-    yield engine
-
-    ArrayBase.metadata.drop_all(engine)
-    engine.dispose()
-
-
-@pytest.mark.parametrize(
-    ("query", "ids"),
-    [
-        ({"tags": {"$eq": '["a"]'}}, [2]),
-        ({"tags": {"$eq": "[]"}}, [3]),
-        ({"tags": {"$eq": None}}, [4]),
-        ({"tags": {"$ne": '["a"]'}}, [1, 3, 4]),
-        ({"tags": {"$in": ['["a"]', "[]"]}}, [2, 3]),
-        ({"tags": {"$in": ['["a"]', None]}}, [2, 4]),
-        ({"tags": {"$in": ['["a", null]']}}, [1]),
-        ({"tags": {"$nin": ['["a"]', None]}}, [1, 3]),
-        ({"tags": {"$eq": '["a", null]'}}, [1]),
-        ({"tags": {"$ne": '["a", null]'}}, [2, 3, 4]),
-        ({"ports": {"$eq": "[1, null]"}}, [1]),
-        ({"ports": {"$eq": "[1]"}}, [2]),
-    ],
-)
-def test_an_array_is_compared_with_all_its_items(array_engine, query, ids):
-    """Null in an array is an item of it, and not a null of the query."""
-    service = SQLAlchemyService(Listed, session=sessionmaker(array_engine))
-
-    with Transaction():
-        records = service.find(Params(query=query))
-
-    assert [record["id"] for record in records] == ids
-
-
-class ComparatorBase(DeclarativeBase):
-    pass
+    def __eq__(self, other):
+        return self.__clause_element__() == f"-{other}"
 
 
 class LowerProperty(ColumnProperty.Comparator[str]):
@@ -105,28 +49,74 @@ class Lower(TypeDecorator[str]):
             return sa.func.lower(self.expr) == other.lower()
 
 
-class Word(ComparatorBase):
+class Word(Base):
     __tablename__ = "compared_word"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = column_property(
+    text: Mapped[str | None] = mapped_column(sa.String(20))
+    typed: Mapped[str | None] = mapped_column(Lower)
+    name: Mapped[str | None] = column_property(
         sa.Column("name", sa.String(20)), comparator_factory=LowerProperty
     )
-    text: Mapped[str] = mapped_column(Lower)
+
+    @hybrid_property
+    def dashed(self):
+        return self.text
+
+    @dashed.inplace.comparator
+    @classmethod
+    def _dashed(cls):
+        return Reversed(cls.text)
 
 
-@pytest.mark.parametrize("field", ["name", "text"])
-def test_a_comparator_of_the_application_gets_the_value(field):
-    engine = sa.create_engine("sqlite://")
-    ComparatorBase.metadata.create_all(engine)
-    service = SQLAlchemyService(Word, session=sessionmaker(engine))
-    rows = [{"name": "Ann", "text": "Ann"}, {"name": "bob", "text": "bob"}]
+WORDS = [
+    {"text": "-a", "typed": "Ann", "name": "Ann"},
+    {"text": "b", "typed": "bob", "name": "bob"},
+    {"text": None, "typed": None, "name": None},
+]
+WHITELIST = "$like $ilike $search $regex $null $between $notLike".split()
 
-    with engine.begin() as connection:
-        connection.execute(sa.insert(Word.__table__), rows)
 
-    with Transaction():
-        found = [service.find(Params(query={field: text})) for text in ("ANN", "Bob")]
+@pytest.fixture(scope="module")
+def client(module_url):
+    records = FlaskRecords()
+    service = SQLAlchemyService(Word, multi=True, whitelist=WHITELIST)
+    records.add("words", service, public=True)
 
-    assert [[record["id"] for record in records] for records in found] == [[1], [2]]
-    engine.dispose()
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
+        client = app.test_client()
+        assert client.post("/words", json=WORDS).status_code == 201
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("typed=ANN", [1]),
+        ("typed=Bob", [2]),
+        ("name=ANN", [1]),
+        ("name=Bob", [2]),
+        ("dashed=a", [1]),
+        ("dashed=b", []),
+        ("dashed[$in][]=b", [2]),
+        ("dashed[$nin][]=b", [1, 3]),
+        ("dashed[$ne]=b", [1, 3]),
+        ("dashed[$gte]=b", [2]),
+        ("dashed[$like]=%25a", [1]),
+        ("dashed[$notLike]=%25a", [2, 3]),
+        ("dashed[$search]=A", [1]),
+        ("dashed[$regex]=^b", [2]),
+        ("dashed[$null]=true", [3]),
+        ("dashed[$between][]=a&dashed[$between][]=c", [2]),
+        ("$sort[dashed]=-1&dashed[$null]=false&$limit=1", [2]),
+    ],
+)
+def test_comparator_decides_where_it_can(client, query, ids):
+    response = client.get(f"/words?{query}")
+
+    assert response.status_code == 200, response.json
+    assert [record["id"] for record in response.json] == ids
+
+
+def test_property_is_answered(client):
+    assert client.get("/words/1").json == {"id": 1, "dashed": "-a", **WORDS[0]}

@@ -59,17 +59,11 @@ def notes_app(tmp_path):
 
 TRUSTED = [
     {"secret": "secret 1"},
-    {"secret": ["secret 1", "secret 2"]},
-    {"secret": {"$gt": "secret 0"}},
-    {"secret": {"$ne": None}},
-    {"$or": [{"secret": "secret 1"}, {"owner": 1}]},
-    {"$sort": {"secret": -1}},
-    {"owner": 1, "$sort": {"secret": 1, "id": -1}},
+    {"$or": [{"secret": ["secret 1"]}, {"owner": 1}], "$sort": {"secret": -1}},
 ]
 URLS = [
-    *("secret=secret 1", "secret[]=secret 1&secret[]=secret 2"),
-    *("secret[$gt]=secret 0", "secret[$ne]=", "owner=1&$sort[secret]=1&$sort[id]=-1"),
-    *("$or[0][secret]=secret 1&$or[1][owner]=1", "$sort[secret]=-1", "$select=secret"),
+    *("secret=secret 1", "secret[]=secret 1", "secret[$ne]=", "$select=secret"),
+    *("$or[0][secret][]=secret 1&$or[1][owner]=1", "$sort[secret]=-1"),
 ]
 
 

@@ -7,39 +7,98 @@ its calls.
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
+from decimal import Decimal
 from threading import Barrier
 from threading import Thread
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import Session
+from sqlalchemy.orm import sessionmaker
 
 from flask_records import Operator
 from flask_records import Params
+from flask_records import SQLAlchemyService
 from flask_records import Transaction
-from flask_records.query import Fields
 from flask_records.query.operators import Bound
 
 from ...sql import Intercepted
 from ...sql import statements_of
 from ...sql import unconnected
-from .things import Base
-from .things import Counter
-from .things import OPERATORS
-from .things import service_over
-from .things import Thing
-from .things import THINGS
 
 MOST_TERMS = 40
 """The number of comparisons, groups and sort fields of a query whose statement is kept.
 """
-MOST_STATEMENTS = 256
-MOST_WEIGHT = 10_000
-"""The number of terms and columns of all statements that are kept."""
-
 PROBE = {"big": {"$probe": 0}}
+
+WHITELIST = "$and $nor $not $like $notLike $ilike $search $null $between".split()
+NEAR = Operator(lambda column, value: sa.func.abs(column - value) < 2)
+ABOVE = Operator(
+    lambda column, value: column.is_(None) if value is None else column > value,
+    bound=Bound.ONE,
+)
+OPERATORS = {"$near": NEAR, "$above": ABOVE}
+
+
+class Stars(sa.TypeDecorator):
+    """A number that is stored as so many stars."""
+
+    impl = sa.String(10)
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else "*" * int(value)
+
+
+class Cents(sa.TypeDecorator):
+    """A number that is compared with the text of another as it is stored."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def coerce_compared_value(self, op, value):
+        return self if isinstance(value, int) else sa.String()
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Thing(Base):
+    __tablename__ = "reuse_thing"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str | None]
+    rank: Mapped[int | None]
+    big: Mapped[int | None] = mapped_column(sa.BigInteger)
+    price: Mapped[Decimal | None] = mapped_column(sa.Numeric(10, 2))
+    document: Mapped[Any | None] = mapped_column(sa.JSON)
+    stars: Mapped[int | None] = mapped_column(Stars)
+    cents: Mapped[int | None] = mapped_column(Cents)
+
+
+class Counter(Base):
+    """A model whose records are written by single statements."""
+
+    __tablename__ = "reuse_counter"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    rank: Mapped[int | None]
+    big: Mapped[int | None]
+
+
+THINGS = [{"id": n, "name": f"name {n}", "rank": n % 4, "big": n} for n in range(1, 6)]
+
+
+def service_over(engine, model=Thing, **options):
+    """A service that has built no statement yet."""
+    defaults = {"whitelist": WHITELIST, "operators": OPERATORS}
+    session = {"session": sessionmaker(engine)}
+    return SQLAlchemyService(model, **{**defaults, **session, **options})
 
 
 class Builder:
@@ -99,7 +158,6 @@ def builder(no_database):
 SAME = [
     ({}, {}),
     ({"rank": 1}, {"rank": "2"}),
-    ({"rank": 1}, {"rank": {"$eq": 2}}),
     ({"rank": None}, {"rank": ""}),
     ({"rank": {"$gt": 1}}, {"rank": {"$gt": 2}}),
     ({"rank": {"$above": 1}}, {"rank": {"$above": 2}}),
@@ -111,7 +169,6 @@ SAME = [
     ({"$or": [{"rank": 1}, {"id": 1}]}, {"$or": [{"rank": 2}, {"id": 3}]}),
     ({"$not": {"rank": 1}}, {"$not": {"rank": 2}}),
     ({"rank": {"$not": {"$lt": 1}}}, {"rank": {"$not": {"$lt": 2}}}),
-    ({"$sort": {"rank": 1}}, {"$sort": {"rank": "1"}}),
     ({"$limit": 1, "$skip": 1}, {"$limit": "2", "$skip": "3"}),
     ({"$select": ["name"]}, {"$select": ["id", "name"]}),
 ]
@@ -120,12 +177,10 @@ OTHER = [
     ({"rank": 1}, {"id": 1}),
     ({"rank": 1}, {"rank": None}),
     ({"rank": 1}, {"rank": [1]}),
-    ({"rank": 1}, {"rank": {"$ne": 1}}),
     ({"rank": {"$gt": 1}}, {"rank": {"$gte": 1}}),
     ({"rank": {"$gt": 1}}, {"rank": {"$gt": None}}),
     ({"rank": {"$gt": 1}}, {"rank": {"$above": 1}}),
     ({"rank": [1]}, {"rank": [1, None]}),
-    ({"rank": [1]}, {"rank": {"$nin": [1]}}),
     ({"rank": [1]}, {"rank": {"$not": [1]}}),
     ({"rank": 1, "id": 1}, {"id": 1, "rank": 1}),
     ({"$or": [{"rank": 1}]}, {"$and": [{"rank": 1}]}),
@@ -135,7 +190,6 @@ OTHER = [
     ({"$or": []}, {"$nor": []}),
     ({"$sort": {"rank": 1}}, {}),
     ({"$sort": {"rank": 1}}, {"$sort": {"rank": -1}}),
-    ({"$sort": {"rank": 1}}, {"$sort": {"price": 1}}),
     ({"$sort": {"rank": 1, "id": 1}}, {"$sort": {"id": 1, "rank": 1}}),
     ({"$select": ["name"]}, {}),
     ({"$select": ["name"]}, {"$select": ["rank"]}),
@@ -146,8 +200,6 @@ OTHER = [
 ]
 BUILT_ANEW = [
     {"name": {"$like": "a"}},
-    {"name": {"$notLike": "a"}},
-    {"name": {"$ilike": "a"}},
     {"name": {"$search": "a"}},
     {"rank": {"$between": [1, 2]}},
     {"rank": {"$null": True}},
@@ -302,67 +354,6 @@ def filled(query, value):
         return [filled(part, value) for part in query]
 
     return value if query == {} else query
-
-
-def test_a_statement_that_is_kept_holds_none_of_the_values(engine):
-    service = service_over(engine)
-
-    def find(length):
-        with Transaction():
-            assert service.find(Params({"name": "x" * length})) == []
-
-    find(1)
-    tracemalloc.start()
-    find(10_000_000)
-    gc.collect()
-    held, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    # Threads of other tests may hold some.
-    assert held < 5_000_000
-
-
-def shape(number):
-    """A small query of a shape of its own."""
-    groups = {
-        "$or": [{"rank": 1}] * (number % 16),
-        "$and": [{"id": 1}] * (number // 16),
-    }
-    return {**groups, "$select": ["id"]}
-
-
-def large_shape(number):
-    """A query of a shape of its own with the most terms, which reads all fields."""
-    terms = [{"rank": {"$gt": 1}}, {"rank": {"$lt": 1}}]
-    return {"$or": [terms[number >> place & 1] for place in range(MOST_TERMS - 2)]}
-
-
-def test_a_bounded_number_of_statements_is_kept(builder):
-    queries = [shape(number) for number in range(MOST_STATEMENTS + 1)]
-    assert sum(map(builder.builds_of, queries)) == len(queries)
-
-    assert sum(map(builder.builds_of, queries[1:])) == 0
-    assert builder.builds_of(queries[0]) == 1
-
-
-def test_statements_that_are_kept_have_a_bounded_number_of_terms_and_columns(builder):
-    number = MOST_WEIGHT // (MOST_TERMS + len(Fields(Thing).names))
-    queries = [large_shape(place) for place in range(number + 1)]
-    assert sum(map(builder.builds_of, queries)) == len(queries)
-
-    assert sum(map(builder.builds_of, queries[1:])) == 0
-    assert builder.builds_of(queries[0]) == 1
-
-
-def test_a_large_statement_takes_the_place_of_small_ones(builder):
-    small = [shape(number) for number in range(MOST_STATEMENTS)]
-    large = [large_shape(number) for number in range(100)]
-
-    for query in (*small, *large):
-        builder.builds_of(query)
-
-    assert sum(map(builder.builds_of, large)) == 0
-    assert builder.builds_of(small[0]) == 1
 
 
 def test_threads_that_build_statements_at_once_get_their_own_answers(tmp_path):
