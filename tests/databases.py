@@ -100,6 +100,19 @@ def served(db, records, url, **config):
             leave(db)
 
 
+EMPTYING = {
+    "sqlite": ["DELETE FROM {}"],
+    "postgresql": ["TRUNCATE {} RESTART IDENTITY CASCADE"],
+    "mariadb": ["DELETE FROM {}", "ALTER TABLE {} AUTO_INCREMENT = 1"],
+}
+
+
+def empty(connection, table):
+    """Remove all records of a table, and count from 1 again."""
+    for statement in EMPTYING[connection.dialect.name]:
+        connection.execute(sa.text(statement.format(table.name)))
+
+
 def leave(db):
     """Disconnect from a database, and leave it empty."""
     db.session.remove()

@@ -21,6 +21,7 @@ from flask_records import Params
 from flask_records import Problem
 from flask_records import SQLAlchemyService
 
+from ..databases import empty
 from ..databases import served
 
 
@@ -115,8 +116,8 @@ BY_NAME = {
 }
 
 
-@pytest.fixture(params=[BY_TYPE, BY_COLUMN_TYPE, BY_NAME])
-def offers(request, database_url):
+@pytest.fixture(scope="module", params=[BY_TYPE, BY_COLUMN_TYPE, BY_NAME])
+def served_offers(request, module_url):
     records = FlaskRecords()
     converters = {**request.param, "size": Converter(read_size, SIZES.get)}
     offers = records.add(
@@ -128,14 +129,23 @@ def offers(request, database_url):
     offers.sent = []
     offers.events()(lambda event, record, context: offers.sent.append(record))
 
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        offers.client = app.test_client()
+    db = SQLAlchemy(model_class=Base)
 
-        for price, size in [("1.50 EUR", "small"), ("12.00 EUR", "large")]:
-            offers.client.post("/offers", json={"price": price, "size": size})
+    with served(db, records, module_url) as app, app.app_context():
+        offers.client, offers.engine = app.test_client(), db.engine
+        yield offers
 
-        with app.app_context():
-            yield offers
+
+@pytest.fixture
+def offers(served_offers):
+    """A service of two offers."""
+    prices = [{"price": Money(150), "size": 1}, {"price": Money(1200), "size": 2}]
+
+    with served_offers.engine.begin() as connection:
+        empty(connection, Offer.__table__)
+        connection.execute(sa.insert(Offer), prices)
+
+    return served_offers
 
 
 def ids(offers, **query):

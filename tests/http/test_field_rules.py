@@ -120,27 +120,14 @@ def secrets_in(answer):
     return [record.get("secret") for record in data]
 
 
-READS = [
-    ("get", "/1"),
-    ("get", "?id=1"),
-    ("get", "?$sort[id]=1&$limit=1"),
-]
-
-
-@pytest.mark.parametrize(("verb", "address"), READS)
-@pytest.mark.parametrize(
-    ("user", "shown"), [(ADMIN, "s1"), (ANN, "s1"), (BOB, None), (None, None)]
-)
-def test_field_is_shown_in_records_that_meet_the_rule(
-    open_site, verb, address, user, shown
-):
+@pytest.mark.parametrize("address", ["/1", "?id=1", "?$sort[id]=1&$limit=1"])
+def test_field_is_shown_in_records_that_meet_the_rule(open_site, address):
     site = open_site(visible={"secret": own})
 
-    answer = site.call(user, verb, address)
+    answers = [site.call(user, "get", address) for user in (ADMIN, ANN, BOB, None)]
 
-    assert answer.status_code == 200
-    assert secrets_in(answer) == [shown]
-    assert ("secret" in answer.text) == (shown is not None)
+    assert [secrets_in(answer) for answer in answers] == [["s1"]] * 2 + [[None]] * 2
+    assert ["secret" in answer.text for answer in answers] == [True] * 2 + [False] * 2
 
 
 @pytest.mark.parametrize(("verb", "body"), [("get", None), ("patch", {"text": "N"})])
@@ -160,6 +147,7 @@ def test_each_record_of_a_page_has_what_its_caller_sees(open_site):
 
     answers = {who: site.call(user, "get") for who, user in USERS.items()}
 
+    # Calls in Python see all.
     assert answers["admin"].json["data"] == site.notes.find().data
     assert answers["ann"].json == {
         "total": 3,
@@ -182,14 +170,11 @@ WRITES = [
     ("patch", "?id=1", {"text": "N"}),
     ("delete", "/1", None),
     ("delete", "?id=1", None),
-    ("patch", "/1", {"secret": "s1"}),
 ]
 
 
 @pytest.mark.parametrize(("verb", "address", "body"), WRITES)
-@pytest.mark.parametrize(
-    ("user", "shown"), [(ADMIN, "s1"), (ANN, "s1"), (BOB, None), (None, None)]
-)
+@pytest.mark.parametrize(("user", "shown"), [(ADMIN, "s1"), (ANN, "s1"), (BOB, None)])
 def test_answers_of_writes_show_what_reads_show(
     open_site, verb, address, body, user, shown
 ):
@@ -253,28 +238,21 @@ LEAKS = [
 ]
 
 
-@pytest.mark.parametrize("query", LEAKS)
-@pytest.mark.parametrize("verb", ["get", "delete", "patch"])
-def test_query_cannot_ask_for_what_a_rule_may_hide(open_site, query, verb):
+@pytest.mark.parametrize(
+    ("verb", "id"),
+    [("get", ""), ("delete", ""), ("patch", ""), ("get", "/2"), ("put", "/2")],
+)
+def test_query_cannot_ask_for_what_a_rule_may_hide(open_site, verb, id):
     site = open_site(visible={"secret": own})
-    body = {"json": {"text": "N"}} if verb == "patch" else {}
+    body = {"json": {"text": "N"}} if verb in ("patch", "put") else {}
 
-    answer = site.call(ANN, verb, f"?{query}", **body)
-    denied = site.call(None, verb, f"?{query}", **body)
+    def errors(user):
+        answers = [site.call(user, verb, f"{id}?{query}", **body) for query in LEAKS]
+        return [answer.json["errors"] for answer in answers]
 
-    assert answer.status_code == 400
-    assert answer.json["errors"] == {"secret": "can't be filtered or sorted by"}
-    assert denied.json["errors"] == {"secret": "is not a field"}
+    assert errors(ANN) == [{"secret": "can't be filtered or sorted by"}] * len(LEAKS)
+    assert errors(None) == [{"secret": "is not a field"}] * len(LEAKS)
     assert [note["text"] for note in site.notes.find().data] == ["A", "B", "C"]
-
-
-@pytest.mark.parametrize("verb", ["get", "patch", "put", "delete"])
-def test_query_by_id_cannot_ask_for_what_a_rule_may_hide(open_site, verb):
-    site = open_site(visible={"secret": own})
-
-    answer = site.call(ANN, verb, "/2?secret=s2", json={"text": "N"})
-
-    assert answer.status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -303,24 +281,7 @@ def test_query_may_ask_where_readable_says_what_the_rule_says(open_site):
     assert site.call(ANN, "get", "?secret=s1").json["total"] == 1
     assert site.call(ANN, "get", "?secret=s2").json["total"] == 0
     assert site.call(BOB, "get", "?secret=s1").status_code == 400
-
-
-def test_query_may_ask_where_the_rule_is_true(open_site):
-    site = open_site(visible={"secret": lambda user: by_admins(user) or own(user)})
-
-    assert site.call(ADMIN, "get", "?secret=s2&$sort[secret]=1").json["total"] == 1
-
-
-def test_rules_may_name_fields_that_are_not_visible(open_site):
-    site = open_site(
-        hidden=["price"],
-        visible={"secret": lambda user: {"price": 5}, "owner": lambda user: False},
-        readable=lambda user: {"owner": 1},
-    )
-
-    answer = site.call(ANN, "get")
-
-    assert answer.json["data"] == [{"id": 1, "text": "A", "secret": "s1", "folder": 1}]
+    assert site.call(ADMIN, "get", "?secret=s1&$sort[secret]=1").json["total"] == 1
 
 
 def test_rules_of_any_shape_decide(open_site):
@@ -329,25 +290,6 @@ def test_rules_of_any_shape_decide(open_site):
 
     assert secrets_in(site.call(ANN, "get")) == ["s1", "s2", None]
     assert secrets_in(site.call(ANN, "get", "?text=B")) == ["s2"]
-
-
-def test_statements_are_the_same_for_all_users(open_site):
-    site = open_site(visible={"secret": own})
-    statements = []
-
-    with site.app.app_context():
-        engine = site.app.extensions["sqlalchemy"].engine
-
-    @sa.event.listens_for(engine, "before_cursor_execute")
-    def remember(connection, cursor, statement, *rest):
-        if "note" in statement:
-            statements.append(statement)
-
-    for user in (ANN, BOB):
-        assert site.call(user, "get", "/1").status_code == 200
-
-    assert len(statements) == 2
-    assert len(set(statements)) == 1
 
 
 def test_relations_show_what_their_service_shows(open_site):
@@ -392,25 +334,6 @@ def test_errors_of_the_database_name_no_fields_that_are_not_visible(open_site):
     assert site.notes.find().total == 3
 
 
-def test_calls_in_python_see_all(open_site):
-    site = open_site(visible={"secret": own, "price": lambda user: False})
-
-    assert site.notes.get(2)["secret"] == "s2"
-    assert site.notes.get(2)["price"] == 6
-
-
-@pytest.mark.parametrize("value", ["yes", 1, [], ("owner", 1)])
-def test_rule_that_returns_something_else_fails(value):
-    opened = sites("sqlite://", visible={"secret": lambda user: value})
-    site = next(opened)
-
-    answer = site.call(ANN, "get", "/1")
-
-    assert answer.status_code == 500
-    assert "s1" not in answer.text
-    next(opened, None)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -429,7 +352,7 @@ def test_rules_that_can_have_no_effect_are_refused_at_the_start(options):
 
 @pytest.mark.parametrize("verb", ["patch", "put"])
 @pytest.mark.parametrize(
-    ("user", "is_written"), [(ADMIN, True), (ANN, True), (BOB, False), (None, False)]
+    ("user", "is_written"), [(ADMIN, True), (ANN, True), (BOB, False)]
 )
 def test_field_is_written_to_records_that_meet_the_rule(
     open_site, verb, user, is_written
@@ -475,8 +398,7 @@ def test_value_that_a_record_has_is_taken(open_site):
         {"readonly": ["secret"]},
     ],
 )
-@pytest.mark.parametrize("rule", [own, by_admins])
-@pytest.mark.parametrize("verb", ["patch", "put"])
+@pytest.mark.parametrize(("rule", "verb"), [(own, "patch"), (by_admins, "put")])
 def test_values_that_are_not_visible_cannot_be_guessed(open_site, options, rule, verb):
     site = open_site(visible={"secret": rule}, **options)
 
@@ -565,7 +487,7 @@ def test_readable_answers_for_all_none_or_those_that_match(open_site, answer, id
     ]
 
 
-@pytest.mark.parametrize("answer", [{}, [], "", 0, 1, sa.column("owner") == 1])
+@pytest.mark.parametrize("answer", [{}, [], "", ("owner", 1), sa.column("owner") == 1])
 @pytest.mark.parametrize("option", ["readable", "visible", "writable"])
 def test_any_other_answer_of_a_rule_shows_nothing(open_site, caplog, option, answer):
     options = {

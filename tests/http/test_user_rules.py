@@ -10,6 +10,7 @@ from flask_records import Params
 from flask_records import SQLAlchemyService
 from flask_records.query import UserRule
 
+from ..databases import served
 from ..models import Message
 
 ID = FromUser("id")
@@ -106,8 +107,6 @@ RED = {"id": 1, "teams": ["red"]}
 
 
 def test_calls_reach_the_records_of_the_rule(records, db):
-    from ..databases import served
-
     rule = {"$or": [{"user_id": ID}, {"text": TEAMS}]}
     visible = {"rank": {"user_id": ID}}
     writable = {"read": {"user_id": ID}}

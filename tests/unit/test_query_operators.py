@@ -35,10 +35,8 @@ def condition(field, operator, value, dialect="postgresql"):
         ("$ne", "null", "person.age IS NOT NULL"),
         ("$in", ["5", "6"], "person.age IN (5, 6)"),
         ("$in", {"0": "5", "1": "6"}, "person.age IN (5, 6)"),
-        ("$in", "5", "person.age IN (5)"),
         ("$in", ["5", "null"], "person.age IS NULL OR person.age IN (5)"),
         ("$nin", ["5", "6"], "NOT coalesce(person.age IN (5, 6), false)"),
-        ("$nin", "5", "NOT coalesce(person.age IN (5), false)"),
         (
             "$nin",
             ["null"],
@@ -46,14 +44,11 @@ def condition(field, operator, value, dialect="postgresql"):
             " false)",
         ),
         ("$lt", "5", "person.age < 5"),
-        ("$lte", "5", "person.age <= 5"),
         ("$gt", "5", "person.age > 5"),
-        ("$gte", "5", "person.age >= 5"),
         ("$gt", "null", "false"),
         ("$lte", "", "false"),
         ("$null", "true", "person.age IS NULL"),
         ("$null", "false", "person.age IS NOT NULL"),
-        ("$null", True, "person.age IS NULL"),
         ("$between", ["5", "9"], "person.age BETWEEN 5 AND 9"),
         ("$between", {"1": "9", "0": "5"}, "person.age BETWEEN 5 AND 9"),
     ],
@@ -112,15 +107,12 @@ def test_operators_of_text_in_any_case(dialect):
     assert condition("name", "$search", "A", dialect) == search.format("%A%")
 
 
-@pytest.mark.parametrize("name", ["$like", "$notLike", "$ilike"])
-@pytest.mark.parametrize(("text", "is_right"), [("a\\\\", True), ("a\\", False)])
-def test_backslash_at_the_end_of_a_pattern(name, text, is_right):
-    if is_right:
-        condition("name", name, text)
-        return
+@pytest.mark.parametrize("operator", ["$like", "$notLike", "$ilike"])
+def test_backslash_at_the_end_of_a_pattern(operator):
+    assert condition("name", operator, "a\\\\")
 
     with pytest.raises(BadRequest, match="ends in a single backslash"):
-        condition("name", name, text)
+        condition("name", operator, "a\\")
 
 
 def test_not_like():
@@ -154,8 +146,6 @@ def test_not_like():
             "'age' can't be compared with '1', which is neither true nor false.",
         ),
         ("$like", "5", "'age' is not text."),
-        ("$notLike", "5", "'age' is not text."),
-        ("$ilike", "5", "'age' is not text."),
         ("$search", "5", "'age' is not text."),
         ("$regex", "5", "'age' is not text."),
     ],
@@ -171,9 +161,15 @@ def test_wrong_value(operator, value, message):
 
 
 @pytest.mark.parametrize(
-    "operator", ["$like", "$notLike", "$ilike", "$regex", "$search"]
+    ("operator", "value"),
+    [
+        ("$like", 5),
+        ("$notLike", ["a"]),
+        ("$ilike", None),
+        ("$regex", {}),
+        ("$search", 1),
+    ],
 )
-@pytest.mark.parametrize("value", [5, None, ["a"], {"a": "b"}])
 def test_operators_of_text_take_text(operator, value):
     with pytest.raises(
         BadRequest, match="^'name' can't be compared with .* is not text"
@@ -212,26 +208,6 @@ def test_list_of_documents_is_bounded(operator):
 
     with pytest.raises(BadRequest, match="which has more than 100 documents"):
         condition("extra", operator, documents)
-
-
-@pytest.mark.parametrize(
-    ("operator", "needs_order"),
-    [
-        ("$eq", False), ("$ne", False), ("$in", False), ("$nin", False), ("$lt", True),
-        ("$lte", True), ("$gt", True), ("$gte", True), ("$like", False),
-        ("$notLike", False), ("$ilike", False), ("$regex", False), ("$search", False),
-        ("$null", False), ("$between", True),
-    ],
-)  # fmt: skip
-def test_operators_that_need_an_order(operator, needs_order):
-    error = None
-
-    try:
-        condition("extra", operator, ["1", "2"])
-    except BadRequest as refused:
-        error = refused.message
-
-    assert (error == "'extra' has no order.") is needs_order
 
 
 DOCUMENT = {

@@ -58,12 +58,9 @@ def test_whole_query():
     ("value", "conditions"),
     [
         ("1", [Comparison("a", "$eq", "1")]),
-        ("", [Comparison("a", "$eq", "")]),
-        (1, [Comparison("a", "$eq", 1)]),
         (None, [Comparison("a", "$eq", None)]),
         (["1", "2"], [Comparison("a", "$in", ["1", "2"])]),
         (("1", "2"), [Comparison("a", "$in", ["1", "2"])]),
-        ([], [Comparison("a", "$in", [])]),
         ({"1": "y", "0": "x", "10": "z"}, [Comparison("a", "$in", ["x", "y", "z"])]),
         ({"$eq": "1"}, [Comparison("a", "$eq", "1")]),
         ({"$in": {"0": "x"}}, [Comparison("a", "$in", {"0": "x"})]),
@@ -81,23 +78,19 @@ def test_conditions_of_a_field(value, conditions):
     ("query", "name", "data"),
     [
         ({"$foo": "red"}, "$foo", {"$foo": "red"}),
-        ({"$": "1"}, "$", {"$": "1"}),
-        ({"$eq": "1"}, "$eq", {"$eq": "1"}),
         ({"$LIMIT": "1"}, "$LIMIT", {"$LIMIT": "1"}),
         ({"$and": [{"a": "1"}]}, "$and", {"$and": [{"a": "1"}]}),
         ({"$populate": "a"}, "$populate", {"$populate": "a"}),
         ({"a": {"$foo": "1"}}, "$foo", {"$foo": "1"}),
-        ({"a": {"$gt": "1", "$foo": "2"}}, "$foo", {"$gt": "1", "$foo": "2"}),
         ({"a": {"$or": ["1"]}}, "$or", {"$or": ["1"]}),
         ({"a": {"$not": {"$gt": "1"}}}, "$not", {"$not": {"$gt": "1"}}),
         ({"a": {"b": {"$gt": "1"}}}, "$gt", {"$gt": "1"}),
         ({"$or": [{"a": "1"}, {"$foo": "2"}]}, "$foo", {"$foo": "2"}),
         ({"$or": [{"a": {"$foo": "1"}}]}, "$foo", {"$foo": "1"}),
-        ({"$or": [{"$or": [{"$foo": "1"}]}]}, "$foo", {"$foo": "1"}),
         ({"$or": [{"$limit": "1"}]}, "$limit", {"$limit": "1"}),
-        ({"$or": [{"$skip": "1"}]}, "$skip", {"$skip": "1"}),
-        ({"$or": [{"$sort": {"a": "1"}}]}, "$sort", {"$sort": {"a": "1"}}),
         ({"$or": [{"$select": "a"}]}, "$select", {"$select": "a"}),
+        # Hooks add conditions that a client may not know.
+        ({"$foo": "1", "owner": "secret"}, "$foo", {"$foo": "1"}),
     ],
 )
 def test_unknown_special_parameter(query, name, data):
@@ -106,14 +99,6 @@ def test_unknown_special_parameter(query, name, data):
 
     assert caught.value.message == f"Invalid query parameter {name}"
     assert caught.value.data == data
-
-
-def test_unknown_special_parameter_tells_nothing_of_the_rest():
-    """Hooks add conditions that a client may not know."""
-    with pytest.raises(BadRequest) as caught:
-        Query.parse({"$foo": "1", "owner": "secret"}, PLAIN)
-
-    assert caught.value.data == {"$foo": "1"}
 
 
 @pytest.mark.parametrize(
@@ -128,16 +113,13 @@ def test_field_below_a_field(value):
     assert caught.value.errors == {"a": "is compared with an object"}
 
 
-@pytest.mark.parametrize("query", [{"a": {}}, {"$or": [{"a": {}}]}])
+@pytest.mark.parametrize(
+    "query", [{"a": {}}, {"$or": [{"a": {}}]}, {"a": {"$not": {}}}], ids=str
+)
 def test_empty_object_below_a_field_is_refused(query):
     """It would be a condition that every record meets."""
     with pytest.raises(BadRequest):
-        Query.parse(query, PLAIN)
-
-
-def test_empty_negation_below_a_field_is_refused():
-    with pytest.raises(BadRequest):
-        Query.parse({"a": {"$not": {}}}, FULL)
+        Query.parse(query, FULL)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +127,6 @@ def test_empty_negation_below_a_field_is_refused():
     [
         ("0", 0),
         ("5", 5),
-        ("005", 5),
-        (0, 0),
         (5, 5),
         (str(2**63), 2**63 - 1),
         ("9" * 100, 2**63 - 1),
@@ -170,8 +150,7 @@ def test_empty_limit_and_skip_are_the_default(value):
 @pytest.mark.parametrize(
     "value",
     [
-        "-1", "1.5", "1e3", "five", "Infinity", "NaN", "null", "0x10", "1_0", "1 2",
-        " ", "٣", "5\n", "9" * 5000, -1, 1.5, True, False, ["1"], [], {"0": "1"},
+        "-1", "1.5", "five", "null", "1_0", "٣", "5\n", "9" * 5000, -1, 1.5, True, [],
     ],
 )  # fmt: skip
 def test_other_limit_and_skip_are_refused(name, value):
@@ -187,8 +166,6 @@ def test_other_limit_and_skip_are_refused(name, value):
     [
         (None, ()),
         ({}, ()),
-        ({"a": "1"}, (("a", False),)),
-        ({"a": "-1"}, (("a", True),)),
         ({"a": 1, "b": -1}, (("a", False), ("b", True))),
         ({"b": "1", "a": "1"}, (("b", False), ("a", False))),
     ],
@@ -197,9 +174,7 @@ def test_sort(value, sort):
     assert Query.parse({"$sort": value}, PLAIN).sort == sort
 
 
-@pytest.mark.parametrize(
-    "way", ["", "0", "2", "-2", "asc", "desc", "1.0", " 1", 0, True, None, ["1"], {}]
-)
+@pytest.mark.parametrize("way", ["", "2", "asc", " 1", 0, True, None, ["1"], {}])
 def test_other_directions_are_refused(way):
     message = r"^\$sort\[a\] takes 1 for ascending or -1 for descending\.$"
 
@@ -209,7 +184,7 @@ def test_other_directions_are_refused(way):
     assert caught.value.errors == {"a": "is sorted by neither 1 nor -1"}
 
 
-@pytest.mark.parametrize("value", ["a", "", "-a", ["a"], [], 1])
+@pytest.mark.parametrize("value", ["a", ["a"], [], 1])
 def test_sort_without_fields_is_refused(value):
     with pytest.raises(BadRequest, match=r"^\$sort takes fields, such as \$sort\[name"):
         Query.parse({"$sort": value}, PLAIN)
@@ -230,7 +205,7 @@ def test_select(value, names):
 
 
 @pytest.mark.parametrize("name", ["$select", "$populate"])
-@pytest.mark.parametrize("value", [1, True, {"a": "1"}, {}, [["a"]], ["a", 1], [None]])
+@pytest.mark.parametrize("value", [1, {"a": "1"}, {}, ["a", 1]])
 def test_other_names_are_refused(name, value):
     with pytest.raises(BadRequest) as caught:
         Query.parse({name: value}, FULL)
@@ -238,12 +213,9 @@ def test_other_names_are_refused(name, value):
     assert caught.value.message == f"{name} takes names, such as {name}[]=name."
 
 
-@pytest.mark.parametrize("value", ["user", ["user"], {"0": "user"}])
-def test_populate_where_it_is_allowed(value):
-    assert Query.parse({"$populate": value}, FULL).populate == ("user",)
+def test_populate_is_no_part_of_a_group():
+    assert Query.parse({"$populate": {"0": "user"}}, FULL).populate == ("user",)
 
-
-def test_populate_in_a_group_is_refused():
     with pytest.raises(BadRequest, match=r"^Invalid query parameter \$populate$"):
         Query.parse({"$or": [{"$populate": "user"}]}, FULL)
 
@@ -262,30 +234,26 @@ def test_groups(name, queries):
     assert Query.parse({name: queries}, FULL).where == (Group(name, (A_IS_1, B_IS_2)),)
 
 
-def test_groups_nest():
-    query = {"$or": [{"$or": [{"a": "1"}]}, {"b": "2"}]}
-
-    inner = Group("$and", (Group("$or", (A_IS_1,)),))
-    assert Query.parse(query, PLAIN).where == (Group("$or", (inner, B_IS_2)),)
+INNER = Group("$and", (Group("$or", (A_IS_1,)),))
 
 
-def test_empty_group_has_no_terms():
-    assert Query.parse({"$or": []}, PLAIN).where == (Group("$or", ()),)
-
-
-def test_negation_of_a_query():
-    assert Query.parse({"$not": {"a": "1"}}, FULL).where == (Group("$not", (A_IS_1,)),)
-
-
-def test_negation_below_a_field():
-    query = {"a": {"$not": {"$eq": "1"}}}
-
-    assert Query.parse(query, FULL).where == (Group("$not", (A_IS_1,)),)
+@pytest.mark.parametrize(
+    ("query", "group"),
+    [
+        ({"$or": []}, Group("$or", ())),
+        ({"$or": [{"$or": [{"a": "1"}]}, {"b": "2"}]}, Group("$or", (INNER, B_IS_2))),
+        ({"$not": {"a": "1"}}, Group("$not", (A_IS_1,))),
+        ({"a": {"$not": {"$eq": "1"}}}, Group("$not", (A_IS_1,))),
+    ],
+    ids=str,
+)
+def test_other_groups(query, group):
+    assert Query.parse(query, FULL).where == (group,)
 
 
 @pytest.mark.parametrize("name", ["$or", "$and", "$nor"])
 @pytest.mark.parametrize(
-    "value", ["", "a", 1, None, {}, {"a": "1"}, [""], ["a"], [{"a": "1"}, None], [[{}]]]
+    "value", ["a", None, {}, {"a": "1"}, [{"a": "1"}, None], [[{}]]]
 )
 def test_group_of_anything_but_queries_is_refused(name, value):
     with pytest.raises(BadRequest) as caught:

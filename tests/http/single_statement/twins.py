@@ -15,6 +15,7 @@ from flask_records import RecordsError
 from flask_records import Service
 from flask_records import SQLAlchemyService
 
+from ...databases import empty
 from ...databases import enforce_foreign_keys
 from ...models import Everything
 from ...sql import statements_of
@@ -27,13 +28,6 @@ from .models import Thing
 
 WHITELIST = ["$and", "$nor", "$not", "$null", "$like", "$between", "$populate"]
 
-EMPTYING = {
-    "sqlite": ["DELETE FROM {}"],
-    "postgresql": ["TRUNCATE {} RESTART IDENTITY CASCADE"],
-    "mariadb": ["DELETE FROM {}", "ALTER TABLE {} AUTO_INCREMENT = 1"],
-}
-"""The statements that empty a table and restart its keys."""
-
 
 @dataclass
 class Twins:
@@ -45,10 +39,6 @@ class Twins:
     single: dict[str, Service]
     unit_of_work: dict[str, Service]
 
-    @property
-    def dialect(self):
-        return self.engine.dialect.name
-
     def fill(self, path):
         """Store the first rows of a table, and no others."""
         model = self.single[path].target.model
@@ -56,8 +46,7 @@ class Twins:
         table = model.__table__
 
         with orm.Session(self.engine) as session:
-            for statement in EMPTYING[self.dialect]:
-                session.execute(sa.text(statement.format(table.name)))
+            empty(session.connection(), table)
 
             if rows := ROWS.get(table.name):
                 session.execute(sa.insert(model), rows)
