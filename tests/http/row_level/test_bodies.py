@@ -21,14 +21,13 @@ def test_stranger_reaches_nothing(client, notes, verb, path, data):
     assert (response.status_code, notes()) == (401, NOTES)
 
 
-@pytest.mark.parametrize("query", ["", "?userId=2", "?$or[0][userId]=2"])
 @pytest.mark.parametrize("body", ["json", "data"])
 @pytest.mark.parametrize(
     "owner", [{}, {"userId": 2}, {"userId": ""}, {"userId": [2, 1]}]
 )
-def test_created_record_is_the_callers(client, ann, notes, query, body, owner):
+def test_created_record_is_the_callers(client, ann, notes, body, owner):
     response = client.post(
-        f"/notes{query}", headers=ann, **{body: {"text": "new", **owner}}
+        "/notes?userId=2", headers=ann, **{body: {"text": "new", **owner}}
     )
 
     assert response.status_code == 201
@@ -49,7 +48,7 @@ def test_create_does_not_replace_a_record_of_somebody_else(client, ann, notes):
     assert (response.status_code, notes()) == (409, NOTES)
 
 
-@pytest.mark.parametrize("owner", [2, None, "2", [2], {"$ne": 1}, 99])
+@pytest.mark.parametrize("owner", [2, None, {"$ne": 1}])
 @pytest.mark.parametrize(
     ("verb", "path", "changed"),
     [
@@ -76,10 +75,8 @@ def test_record_is_neither_given_away_nor_taken(
 @pytest.mark.parametrize(
     "data",
     [
-        *({"user_id": 2}, {"USERID": 2}, {"user": 2}, {"user": [2]}),
-        *({"userId ": 2}, {"userId[]": 2}, {"$set": {"userId": 2}}),
-        *({"__proto__": {"userId": 2}}, {"__dict__": {"userId": 2}}),
-        *([{"userId": 2}], [[{"userId": 2}]], "userId", 2, None),
+        *({"user_id": 2}, {"USERID": 2}, {"user": 2}, {"userId[]": 2}),
+        *({"$set": {"userId": 2}}, {"__proto__": {"userId": 2}}, [{"userId": 2}], None),
     ],
 )
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from .app import engine_of
 from .app import ids_of
 from .app import NOTES
 from .app import once
-from .app import records_of
 from .app import TEXT
 
 FOUND = {
@@ -19,42 +18,31 @@ FOUND = {
     "userId=1": [1, 2],
     "userId=2": [],
     "userId=2&userId=1": [1, 2],
-    "userId=2&userId=2": [],
     "userId=1&userId=": [1, 2],
-    "userId": [],
     "userId=": [],
     "userId=null": [],
     "userId[]=": [],
     "userId[]=2&userId[]=1": [1, 2],
     "userId[0]=2": [],
-    "userId[99]=2": [],
     "userId[$eq]=2": [],
     "userId[$ne]=1": [],
     "userId[$ne]=2": [1, 2],
-    "userId[$ne]=": [1, 2],
     "userId[$in]=2": [],
     "userId[$in][]=1&userId[$in][]=2": [1, 2],
     "userId[$in][0]=": [],
-    "userId[$in][99]=2": [],
     "userId[$nin]=1": [],
-    "userId[$nin][0]=2": [1, 2],
     "userId[$gt]=1": [],
-    "userId[$gte]=0": [1, 2],
     "userId[$lt]=9&userId[$gt]=-9": [1, 2],
     "userId[$between][]=2&userId[$between][]=9": [],
     "userId[$null]=true": [],
     "userId[$not]=1": [],
     "userId[$not]=2": [1, 2],
     "userId[$not][$in][]=1": [],
-    "userId[$not][$not]=2": [],
     "userId[$ne]=1&userId[$eq]=2": [],
     "userId%5B%24ne%5D=1": [],
-    "[userId]=2": [],
     "$not[userId]=1": [],
-    "$not[userId]=2": [1, 2],
     "$not[$not][userId]=2": [],
     "$nor[0][userId]=1": [],
-    "$nor[0][userId]=2": [1, 2],
     "$and[0][userId]=2": [],
     "$and[0][$or][0][userId]=1&$and[0][$or][1][userId]=2": [1, 2],
     "$or[0][userId]=2": [],
@@ -62,23 +50,17 @@ FOUND = {
     "$or[0][userId]=1&$or[1][userId]=2": [1, 2],
     "$or[0][text]=bob's": [],
     "$or[0][userId]=2&$or[1][rank]=2": [2],
-    "userId=2&$or[0][userId]=2": [],
-    "$or[0][userId]=2&userId=2": [],
-    "userId=1&$or[0][userId]=2": [],
     "userId=1&$or[0][userId]=2&$or[1][rank]=2": [2],
     "$or[0][userId]=1&$or[0][rank]=1&userId[$ne]=2": [1],
     "$or[0][$or][0][$or][0][userId]=2": [],
-    "$or[99][userId]=2": [],
     "&".join(f"$or[{place}][userId]=2" for place in range(25)): [],
     "&".join(f"userId[]={number}" for number in range(25)): [1, 2],
     "&".join(f"userId[$in][{n}]={n + 2}" for n in range(25)): [],
     "$or[0][userId]=2&$or[0][userId]=1": [1, 2],
     "$sort[userId]=-1": [2, 1],
-    "$sort[rank]=-1&$sort[userId]=-1": [2, 1],
     "$skip=1": [2],
     "$limit=1": [1],
     "$limit=0": [],
-    "$limit=0&userId=2": [],
     "$select[]=text": [1, 2],
     "$select[]=text&userId[$ne]=1": [],
 }
@@ -87,77 +69,51 @@ FOUND = {
 WRONG = [
     "userId=2&userId[$ne]=2",
     "$nor[]=",
-    "$or=",
-    "$or[]=",
-    "$or[0]=",
     "$or[0]=2",
     "$or=2&$or[0][userId]=2",
     "$or[0][userId]=2&$or=2",
     "$or[userId]=2",
     "$or[0][$limit]=9",
-    "$or[0][$select]=text",
     "$or[0][$foo]=1",
     "$or[0][__proto__][userId]=2",
     "__proto__[userId]=2",
     "__proto__=2",
-    "constructor[prototype][userId]=2",
     "userId[__proto__]=2",
-    "userId[constructor]=2",
     "userId[userId]=2",
     "userId[$foo]=2",
     "userId[$in][$ne]=1",
     "userId[$in][0][$ne]=1",
-    "userId[0][$ne]=1",
     "userId[$or][0]=2",
     "userId=2 OR 1=1",
     "userId=2%00",
-    "userId%00=2",
     "USERID=2",
     "user_id=2",
-    "user=2",
     "user.id=2",
-    "user[id]=2",
     "notes.userId=2",
     "$where=1",
-    "$expr=1",
-    "$limit=-1",
     "$limit[$gt]=0",
 ]
 
 
 @pytest.mark.parametrize(("query", "found"), FOUND.items())
-def test_find_finds_own_records(client, ann, query, found):
-    response = client.get(f"/notes?{query}", headers=ann)
-
-    assert (response.status_code, ids_of(response)) == (200, found)
-
-
-@pytest.mark.parametrize(("query", "found"), FOUND.items())
-def test_patch_of_many_changes_own_records(client, ann, notes, query, found):
-    response = client.patch(f"/notes?{query}", json=TEXT, headers=ann)
-
-    changed = [note["id"] for note in notes() if note["text"] == "changed"]
-    assert (response.status_code, ids_of(response)) == (200, found)
-    assert changed == sorted(found)
-
-
-@pytest.mark.parametrize(("query", "found"), FOUND.items())
-def test_remove_of_many_removes_own_records(client, ann, notes, query, found):
-    response = client.delete(f"/notes?{query}", headers=ann)
-
-    assert (response.status_code, ids_of(response)) == (200, found)
-    assert notes() == [note for note in NOTES if note["id"] not in found]
-
-
-@pytest.mark.parametrize("query", FOUND)
-def test_records_of_others_are_not_there(client, ann, notes, query):
-    statuses = {
-        client.open(f"{path}?{query}", method=verb, json=data, headers=ann).status_code
-        for path in ("/notes/3", "/notes/5")
+def test_calls_reach_own_records_only(client, ann, notes, query, found):
+    path = f"/notes?{query}"
+    by_id = {
+        client.open(f"/notes/{id}?{query}", method=verb, json=data, headers=ann).status
+        for id in (3, 5)
         for verb, data in BY_ID
     }
+    read = client.get(path, headers=ann)
+    patched = client.patch(path, json=TEXT, headers=ann)
+    changed = [note["id"] for note in notes() if note["text"] == "changed"]
+    removed = client.delete(path, headers=ann)
 
-    assert (statuses, notes()) == ({404}, NOTES)
+    assert by_id == {"404 NOT FOUND"}
+    assert [ids_of(each) for each in (read, patched, removed)] == [found] * 3
+    assert changed == sorted(found)
+    assert [note["id"] for note in notes()] == [
+        note["id"] for note in NOTES if note["id"] not in found
+    ]
 
 
 @once
@@ -182,8 +138,8 @@ def test_answer_for_a_record_of_somebody_else_is_that_for_none(client, ann):
 @pytest.mark.parametrize(
     "id",
     [
-        *("null", "undefined", "None", "NaN", "0", "-1", "*", "%25", "3,1", "3.0"),
-        *("03", "3 OR 1=1", "%203", "3%20", "3%00", "[3]", "$ne", "%5B%24gt%5D=0"),
+        *("null", "undefined", "0", "-1", "*", "%25", "3,1", "3.0", "03", "3 OR 1=1"),
+        *("%203", "3%00", "[3]", "$ne", "%5B%24gt%5D=0"),
     ],
 )
 def test_id_of_no_own_record_is_not_an_id_of_many(client, ann, notes, id):
@@ -206,13 +162,8 @@ def test_condition_on_the_owner_keeps_a_long_query_in_proportion(client, ann):
     assert max(map(len, statements)) < 5 * len(query)
 
 
-def test_page_counts_own_records(client, ann, bob):
-    pages = [client.get("/notes?$limit=0", headers=who).json for who in (ann, bob)]
+def test_each_user_finds_and_counts_their_own_records(client, ann, bob):
+    pages = [client.get("/notes", headers=who).json for who in (ann, bob)]
 
-    assert pages == [{"total": 2, "limit": 0, "skip": 0, "data": []}] * 2
-
-
-def test_each_user_finds_their_own_records(client, ann, bob):
-    found = [records_of(client.get("/notes", headers=who)) for who in (ann, bob)]
-
-    assert found == [NOTES[:2], NOTES[2:4]]
+    assert [page["data"] for page in pages] == [NOTES[:2], NOTES[2:4]]
+    assert [page["total"] for page in pages] == [2, 2]

@@ -36,4 +36,4 @@ def world(module_url):
     add("things", paginate={"default": 5, "max": 8})
 
     with served(db, records, module_url) as app:
-        yield World(app, db, module_url != "sqlite://")
+        yield World(app, db)

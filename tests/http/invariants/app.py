@@ -9,8 +9,6 @@ from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
-from hypothesis import given
-from hypothesis import settings
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -85,26 +83,13 @@ class Answer:
 class World:
     """An app whose records are the same before each example."""
 
-    def __init__(self, app, db, is_server):
+    def __init__(self, app, db):
         self.app = app
         self._client = app.test_client()
-        self._is_server = is_server
         self._secret = None
 
         with app.app_context():
             self._engine = db.engine
-
-    def try_examples(self, count, strategy, check):
-        """Call a function with many examples, but with some only on a server, where
-        each takes longer.
-        """
-
-        def restore_and_check(example):
-            self.restore()
-            check(example)
-
-        limits = settings(max_examples=25 if self._is_server else count, deadline=None)
-        limits(given(strategy)(restore_and_check))()
 
     def send(self, request):
         response = self._client.open(
