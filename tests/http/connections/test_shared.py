@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Thread
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -85,17 +83,10 @@ CALLS = [
     lambda served: served.find("notes", **{"$populate": ["book", "tags"]}),
     lambda served: served.find("books", **{"$populate": ["notes"]}),
     lambda served: served["notes"].create({"text": "new"}),
-    lambda served: served["notes"].create([{"text": "a"}, {"text": "b"}]),
     lambda served: served["notes"].patch(3, {"text": "new"}),
     lambda served: served["notes"].patch(None, {"text": "new"}),
     lambda served: served["notes"].remove(3),
 ]
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_takes_one_connection(narrow, call):
-    assert call(narrow)
-    assert narrow.in_use() == IDLE
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -134,26 +125,4 @@ def test_a_call_whose_hooks_use_the_session_takes_one_connection(
 
         assert call(served)
         session.rollback()
-        assert served.in_use() == IDLE
-
-
-def test_calls_at_the_same_time_share_one_connection(make_engine, url):
-    engine = make_engine(url, pool_size=1, max_overflow=0, pool_timeout=10)
-    found = []
-
-    with Session(engine) as session:
-        served = served_by(engine, session, sessionmaker(engine))
-
-        def read():
-            found.extend(served["notes"].find().total for _ in range(10))
-
-        threads = [Thread(target=read) for _ in range(4)]
-
-        for thread in threads:
-            thread.start()
-
-        for thread in threads:
-            thread.join(30)
-
-        assert found == [3] * 40
         assert served.in_use() == IDLE

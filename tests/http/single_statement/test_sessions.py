@@ -29,19 +29,6 @@ def shared(twins, path="things"):
 
 
 @pytest.mark.parametrize("method", ["patch", "remove"])
-def test_a_record_that_the_session_holds_is_written_through_it(twins, method):
-    twins.fill("things")
-    args = [{"code": "n"}] if method == "patch" else []
-
-    with shared(twins) as (session, things), Transaction():
-        thing = session.get(Thing, 9001)
-        getattr(things, method)(9001, *args)
-
-        assert sa.inspect(thing).deleted == (method == "remove")
-        assert thing.code == ("n" if method == "patch" else "a")
-
-
-@pytest.mark.parametrize("method", ["patch", "remove"])
 def test_a_record_that_a_hook_has_just_made_is_written_through_the_session(
     twins, method
 ):

@@ -8,14 +8,14 @@ from sqlalchemy.orm import Session
 
 from flask_records import Transaction
 
-from ..databases import url_of
-from ..http.connections.services import IDLE
-from ..http.connections.services import Note
-from ..http.connections.services import READS
-from ..http.connections.services import served_by
-from ..http.connections.services import SET_TENANT
-from ..http.connections.services import Setting
-from ..http.connections.services import TenantBase
+from ...databases import url_of
+from .services import IDLE
+from .services import Note
+from .services import READS
+from .services import served_by
+from .services import SET_TENANT
+from .services import Setting
+from .services import TenantBase
 
 
 @pytest.fixture
