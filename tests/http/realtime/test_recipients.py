@@ -102,7 +102,7 @@ def live():
 
     from flask_records import FlaskRecords
 
-    from .models import Base
+    from ...models import Base
 
     db, records = SQLAlchemy(model_class=Base), FlaskRecords()
 
