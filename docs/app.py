@@ -57,10 +57,11 @@ db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 
 
-def create_app(records):
+def create_app(records, **config):
     app = Flask(__name__)
     app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
     app.config["SECRET_KEY"] = "only for the examples, 32 bytes long"
+    app.config.update(config)
     db.init_app(app)
     records.init_app(app)
     app.app_context().push()
