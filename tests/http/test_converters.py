@@ -209,44 +209,12 @@ def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
     assert refused.json["errors"] == {"size": "is read-only"}
 
 
-def test_null_is_null(offers):
-    answer = offers.client.patch("/offers/1", json={"price": None})
-
-    assert answer.json["price"] is None
-    assert ids(offers, price="null") == [1]
-
-
-def test_records_of_many_writes_are_shown(offers):
-    answer = offers.client.patch("/offers?size=large", json={"old_price": "9.00 EUR"})
-
-    assert [record["old_price"] for record in answer.json] == ["9.00 EUR"]
-
-
 def test_calls_in_python_take_values_of_the_type(offers):
     found = offers.find(Params({"price": "12.00 EUR"}))
     offers.patch(1, {"price": "7.00 EUR"})
 
     assert [record["id"] for record in found] == [2]
     assert offers.get(1)["price"] == "7.00 EUR"
-
-
-def test_a_value_of_the_class_is_taken_as_it_is(database_url):
-    records = FlaskRecords()
-    service = SQLAlchemyService(Offer, converters=BY_TYPE)
-    offers = records.add("offers", service, public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
-        with app.app_context():
-            offers.create({"price": Money(500)})
-            found = offers.find(Params({"price": Money(500)}))
-
-    assert [record["price"] for record in found] == ["5.00 EUR"]
-
-
-def test_only_the_database_decides_which_records_match(offers):
-    matching = offers.target.matching([{"price": "1.50 EUR"}])
-
-    assert matching.test({"price": {"$gt": "1.00 EUR"}})(0) is None
 
 
 def test_a_type_goes_by_its_python_type(offers):

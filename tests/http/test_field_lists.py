@@ -129,30 +129,6 @@ def test_fields_that_are_not_listed_are_not_in_errors(site):
     assert "salary" not in answer.text
 
 
-def test_update_keeps_fields_that_are_not_listed(site):
-    client, people = site(fields=["name"])
-    people.create({**NEW, "salary": 7})
-
-    client.put("/people/1", json={"name": "Bob"})
-
-    assert people.get(1) == {
-        "id": 1,
-        "name": "Bob",
-        "role": "user",
-        "salary": 7,
-        "has_salary": True,
-    }
-
-
-def test_listed_field_may_be_hidden(site):
-    client, people = site(fields=["name", "salary"], hidden=["salary"])
-
-    created = client.post("/people", json={"name": "Ann", "salary": 7})
-
-    assert created.json == {"id": 1, "name": "Ann"}
-    assert people.get(1)["salary"] == 7
-
-
 def test_excluded_fields_are_not_there_for_anybody(site):
     client, people = site(exclude=["has_salary", "salary"])
 

@@ -165,6 +165,7 @@ def test_each_record_of_a_page_has_what_its_caller_sees(open_site):
 USERS = {"admin": ADMIN, "ann": ANN, "nobody": None}
 
 WRITES = [
+    ("post", "", {"text": "N", "owner": 1, "secret": "s1"}),
     ("patch", "/1", {"text": "N"}),
     ("put", "/1", {"text": "N", "owner": 1, "folder": 1}),
     ("patch", "?id=1", {"text": "N"}),
@@ -184,21 +185,8 @@ def test_answers_of_writes_show_what_reads_show(
 
     # A rule by record keeps the field, whoever replaces the rest of the record.
     shown = None if verb == "put" and user is ADMIN else shown
-    assert answer.status_code == 200
+    assert answer.status_code == (201 if verb == "post" else 200)
     assert secrets_in(answer) == [shown]
-
-
-@pytest.mark.parametrize(("user", "shown"), [(ANN, "new"), (BOB, None), (None, None)])
-def test_answer_of_create_shows_what_reads_show(open_site, user, shown):
-    site = open_site(visible={"secret": own})
-    body = {"text": "N", "owner": 1, "secret": "new"}
-
-    one = site.call(user, "post", json=body)
-    many = site.call(user, "post", json=[body, {**body, "owner": 7}])
-
-    assert secrets_in(one) == [shown]
-    assert secrets_in(many) == [shown, None]
-    assert site.notes.get(4)["secret"] == "new"
 
 
 def test_update_keeps_fields_that_the_caller_may_not_see(open_site):
@@ -284,14 +272,6 @@ def test_query_may_ask_where_readable_says_what_the_rule_says(open_site):
     assert site.call(ADMIN, "get", "?secret=s1&$sort[secret]=1").json["total"] == 1
 
 
-def test_rules_of_any_shape_decide(open_site):
-    either = {"$or": [{"owner": 1}, {"price": {"$gt": 5}, "text": {"$like": "B%"}}]}
-    site = open_site(visible={"secret": lambda user: either, "price": own})
-
-    assert secrets_in(site.call(ANN, "get")) == ["s1", "s2", None]
-    assert secrets_in(site.call(ANN, "get", "?text=B")) == ["s2"]
-
-
 def test_relations_show_what_their_service_shows(open_site):
     site = open_site(visible={"secret": own})
     path = "/folders/1?$populate=notes"
@@ -299,39 +279,6 @@ def test_relations_show_what_their_service_shows(open_site):
     answer = site.client.get(path, headers={"X-User": "1"}).json
 
     assert [note.get("secret") for note in answer["notes"]] == ["s1", None, None]
-
-
-def test_relations_need_keys_that_are_visible(open_site):
-    site = open_site(visible={"folder": own})
-    path = "/folders/1?$populate=notes"
-
-    answers = [site.client.get(path, headers={"X-User": id}) for id in "12"]
-
-    problem = {"notes": "is not a relationship that can be populated"}
-    assert [answer.status_code for answer in answers] == [400, 400]
-    assert answers[0].json["errors"] == problem
-
-
-def test_etag_depends_on_what_the_caller_sees(open_site):
-    site = open_site(visible={"secret": own})
-
-    etags = {site.call(user, "get", "/1").headers["ETag"] for user in (ANN, BOB, None)}
-
-    assert len(etags) == 2
-
-
-def test_errors_of_the_database_name_no_fields_that_are_not_visible(open_site):
-    site = open_site(visible={"price": by_admins})
-
-    # The value comes from a hook.
-    @site.notes.before("create")
-    def set_price(method, context):
-        context.data["price"] = "much"
-
-    answer = site.call(ANN, "post", json={"text": "N"})
-
-    assert answer.status_code == 400
-    assert site.notes.find().total == 3
 
 
 @pytest.mark.parametrize(
@@ -434,16 +381,6 @@ def test_field_is_created_in_records_that_meet_the_rule(open_site):
     assert refused.json["errors"] == {"price": "is read-only"}
     assert many.json["errors"] == {"1.price": "is read-only"}
     assert site.notes.find().total == 4
-
-
-def test_bodies_without_the_field_need_no_rule(open_site):
-    site = open_site(writable={"price": own})
-
-    created = site.call(BOB, "post", json=[{"text": "N"}, {"text": "M", "owner": 1}])
-    changed = site.call(BOB, "put", "/1", json={"text": "N"})
-
-    assert created.status_code == 201
-    assert changed.json["price"] == 5
 
 
 def test_hooks_write_without_regard_to_rules(open_site):

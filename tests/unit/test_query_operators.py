@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import sqlalchemy as sa
 
 from flask_records import BadRequest
-from flask_records import Operator
 from flask_records import SQLAlchemyService
-from flask_records.query.operators import flag
-from flask_records.query.operators import many
-from flask_records.query.operators import pair
-from flask_records.query.operators import text
 
 from ..models_operators import ALWAYS
 from ..models_operators import Person
@@ -115,12 +109,6 @@ def test_backslash_at_the_end_of_a_pattern(operator):
         condition("name", operator, "a\\")
 
 
-def test_not_like():
-    assert condition("name", "$notLike", "A%") == (
-        r"NOT coalesce(person.name LIKE 'A%' ESCAPE '\', false)"
-    )
-
-
 @pytest.mark.parametrize(
     ("operator", "value", "message"),
     [
@@ -175,12 +163,6 @@ def test_operators_of_text_take_text(operator, value):
         BadRequest, match="^'name' can't be compared with .* is not text"
     ):
         condition("name", operator, value)
-
-
-@pytest.mark.parametrize("value", ["(", "[", "*", "a{2,1}", "(?P<a", "(" * 200])
-def test_wrong_regular_expression(value):
-    with pytest.raises(BadRequest, match="which is not a regular expression.$"):
-        condition("name", "$regex", value)
 
 
 def test_long_regular_expression():
@@ -239,19 +221,6 @@ def test_other_operators_have_to_be_on_the_whitelist(operator):
         where_of(Person, {"name": {operator: "a"}}, whitelist=others)
 
 
-def test_operators_of_the_application():
-    starts_with = Operator(lambda column, value: column.startswith(value), text)
-    like = Operator(lambda column, value: column == value)
-    options = {
-        "whitelist": ["$like"],
-        "operators": {"$startsWith": starts_with, "$like": like},
-    }
-
-    where = where_of(Person, {"name": {"$startsWith": "a", "$like": "b"}}, **options)
-
-    assert where == "(person.name LIKE 'a' || '%') AND person.name = 'b'"
-
-
 def test_unknown_name_in_the_whitelist_is_an_error():
     with pytest.raises(
         ValueError, match=r"^'whitelist' names '\$foo', which is not kn"
@@ -288,26 +257,3 @@ def test_groups_of_the_whitelist(whitelist, names):
             accepted.add(name)
 
     assert accepted == names
-
-
-@pytest.mark.parametrize(
-    ("reader", "value", "expected"),
-    [
-        (many, {"0": "5"}, [5]),
-        (pair, ["5", 6], [5, 6]),
-        (flag, "false", False),
-        (flag, False, False),
-    ],
-)
-def test_readers(reader, value, expected):
-    values = []
-
-    def compare(column, value):
-        values.append(value)
-        return sa.true()
-
-    where_of(
-        Person, {"age": {"$x": value}}, operators={"$x": Operator(compare, reader)}
-    )
-
-    assert values == [expected]

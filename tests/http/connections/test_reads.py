@@ -63,19 +63,6 @@ def test_a_read_leaves_the_transaction_of_a_session_open(served, read):
     assert served.texts() == ["note 1", "note 2", "note 3"]
 
 
-def test_what_a_session_has_loaded_stays_loaded(served):
-    """An idle read neither expires objects nor takes them out of the session."""
-    note = served.session.get(Note, 1)
-    served.session.expire_on_commit = False
-    served.session.commit()
-
-    served.find()
-
-    assert note in served.session
-    assert not sa.inspect(note).expired
-    assert served.in_use() == IDLE
-
-
 def add(session):
     session.add(Note(text="new"))
 
@@ -124,15 +111,6 @@ def test_a_read_in_a_hook_sees_what_the_session_has_pending(served, write, texts
     served["tags"].find()
 
     assert seen == [sorted(texts), len(texts)]
-
-
-def test_a_read_by_identifier_sees_what_the_session_has_pending(served):
-    note = Note(id=50, text="new")
-    served.session.add(note)
-
-    found = served["notes"].get(50)
-
-    assert found["text"] == "new"
 
 
 def test_a_read_sees_nothing_pending_of_a_session_without_autoflush(served):
@@ -187,14 +165,6 @@ def test_a_condition_of_a_listener_holds_for_find(without_two):
 
     assert (page.total, [note["text"] for note in page.data]) == (2, ["note 1"])
     assert without_two.texts() == ["note 1", "note 3"]
-    assert without_two.in_use() == IDLE
-
-
-def test_a_condition_of_a_listener_holds_for_get(without_two):
-    with pytest.raises(NotFound):
-        without_two["notes"].get(2)
-
-    assert without_two["notes"].get(3)["text"] == "note 3"
     assert without_two.in_use() == IDLE
 
 

@@ -101,18 +101,6 @@ def test_a_hidden_field_stays_refused_after_a_call_of_the_application(notes_app)
     assert {client.get(f"/notes?{url}").status_code for url in URLS} == {400}
 
 
-def test_a_hidden_field_is_not_in_a_record_after_a_call_of_the_application(notes_app):
-    notes = notes_app.extensions["records"]["notes"]
-
-    with notes_app.app_context():
-        inside = notes.get(1)
-
-    outside = notes_app.test_client().get("/notes/1").json
-
-    assert inside == NOTES[0]
-    assert outside == {name: inside[name] for name in ("id", "owner", "text")}
-
-
 def owned_ids(client, owner, url=""):
     headers = {"X-Owner": str(owner)}
     data = client.get(f"/notes?$limit=20&{url}", headers=headers).json["data"]

@@ -8,8 +8,6 @@ its calls.
 from __future__ import annotations
 
 from decimal import Decimal
-from threading import Barrier
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -231,13 +229,6 @@ def test_a_statement_that_depends_on_its_values_is_built_anew(builder, query):
     assert [builder.builds_of(query) for _ in range(3)] == [1, 1, 1]
 
 
-def test_a_statement_of_as_many_terms_as_are_allowed_is_kept(builder):
-    # The group and the probe are a term each.
-    query = {"$or": [{"rank": n} for n in range(MOST_TERMS - 2)]}
-
-    assert [builder.builds_of(query) for _ in range(2)] == [1, 0]
-
-
 def test_a_long_list_is_one_value(builder):
     queries = {"rank": list(range(1000))}, {"rank": [1]}
 
@@ -293,26 +284,6 @@ def test_databases_that_sort_null_otherwise_have_statements_of_their_own():
     assert builds == [1, 1, 0]
 
 
-def test_an_operator_that_fails_once_spoils_no_statement(engine):
-    failures = [ZeroDivisionError()]
-
-    def compare(column, value):
-        if failures:
-            raise failures.pop()
-
-        return column > value
-
-    operators = {"$odd": Operator(compare, bound=Bound.ONE)}
-    service = service_over(engine, operators=operators)
-    query = {"rank": {"$odd": 1}, "$select": ["id"]}
-
-    with pytest.raises(ZeroDivisionError), Transaction():
-        service.find(Params(query))
-
-    with Transaction():
-        assert service.find(Params(query)) == [{"id": 2}, {"id": 3}]
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -354,40 +325,3 @@ def filled(query, value):
         return [filled(part, value) for part in query]
 
     return value if query == {} else query
-
-
-def test_threads_that_build_statements_at_once_get_their_own_answers(tmp_path):
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
-    Base.metadata.create_all(engine)
-
-    with engine.begin() as connection:
-        for row in THINGS:
-            connection.execute(sa.insert(Thing.__table__), row)
-
-    service = service_over(engine)
-    start, answers = Barrier(4), {}
-
-    def work(step):
-        start.wait(10)
-        answers[step] = [answer_to(n * step % 40) for n in range(100)]
-
-    def answer_to(number):
-        group = [{"rank": {"$gt": 9}}] * (number % 8)
-        query = {"$or": [*group, {"id": 1 + number % 5}], "$select": ["id"]}
-
-        with Transaction():
-            return service.find(Params(query))
-
-    threads = [Thread(target=work, args=[step]) for step in (1, 3, 7, 11)]
-
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join(30)
-
-    engine.dispose()
-    assert answers == {
-        step: [[{"id": 1 + n * step % 40 % 5}] for n in range(100)]
-        for step in (1, 3, 7, 11)
-    }

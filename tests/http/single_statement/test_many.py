@@ -10,7 +10,6 @@ from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import sessionmaker
 
 from flask_records import BadRequest
-from flask_records import Conflict
 
 from ...sql import statements_of
 from .notes import note_of
@@ -43,28 +42,6 @@ def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
     assert set(kinds(statements).split()) == {"INSERT"}
 
 
-@pytest.mark.parametrize("path", ["things", "sums"])
-def test_the_keys_of_many_records_ascend_as_with_the_unit_of_work(twins, path):
-    field = {"things": "amount", "sums": "one"}[path]
-    bodies = [{field: n} for n in range(150)]
-
-    single, unit = twins.both(path, ("create", bodies))
-
-    assert single[:2] == unit[:2]
-
-
-def test_nothing_is_stored_of_many_records_if_one_is_wrong(twins):
-    twins.fill("things")
-    before = twins.stored("things")
-    bodies = [{"code": f"c{n}"} for n in range(150)]
-    bodies[149] = {"code": "a"}
-
-    with pytest.raises(Conflict, match="'code' already"):
-        twins.single["things"].create(bodies)
-
-    assert twins.stored("things") == before
-
-
 COPYING = """\
 CREATE TRIGGER copying AFTER INSERT ON note WHEN NEW.text NOT LIKE 'copy%' BEGIN \
 INSERT INTO note (text) VALUES ('copy of ' || NEW.text); END\
@@ -84,16 +61,6 @@ def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
         {"id": n, "text": t} for n, t in zip((1, 3, 5), "cab", strict=True)
     ]
     assert len(notes.service.find()) == 6
-
-
-def test_a_trigger_that_inserts_too_lets_one_record_be_one_statement(make_notes):
-    notes = make_notes(note_of())
-
-    with notes.engine.begin() as connection:
-        connection.exec_driver_sql(COPYING)
-
-    assert notes.takes_one_statement(lambda: notes.service.create({"text": "a"}))
-    assert [note["text"] for note in notes.service.find()] == ["a", "copy of a"]
 
 
 def test_keys_that_sqlite_makes_up_at_the_end_of_all_numbers_keep_the_order(make_notes):

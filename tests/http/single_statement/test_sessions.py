@@ -74,27 +74,6 @@ def test_what_a_hook_adds_to_the_session_is_stored_before_the_record(twins):
     assert (created["owner_id"], patched["owner_id"]) == (7, 8)
 
 
-def test_what_a_hook_adds_to_the_session_can_be_wrong(twins):
-    twins.fill("things")
-    before = twins.stored("things")
-
-    with shared(twins) as (session, things):
-
-        @things.before()
-        def add_thing(method, context):
-            session.add(Thing(code="b"))
-
-        for call in (
-            lambda: things.create({"code": "n"}),
-            lambda: things.patch(9001, {"rank": 1}),
-            lambda: things.remove(9001),
-        ):
-            with pytest.raises(Conflict):
-                call()
-
-    assert twins.stored("things") == before
-
-
 def test_hooks_of_the_call_see_what_is_written_through_the_session(twins):
     twins.fill("things")
     seen = []
