@@ -46,6 +46,15 @@ class HostCommits:
         """
         self._conclusions.setdefault(_innermost(session), []).append(conclusion)
 
+    def keep(self, savepoint: orm.SessionTransaction) -> None:
+        """Let the conclusions of a savepoint that no listener hears the end of follow
+        the transaction around it.
+        """
+        conclusions = self._conclusions.pop(savepoint, [])
+
+        if conclusions and savepoint.parent is not None:
+            self._conclusions.setdefault(savepoint.parent, []).extend(conclusions)
+
     def refuse(self, session: orm.Session) -> None:
         """Refuse to commit the transaction in progress, which the database has undone
         together with a part of it.

@@ -19,6 +19,7 @@ from .drivers import begin_writing
 from .drivers import has_failed
 from .drivers import IS_UNDONE
 from .host_commits import HostCommits
+from .host_commits import KEY
 from .work import connections_of
 from .work import NO_WORK
 from .work import open_transactions
@@ -283,6 +284,9 @@ class SessionSavepoint:
         """Keep the writes since."""
         if self._is_open:
             self._session.flush()
+
+            if KEY in self._session.info:
+                HostCommits.of(self._session).keep(self._transaction)
 
             with _silent(self._session):
                 self._transaction.commit()
