@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 
 import pytest
 import sqlalchemy as sa
@@ -20,9 +19,7 @@ from ..models import Message
 
 CALLS = [
     ("GET", "/messages", None),
-    ("GET", "/messages/1", None),
     ("POST", "/messages", {"text": "Hello"}),
-    ("PATCH", "/messages/1", {"text": "Hello"}),
     ("DELETE", "/messages", None),
 ]
 
@@ -84,7 +81,7 @@ def test_calls_while_the_database_is_away(away, caplog):
 def test_hook_that_uses_a_database_that_is_away(away, db, messages, method):
     hook = lambda *args: db.session.scalars(sa.select(Message.id)).all()  # noqa: E731
     messages.before(method)(hook)
-    verb, path, body = CALLS[0] if method == "find" else CALLS[2]
+    verb, path, body = CALLS[0] if method == "find" else CALLS[1]
 
     answer = away.test_client().open(path, method=verb, json=body)
 
@@ -93,11 +90,11 @@ def test_hook_that_uses_a_database_that_is_away(away, db, messages, method):
 
 @pytest.fixture
 def crowded(db, records, messages, database_url):
-    """An app with one connection, for which a call waits a second."""
+    """An app with one connection, for which a call waits for a moment."""
     options = {
         "pool_size": 1,
         "max_overflow": 0,
-        "pool_timeout": 1,
+        "pool_timeout": 0.1,
         "poolclass": sa.QueuePool,
     }
 
@@ -109,35 +106,21 @@ def crowded(db, records, messages, database_url):
         yield app
 
 
-@pytest.mark.parametrize("call", CALLS, ids=[call[0] + call[1] for call in CALLS])
+@pytest.mark.parametrize("call", CALLS, ids=str)
 def test_wait_for_a_connection_that_the_application_holds(crowded, db, call):
     method, path, body = call
 
     with db.engine.connect():
-        started = time.monotonic()
         answer = crowded.test_client().open(path, method=method, json=body)
 
     assert_unavailable(answer, "The database is busy. Try again.")
-    assert 0.9 < time.monotonic() - started < 10
     assert crowded.test_client().get("/messages/1").json["text"] == "first"
 
 
-def test_session_that_listens_waits_as_long(crowded, db):
-    """Such a session is used to read, too."""
-    listen = sa.event.listens_for(db.session, "after_begin")
-    listen(lambda session, transaction, connection: None)
-
-    with db.engine.connect():
-        started = time.monotonic()
-        answer = crowded.test_client().get("/messages")
-
-    assert_unavailable(answer, "The database is busy. Try again.")
-    assert time.monotonic() - started < 10
-
-
 def test_connection_that_comes_back_while_a_call_waits(crowded, db):
+    db.engine.pool._timeout = 30
     connection = db.engine.connect()
-    timer = threading.Timer(0.2, connection.close)
+    timer = threading.Timer(0.05, connection.close)
     timer.start()
 
     answer = crowded.test_client().get("/messages/1")
@@ -214,7 +197,7 @@ def on_server(request, db, records, messages, server_urls):
         yield app
 
 
-@pytest.mark.parametrize("call", CALLS, ids=[call[0] + call[1] for call in CALLS])
+@pytest.mark.parametrize("call", CALLS, ids=str)
 def test_connection_that_the_server_has_ended(on_server, db, call):
     method, path, body = call
     client = on_server.test_client()

@@ -55,11 +55,12 @@ def site(database_url, tmp_path):
 
     with served(db, records, database_url, SQLALCHEMY_BINDS=binds) as app:
         with app.app_context():
-            yield Site(records)
+            yield Site(db, records)
 
 
 class Site:
-    def __init__(self, records):
+    def __init__(self, db, records):
+        self.db = db
         self.shops = records.services["shops"]
         self.offers = records.services["offers"]
         self.events = []
@@ -91,6 +92,21 @@ def test_a_part_is_rolled_back_on_all(site):
             make_offer_and_fail(site)
 
     assert (site.names(), site.events) == ([["Market"], []], ["created"])
+
+
+def test_calls_wait_for_the_commit_of_work_in_progress_on_another(site):
+    site.db.session.add(site.shops.target.model(name="Corner"))
+
+    site.offers.create({"name": "Lamp", "shopId": 1})
+    before = list(site.events)
+    site.db.session.rollback()
+    undone = site.names()
+    site.db.session.add(site.shops.target.model(name="Market"))
+    site.offers.create({"name": "Lamp", "shopId": 1})
+    site.db.session.commit()
+
+    assert (before, undone) == ([], [[], []])
+    assert (site.names(), site.events) == ([["Market"], ["Lamp"]], ["created"])
 
 
 def test_relationships_reach_the_other_database(site):

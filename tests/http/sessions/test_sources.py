@@ -1,7 +1,9 @@
+"""Sessions of all kinds: where services take them, and what they leave of them."""
+
 from __future__ import annotations
 
 import sqlite3
-from threading import Thread
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
@@ -15,10 +17,9 @@ from sqlalchemy.orm import mapped_column
 from sqlalchemy.orm import scoped_session
 from sqlalchemy.orm import sessionmaker
 
-from flask_records import BadRequest
 from flask_records import FlaskRecords
+from flask_records import Params
 from flask_records import SQLAlchemyService
-from flask_records import Transaction
 
 
 class Base(DeclarativeBase):
@@ -31,13 +32,6 @@ class Note(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     text: Mapped[str] = mapped_column(sa.String(20), unique=True)
     number: Mapped[int] = mapped_column(default=0)
-
-
-class Entry(Base):
-    __tablename__ = "session_entry"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    text: Mapped[str] = mapped_column(sa.String(20))
 
 
 def of_flask_sqlalchemy(app, url):
@@ -115,9 +109,7 @@ def url(tmp_path):
 
 @pytest.fixture
 def serve():
-    """Return a function that serves notes and entries, and gives an app and its
-    engine.
-    """
+    """Return a function that serves notes, and gives an app and its engine."""
     engines = []
 
     def make(source, url):
@@ -126,10 +118,8 @@ def serve():
         engines.append(engine)
         Base.metadata.create_all(engine)
 
-        for path, model in (("notes", Note), ("entries", Entry)):
-            service = SQLAlchemyService(model, multi=True, **options)
-            records.add(path, service, public=True)
-
+        service = SQLAlchemyService(Note, multi=True, **options)
+        records.add("notes", service, public=True)
         records.init_app(app)
         return app, engine
 
@@ -170,8 +160,8 @@ def test_every_source_of_sessions_reads_and_writes(source, serve, database_url):
     assert engine.pool.checkedout() == 0
 
 
-def test_connections_are_given_back_after_every_failure(source, serve, database_url):
-    app, engine = serve(source, database_url)
+def test_connections_are_given_back_after_every_failure(source, serve, url):
+    app, engine = serve(source, url)
     app.extensions["records"].after()(crash)
     client = app.test_client()
     client.post("/notes", json={"text": "a"})
@@ -187,101 +177,6 @@ def test_connections_are_given_back_after_every_failure(source, serve, database_
     assert stored(engine) == [("a", 0), ("crash", 0)]
 
 
-def test_a_connection_is_given_back_at_the_end_of_a_call(source, serve, url):
-    app, engine = serve(source, url)
-    notes = app.extensions["records"]["notes"]
-    in_use = []
-
-    with app.app_context():
-        for call in (
-            lambda: notes.create({"text": "a"}),
-            lambda: notes.find(),
-            lambda: notes.get(1),
-            lambda: notes.remove(None),
-        ):
-            call()
-            in_use.append(engine.pool.checkedout())
-
-    assert in_use == [0, 0, 0, 0]
-
-
-def test_what_hooks_write_is_undone_with_the_call(source, serve, url):
-    app, engine = serve(source, url)
-    records = app.extensions["records"]
-    client = app.test_client()
-
-    @records["notes"].before("create")
-    def log(method, context):
-        records["entries"].create({"text": "before"})
-
-    @records["notes"].after("create")
-    def refuse(method, context):
-        records["entries"].create({"text": "after"})
-
-        if context.data["text"] == "bad":
-            raise BadRequest("No")
-
-    good = client.post("/notes", json={"text": "good"})
-    bad = client.post("/notes", json={"text": "bad"})
-
-    assert (good.status_code, bad.status_code) == (201, 400)
-    assert [entry["text"] for entry in client.get("/entries").json] == [
-        "before",
-        "after",
-    ]
-    assert stored(engine) == [("good", 0)]
-
-
-def test_an_inner_call_that_fails_is_undone_alone(serve, database_url):
-    app, engine = serve(of_sessionmaker, database_url)
-    notes = app.extensions["records"]["notes"]
-
-    with app.app_context():
-        with Transaction():
-            notes.create({"text": "a"})
-
-            with pytest.raises(BadRequest):
-                notes.create([{"text": "b"}, {"text": None}])
-
-            with pytest.raises(ZeroDivisionError), Transaction():
-                notes.create({"text": "c"})
-                raise ZeroDivisionError
-
-            notes.create({"text": "d"})
-
-    assert stored(engine) == [("a", 0), ("d", 0)]
-    assert engine.pool.checkedout() == 0
-
-
-def test_writers_at_the_same_time_wait_for_each_other(source, serve, url):
-    """A hook reads what it decides by. On SQLite nobody writes in between."""
-    app, engine = serve(source, url)
-    notes = app.extensions["records"]["notes"]
-    app.test_client().post("/notes", json={"text": "a"})
-    statuses = []
-
-    @notes.before("patch")
-    def count(method, context):
-        context.data["number"] = notes.get(1)["number"] + 1
-
-    def patch_often():
-        client = app.test_client()
-
-        for _ in range(5):
-            statuses.append(client.patch("/notes/1", json={}).status_code)
-
-    threads = [Thread(target=patch_often) for _ in range(4)]
-
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join()
-
-    assert statuses == [200] * 20
-    assert stored(engine) == [("a", 20)]
-
-
 def test_writes_take_the_lock_of_sqlite_before_their_hooks(source, serve, url):
     app, engine = serve(source, url)
     client = app.test_client()
@@ -290,14 +185,11 @@ def test_writes_take_the_lock_of_sqlite_before_their_hooks(source, serve, url):
 
     @app.extensions["records"].before()
     def look(method, context):
-        other = sqlite3.connect(engine.url.database, timeout=0)
-
-        try:
-            other.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            locked.append(method)
-
-        other.close()
+        with closing(sqlite3.connect(engine.url.database, timeout=0)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                locked.append(method)
 
     client.get("/notes")
     client.get("/notes/1")
@@ -309,18 +201,7 @@ def test_writes_take_the_lock_of_sqlite_before_their_hooks(source, serve, url):
     assert locked == ["create", "update", "patch", "remove"]
 
 
-def test_the_first_write_makes_a_file_of_sqlite_fit_for_many_readers(serve, url):
-    app, engine = serve(of_sessionmaker, url)
-
-    app.test_client().post("/notes", json={"text": "a"})
-
-    with engine.connect() as connection:
-        mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
-
-    assert mode == "wal"
-
-
-def test_readers_do_not_wait_for_a_writer(serve, url):
+def test_readers_of_sqlite_do_not_wait_for_a_writer(serve, url):
     app, engine = serve(of_sessionmaker, url)
     client = app.test_client()
     client.post("/notes", json={"text": "a"})
@@ -333,38 +214,11 @@ def test_readers_do_not_wait_for_a_writer(serve, url):
     assert response.json == [{"id": 1, "text": "a", "number": 0}]
 
 
-def test_a_session_that_a_call_has_made_is_closed(url):
-    closed = []
-
-    class Session(sa.orm.Session):
-        def close(self):
-            closed.append(self)
-            super().close()
-
-    app, records, engine = Flask("tests"), FlaskRecords(), sa.create_engine(url)
-    Base.metadata.create_all(engine)
-    make = sessionmaker(engine, class_=Session)
-    records.add("notes", SQLAlchemyService(Note, session=make), public=True)
-    records.init_app(app)
-
-    app.test_client().post("/notes", json={"text": "a"})
-    app.test_client().post("/notes", json={"text": "b"})
-
-    assert len(set(closed)) == 2
-    engine.dispose()
-
-
 SHARED = [of_flask_sqlalchemy, of_flask_sqlalchemy_lite, of_scoped_session, of_function]
 
 
-def session_of(app, options):
-    extension = app.extensions.get("sqlalchemy")
-    session = options["session"]() if options else extension.session
-    return session if isinstance(session, sa.orm.Session) else session()
-
-
 @pytest.mark.parametrize("source", SHARED)
-def test_a_read_leaves_the_transaction_of_the_application_alone(source, url):
+def test_transaction_of_the_application_is_left_to_it(source, url):
     app, records = Flask("tests"), FlaskRecords()
     options, engine = source(app, url)
     Base.metadata.create_all(engine)
@@ -372,31 +226,15 @@ def test_a_read_leaves_the_transaction_of_the_application_alone(source, url):
     records.init_app(app)
 
     with app.app_context():
-        session = session_of(app, options)
+        extension = app.extensions.get("sqlalchemy")
+        session = options["session"]() if options else extension.session
         session.add(Note(text="a"))
         found = notes.find()
-        session.rollback()
-
-    assert [note["text"] for note in found] == ["a"]
-    assert stored(engine) == []
-    engine.dispose()
-
-
-@pytest.mark.parametrize("source", SHARED)
-def test_a_write_leaves_the_commit_to_an_application_that_has_written(source, url):
-    app, records = Flask("tests"), FlaskRecords()
-    options, engine = source(app, url)
-    Base.metadata.create_all(engine)
-    notes = records.add("notes", SQLAlchemyService(Note, **options), public=True)
-    records.init_app(app)
-
-    with app.app_context():
-        session = session_of(app, options)
-        session.add(Note(text="a"))
         notes.create({"text": "b"})
         before = stored(engine)
         session.commit()
 
+    assert [note["text"] for note in found] == ["a"]
     assert (before, sorted(stored(engine))) == ([], [("a", 0), ("b", 0)])
     engine.dispose()
 
@@ -427,14 +265,79 @@ def test_an_app_without_an_extension_says_what_to_do():
     with app.app_context(), pytest.raises(RuntimeError) as caught:
         notes.find()
 
-    response = app.test_client().get("/notes")
-
+    assert app.test_client().get("/notes").status_code == 500
     assert str(caught.value) == (
         "This app has neither Flask-SQLAlchemy nor Flask-SQLAlchemy-Lite. Give the"
         " service a 'session': a sessionmaker, a scoped_session, or a function that"
         " returns a session."
     )
-    assert (response.status_code, response.json["message"]) == (
-        500,
-        "Internal server error",
-    )
+
+
+@pytest.fixture
+def engines(url):
+    """Two databases, of which the first one has a note."""
+    engines = [sa.create_engine(url), sa.create_engine("sqlite://")]
+
+    for engine in engines:
+        Base.metadata.create_all(engine)
+
+    with engines[0].begin() as connection:
+        connection.execute(sa.insert(Note), [{"text": "Über", "number": 0}])
+
+    yield engines
+
+    for engine in engines:
+        engine.dispose()
+
+
+def notes_of(session, **options):
+    app, records = Flask("tests"), FlaskRecords()
+    service = SQLAlchemyService(Note, session=session, **options)
+    notes = records.add("notes", service, public=True)
+    records.init_app(app)
+    return notes
+
+
+def test_a_sessionmaker_may_get_its_engine_after_the_first_read(engines):
+    make = sessionmaker(engines[1])
+    notes = notes_of(make)
+    before = notes.find()
+
+    make.configure(bind=engines[0])
+
+    assert (len(before), len(notes.find())) == (0, 1)
+
+
+def test_a_session_that_chooses_its_engine_by_its_state_reads_itself(engines):
+    chosen = []
+
+    class Routed(sa.orm.Session):
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.is_chosen = bool(chosen)
+
+        def get_bind(self, *arguments, **options):
+            return engines[0] if self.is_chosen else engines[1]
+
+    notes = notes_of(sessionmaker(class_=Routed))
+    chosen.append(True)
+
+    assert len(notes.find()) == 1
+
+
+def test_connections_that_the_application_has_opened_get_functions(engines):
+    with engines[0].connect() as connection:
+        connection.exec_driver_sql("SELECT 1")
+
+    notes = notes_of(sessionmaker(engines[0]), whitelist=["$ilike", "$search"])
+
+    assert len(notes.find(Params(query={"text": {"$ilike": "ÜB%"}}))) == 1
+    assert len(notes.find(Params(query={"text": {"$search": "ÜB"}}))) == 1
+
+
+def test_connections_of_other_programs_get_no_functions(engines):
+    notes = notes_of(sessionmaker(engines[0]), whitelist=["$ilike"])
+    assert len(notes.find(Params(query={"text": {"$ilike": "ÜB%"}}))) == 1
+
+    with engines[1].connect() as other, pytest.raises(sa.exc.OperationalError):
+        other.exec_driver_sql("SELECT records_lower('A')")

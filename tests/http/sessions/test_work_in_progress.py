@@ -4,13 +4,9 @@ and what the application has in progress stays its own.
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_sqlalchemy import SQLAlchemy
-from flask_sqlalchemy_lite import SQLAlchemy as SQLAlchemyLite
 from sqlalchemy import orm
 
 from flask_records import BadRequest
@@ -19,13 +15,10 @@ from flask_records import FlaskRecords
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
-from flask_records import Unavailable
 
 from ...databases import served
-from ...databases import url_of
 from ...models import Message
 from ...models import Room
-from ...models import User
 from ...stored import stored
 
 
@@ -67,9 +60,6 @@ def app(db, records, own_rooms, users, rooms, messages, database_url):
         yield app
 
 
-# What is written without SQLAlchemyService.
-
-
 def test_create_of_an_object_is_committed_before_its_event(app, db, own_rooms):
     seen = []
     own_rooms.events("created")(lambda *args: seen.append(stored(db)))
@@ -89,51 +79,12 @@ def test_custom_method_and_find_of_an_object_are_committed(app, db):
     assert stored(db) == ["a", "found"]
 
 
-def test_create_of_an_object_that_fails_is_undone(app, db, own_rooms):
-    assert app.test_client().post("/own_rooms", json={"name": "bad"}).status_code == 400
-
-    with pytest.raises(BadRequest):
-        own_rooms.create({"name": "bad"})
-
-    db.session.commit()
-    assert stored(db) == []
-    assert db.engine.pool.checkedout() == 0
-
-
-def test_object_that_commits_by_itself_is_left_alone(app, db, own_rooms):
-    own_rooms.after("create")(lambda method, context: db.session.commit())
-
-    response = app.test_client().post("/own_rooms", json={"name": "Lobby"})
-
-    assert (response.status_code, stored(db)) == (201, ["Lobby"])
-
-
 def test_transaction_commits_the_session_and_gives_its_connection_back(app, db):
     with Transaction():
         db.session.add(Room(name="Lobby"))
 
     assert stored(db) == ["Lobby"]
     assert db.engine.pool.checkedout() == 0
-
-
-def test_transaction_that_fails_undoes_the_session(app, db):
-    with pytest.raises(ZeroDivisionError), Transaction():
-        db.session.add(Room(name="Lobby"))
-        db.session.flush()
-        raise ZeroDivisionError
-
-    db.session.commit()
-    assert stored(db) == []
-
-
-def test_transaction_in_a_command_of_the_application(app, db):
-    @app.cli.command("open-room")
-    def open_room():
-        with Transaction():
-            db.session.add(Room(name="Lobby"))
-
-    assert app.test_cli_runner().invoke(args=["open-room"]).exit_code == 0
-    assert stored(db) == ["Lobby"]
 
 
 def test_part_that_fails_is_undone_alone(app, db, own_rooms):
@@ -162,22 +113,6 @@ def test_part_that_begins_the_session_and_fails_is_undone_alone(app, db, rooms):
         rooms.create({"name": "third"})
 
     assert stored(db) == ["third"]
-
-
-def test_before_hook_of_a_find_that_fails_is_undone(app, db, rooms):
-    @rooms.before("find")
-    def note(method, context):
-        db.session.add(Room(name="noted"))
-        db.session.flush()
-        raise BadRequest("No")
-
-    assert app.test_client().get("/rooms").status_code == 400
-
-    with pytest.raises(BadRequest):
-        rooms.find()
-
-    db.session.commit()
-    assert stored(db) == []
 
 
 def test_error_hook_has_a_transaction_of_its_own(app, db, rooms):
@@ -248,20 +183,6 @@ def test_async_hook_is_committed_with_its_call(app, db, users):
     assert stored(db) == ["noted"]
 
 
-def test_session_that_was_read_with_is_committed(app, db, own_rooms, rooms):
-    """As Flask-Login does, which loads the user in each request."""
-    db.session.scalars(sa.select(User)).all()
-    rooms.create({"name": "first"})
-    db.session.scalars(sa.select(User)).all()
-    own_rooms.create({"name": "second"})
-    db.session.scalars(sa.select(User)).all()
-
-    with Transaction():
-        db.session.execute(sa.insert(Room).values(name="third"))
-
-    assert stored(db) == ["first", "second", "third"]
-
-
 def test_setting_of_the_session_is_no_work(app, db, rooms):
     if db.engine.dialect.name == "postgresql":
         db.session.execute(sa.text("SET LOCAL work_mem = '1MB'"))
@@ -276,22 +197,6 @@ def test_setting_of_the_session_is_no_work(app, db, rooms):
 def test_transaction_without_an_application_joins_nothing():
     with Transaction() as transaction:
         assert list(transaction.participants) == []
-
-
-def test_session_of_flask_sqlalchemy_lite(tmp_path):
-    app, records = Flask("tests"), FlaskRecords()
-    path = f"sqlite:///{tmp_path / 'test.db'}"
-    app.config["SQLALCHEMY_ENGINES"] = {"default": path}
-    db = SQLAlchemyLite(app)
-    own_rooms = records.add("own_rooms", Rooms(db), public=True)
-    records.init_app(app)
-
-    with app.app_context():
-        Room.metadata.create_all(db.engine)
-        own_rooms.create({"name": "Lobby"})
-
-        assert stored(db) == ["Lobby"]
-        db.engine.dispose()
 
 
 def test_scoped_session_that_a_service_is_given(tmp_path):
@@ -327,64 +232,6 @@ def test_other_extension_of_the_same_name_is_left_alone(tmp_path):
     assert answer.status_code == 201
 
 
-def test_session_with_several_databases(tmp_path):
-    class Base(orm.DeclarativeBase):
-        pass
-
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
-
-    class Here(db.Model):
-        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-
-    class There(db.Model):
-        __bind_key__ = "there"
-
-        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-
-    app = Flask("tests")
-    app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{tmp_path / 'here.db'}"
-    app.config["SQLALCHEMY_BINDS"] = {"there": f"sqlite:///{tmp_path / 'there.db'}"}
-    db.init_app(app)
-    there = records.add("there", SQLAlchemyService(There), public=True)
-    records.init_app(app)
-
-    def numbers():
-        with orm.Session(db.engine) as one, orm.Session(db.engines["there"]) as two:
-            return [
-                one.scalar(sa.select(sa.func.count(Here.id))),
-                two.scalar(sa.select(sa.func.count(There.id))),
-            ]
-
-    with app.app_context():
-        db.create_all()
-        seen = []
-
-        with Transaction():
-            db.session.add_all([Here(), There()])
-
-        seen.append(numbers())
-        db.session.add(Here())
-
-        with pytest.raises(ZeroDivisionError), Transaction():
-            there.create({})
-            raise ZeroDivisionError
-
-        there.create({})
-        seen.append(numbers())
-        db.session.commit()
-        seen.append(numbers())
-        db.session.add(Here())
-        there.create({})
-        db.session.rollback()
-        seen.append(numbers())
-        db.session.remove()
-
-        for engine in db.engines.values():
-            engine.dispose()
-
-    assert seen == [[1, 1], [1, 1], [2, 2], [2, 2]]
-
-
 def test_session_of_a_function_joins_when_its_service_is_called(tmp_path):
     app, records = Flask("tests"), FlaskRecords()
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
@@ -407,9 +254,6 @@ def test_session_of_a_function_joins_when_its_service_is_called(tmp_path):
     assert names == ["first", "second"]
 
 
-# Work in progress of the application.
-
-
 def begin(connection):
     """Begin a transaction on SQLite too, whose driver leaves that to the first write.
     Savepoints before that are transactions of their own.
@@ -420,15 +264,6 @@ def begin(connection):
 
 def add_pending(db):
     db.session.add(Room(name="order"))
-
-
-def add_and_flush(db):
-    db.session.add(Room(name="order"))
-    db.session.flush()
-
-
-def insert(db):
-    db.session.execute(sa.insert(Room).values(name="order"))
 
 
 def insert_text(db):
@@ -450,40 +285,16 @@ def change(db):
     db.session.scalars(sa.select(Room)).one().name = "order"
 
 
-STARTS = [
-    add_pending,
-    add_and_flush,
-    insert,
-    insert_text,
-    insert_on_the_connection,
-    add_in_a_savepoint,
-]
-
-
-@pytest.fixture(params=STARTS)
+@pytest.fixture(
+    params=[add_pending, insert_text, insert_on_the_connection, add_in_a_savepoint]
+)
 def start(request):
     """Begin to write in the session of the application."""
     return request.param
 
 
-def fail_in_the_database(rooms, messages, own_rooms):
-    rooms.create({"name": "bad", "id": 1000})
-    messages.create({"text": "bad", "room_id": 999})
-
-
-def fail_in_a_hook(rooms, messages, own_rooms):
-    messages.create({"text": "refused"})
-
-
-def fail_in_the_object(rooms, messages, own_rooms):
-    own_rooms.create({"name": "bad"})
-
-
-@pytest.mark.parametrize(
-    "fail", [fail_in_the_database, fail_in_a_hook, fail_in_the_object]
-)
-def test_call_that_fails_leaves_work_in_progress(
-    app, db, rooms, messages, own_rooms, sent, start, fail
+def test_calls_that_fail_leave_work_in_progress(
+    app, db, rooms, messages, own_rooms, sent, start
 ):
     @messages.after("create")
     def refuse(method, context):
@@ -495,10 +306,15 @@ def test_call_that_fails_leaves_work_in_progress(
     start(db)
 
     with pytest.raises(RecordsError), Transaction():
-        fail(rooms, messages, own_rooms)
+        rooms.create({"name": "bad", "id": 1000})
+        messages.create({"text": "bad", "room_id": 999})
 
-    with pytest.raises(RecordsError):
-        fail_in_a_hook(rooms, messages, own_rooms)
+    for service, data in (
+        (messages, {"text": "refused"}),
+        (own_rooms, {"name": "bad"}),
+    ):
+        with pytest.raises(BadRequest, match="No"):
+            service.create(data)
 
     db.session.commit()
     assert (stored(db), sent) == (["order"], [])
@@ -547,24 +363,6 @@ def test_calls_are_undone_with_work_in_progress(app, db, rooms, own_rooms, sent,
     assert (stored(db), sent) == (["third"], ["created"])
 
 
-def test_reads_leave_work_in_progress_alone(app, db, rooms, start):
-    start(db)
-
-    assert [room["name"] for room in rooms.find()] == ["order"]
-    assert stored(db) == []
-    db.session.rollback()
-    assert rooms.find() == []
-
-
-def test_read_without_autoflush_writes_no_work_in_progress(app, db, rooms):
-    db.session.add(Room(name=None))
-
-    with db.session.no_autoflush:
-        assert rooms.find() == []
-
-    db.session.rollback()
-
-
 def test_calls_in_a_savepoint_of_the_application_follow_it(app, db, rooms, sent):
     with db.session.begin_nested():
         rooms.create({"name": "first"})
@@ -595,14 +393,6 @@ def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
     assert sent == ["created", "created"]
 
 
-def test_calls_in_a_block_of_the_session_are_undone_with_it(app, db, rooms, sent):
-    with pytest.raises(ZeroDivisionError), db.session.begin():
-        rooms.create({"name": "Lobby"})
-        raise ZeroDivisionError
-
-    assert (stored(db), sent) == ([], [])
-
-
 def test_savepoint_of_an_object_is_undone_with_its_call(app, db, own_rooms):
     @own_rooms.after("create")
     def refuse(method, context):
@@ -625,51 +415,6 @@ def test_find_with_a_savepoint_first_is_undone(app, db, rooms):
 
     assert app.test_client().get("/rooms").status_code == 400
     assert stored(db) == []
-
-
-def test_part_that_writes_after_a_read_takes_the_lock_of_sqlite(db, records, tmp_path):
-    rooms = records.add("rooms", SQLAlchemyService(Room), public=True)
-    locked = []
-
-    @rooms.before("find")
-    def open_room(method, context):
-        db.session.scalars(sa.select(Room)).all()
-        rooms.create({"name": "Lobby"})
-
-    @rooms.before("create")
-    def look(method, context):
-        other = sqlite3.connect(db.engine.url.database, timeout=0)
-
-        try:
-            other.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            locked.append(method)
-
-        other.close()
-
-    url = f"sqlite:///{tmp_path / 'test.db'}"
-
-    with served(db, records, url) as app, app.app_context():
-        app.test_client().get("/rooms")
-
-        assert (locked, stored(db)) == (["create"], ["Lobby"])
-
-
-def test_receivers_after_the_commit_of_the_application(app, db, rooms, messages, sent):
-    seen = []
-
-    @rooms.events("created")
-    def greet(event, record, context):
-        seen.append(stored(db))
-        messages.create({"text": "hi"})
-
-    db.session.add(Room(name="order"))
-    rooms.create({"name": "Lobby"})
-    db.session.commit()
-
-    assert seen == [["order", "Lobby"]]
-    assert stored(db) == ["order", "Lobby", "hi"]
-    assert sent == ["created", "created"]
 
 
 def test_locks_are_held_from_the_commit_of_the_application_on(app, db, rooms):
@@ -730,20 +475,6 @@ def test_call_of_a_client_that_fails_leaves_work_in_progress(app, db, rooms):
     assert stored(db) == ["seen", "seen"]
 
 
-def test_read_of_a_client_commits_what_its_hooks_write(app, db, rooms):
-    @app.before_request
-    def note():
-        db.session.add(Message(text="seen"))
-
-    @rooms.after("find")
-    def write(method, context):
-        db.session.add(Room(name="noted"))
-
-    app.test_client().get("/rooms")
-
-    assert stored(db) == ["noted", "seen"]
-
-
 def test_work_that_is_wrong_is_an_error_of_the_call(app, db, rooms):
     db.session.add(Room(name=None))
 
@@ -753,56 +484,3 @@ def test_work_that_is_wrong_is_an_error_of_the_call(app, db, rooms):
     db.session.rollback()
     rooms.create({"name": "Lobby"})
     assert stored(db) == ["Lobby"]
-
-
-def test_deadlock_in_a_call_fails_the_commit_of_the_application(
-    db, records, rooms, server_urls
-):
-    url = url_of("mariadb", server_urls)
-
-    @rooms.after("create")
-    def lose(method, context):
-        # The server ends the transaction in a deadlock, savepoints and all.
-        db.session.connection().connection.dbapi_connection.rollback()
-        raise BadRequest("No")
-
-    with served(db, records, url) as app, app.app_context():
-        db.session.add(Room(name="order"))
-
-        with pytest.raises(BadRequest):
-            rooms.create({"name": "Lobby"})
-
-        with pytest.raises(Unavailable):
-            db.session.commit()
-
-        db.session.rollback()
-        db.session.add(Room(name="again"))
-        db.session.commit()
-        assert stored(db) == ["again"]
-
-
-# The pattern of tests whose connection has a transaction around all sessions.
-
-
-@pytest.mark.parametrize("mode", ["create_savepoint", "conditional_savepoint"])
-def test_session_in_an_outer_transaction_of_tests(app, db, rooms, sent, mode):
-    connection = db.engine.connect()
-    outer = connection.begin()
-    begin(connection)
-    factory = orm.sessionmaker(connection, join_transaction_mode=mode)
-    session = orm.scoped_session(factory)
-    service = SQLAlchemyService(Room, session=session)
-    test_rooms = app.extensions["records"].add("test_rooms", service, public=True)
-
-    session.add(Room(name="fixture"))
-    session.commit()
-    test_rooms.create({"name": "Lobby"})
-    app.test_client().post("/test_rooms", json={"name": "Hall"})
-    names = [room["name"] for room in test_rooms.find()]
-
-    session.remove()
-    outer.rollback()
-    connection.close()
-    assert names == ["fixture", "Lobby", "Hall"]
-    assert sent == ["created", "created"]
-    assert stored(db) == []

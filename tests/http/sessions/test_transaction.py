@@ -14,10 +14,10 @@ from flask_records import SQLAlchemyService
 from flask_records import Transaction
 from flask_records.transaction import collect
 
-from ..databases import served
-from ..models import Base
-from ..models import Room
-from ..stored import stored
+from ...databases import served
+from ...models import Base
+from ...models import Room
+from ...stored import stored
 
 
 @pytest.fixture
@@ -72,28 +72,6 @@ def test_error_undoes_nested_calls_and_sends_no_event(
 
     assert stored(db) == []
     assert events == []
-
-
-def test_nested_call_that_fails_is_undone_alone(
-    db, records, rooms, messages, database_url
-):
-    sent = []
-    records.events()(lambda event, record, context: sent.append(record))
-
-    @rooms.after("create")
-    def refuse(method, context):
-        raise Forbidden("No rooms.")
-
-    @messages.after("create")
-    def try_to_open_room(method, context):
-        with pytest.raises(Forbidden, match="No rooms"):
-            rooms.create({"name": "Lobby"})
-
-    with served(db, records, database_url) as app, app.app_context():
-        message = messages.create({"text": "hi"})
-
-        assert stored(db) == ["hi"]
-        assert sent == [message]
 
 
 def test_nested_call_that_breaks_a_constraint_is_undone_alone(
@@ -156,16 +134,6 @@ def test_block_commits_several_calls_at_once(on_disk, db, rooms, messages, event
     assert events == ["created", "created"]
 
 
-def test_block_that_raises_undoes_all_its_calls(on_disk, db, rooms, messages, events):
-    with pytest.raises(LookupError), Transaction():
-        rooms.create({"name": "Lobby"})
-        messages.create({"text": "hi"})
-        raise LookupError
-
-    assert stored(db) == []
-    assert events == []
-
-
 def test_functions_run_after_the_commit_in_their_order(on_disk, db, rooms):
     seen = []
 
@@ -191,17 +159,6 @@ def test_functions_of_a_nested_transaction_run_after_the_outermost():
     assert seen == ["end of the block", "outer", "inner"]
 
 
-def test_functions_of_a_nested_transaction_that_failed_do_not_run():
-    seen = []
-
-    with Transaction():
-        with pytest.raises(LookupError), Transaction() as inner:
-            inner.after_commit(lambda: seen.append("inner"))
-            raise LookupError
-
-    assert seen == []
-
-
 def test_items_of_one_transaction_are_handed_on_together_and_last():
     handed_on = []
 
@@ -220,25 +177,6 @@ def test_items_of_one_transaction_are_handed_on_together_and_last():
 
     assert inside == []
     assert handed_on == ["function", [1, 2]]
-
-
-def test_items_of_a_transaction_that_fails_are_not_handed_on():
-    handed_on = []
-
-    with pytest.raises(LookupError), Transaction():
-        collect(handed_on.append, 1)
-        raise LookupError
-
-    assert handed_on == []
-
-
-def test_items_are_handed_on_at_once_without_a_transaction():
-    handed_on = []
-
-    collect(handed_on.append, 1)
-    collect(handed_on.append, 2)
-
-    assert handed_on == [[1], [2]]
 
 
 def test_current_without_a_transaction_tells_the_cure():
@@ -281,19 +219,6 @@ class Participant:
         self.calls.append("close")
 
 
-def test_participant_is_made_once_and_closed_after_the_commit():
-    calls = []
-
-    with Transaction() as outer:
-        first = outer.join("disk", lambda: Participant(calls))
-
-        with Transaction() as inner:
-            second = inner.join("disk", lambda: Participant(calls))
-
-    assert first is second
-    assert calls == ["prepare", "prepare", "commit", "close"]
-
-
 def test_nothing_is_committed_before_all_of_it_can_be():
     calls = []
 
@@ -333,21 +258,6 @@ def test_commit_that_fails_fails_the_call_and_sends_no_event(
     assert events == []
 
 
-def test_error_hook_can_write_of_its_own(on_disk, db, rooms, messages):
-    @rooms.after("create")
-    def refuse(method, context):
-        raise Forbidden("No.")
-
-    @rooms.error("create")
-    def log(method, context):
-        messages.create({"text": str(context.error)})
-
-    with pytest.raises(Forbidden):
-        rooms.create({"name": "Lobby"})
-
-    assert stored(db) == ["No."]
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
     ("method", "given"), [("find", []), ("create", [{"text": "hi"}])]
@@ -363,20 +273,6 @@ def test_what_a_hook_writes_is_committed_with_the_call(
 
     db.session.remove()
     assert stored(db)[:1] == ["Log"]
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_what_a_hook_writes_is_undone_with_the_call(on_disk, db, rooms, messages, when):
-    @getattr(messages, when)("create")
-    def log(method, context):
-        db.session.add(Room(name="Log"))
-        raise Forbidden("No.")
-
-    with pytest.raises(Forbidden):
-        messages.create({"text": "hi"})
-
-    rooms.create({"name": "Lobby"})
-    assert stored(db) == ["Lobby"]
 
 
 def test_what_a_hook_of_a_nested_call_writes_is_undone_with_it(
@@ -396,17 +292,6 @@ def test_what_a_hook_of_a_nested_call_writes_is_undone_with_it(
     assert stored(db) == ["hi"]
 
 
-def test_read_does_not_end_the_transaction_of_the_application(on_disk, db, messages):
-    db.session.add(Room(name="Draft"))
-
-    messages.find()
-    inside = (db.session().in_transaction(), stored(db))
-    db.session.rollback()
-
-    assert inside == (True, [])
-    assert stored(db) == []
-
-
 def test_read_that_fails_does_not_undo_the_transaction_of_the_application(
     on_disk, db, messages
 ):
@@ -417,18 +302,6 @@ def test_read_that_fails_does_not_undo_the_transaction_of_the_application(
 
     db.session.commit()
     assert stored(db) == ["Draft"]
-
-
-def test_write_leaves_the_commit_of_work_in_progress_to_the_application(
-    on_disk, db, messages
-):
-    db.session.add(Room(name="Draft"))
-    messages.create({"text": "hi"})
-    before = stored(db)
-
-    db.session.commit()
-
-    assert (before, stored(db)) == ([], ["Draft", "hi"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,289 @@
+"""Calls at the same time keep out of each other's way: a call that can't be served for
+another one is a 503, with nothing stored.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextlib import suppress
+
+import pytest
+import sqlalchemy as sa
+
+from flask_records import BadRequest
+from flask_records import Unavailable
+
+from ..databases import served
+from ..databases import url_of
+from ..models import Message
+from ..models import Room
+from ..stored import stored
+
+PATIENCE = 10
+"""The seconds that a test waits for another thread."""
+
+
+@pytest.fixture
+def app(db, records, rooms, messages, database_url):
+    options = {} if database_url.startswith("sqlite") else {"pool_size": 10}
+
+    with (
+        served(db, records, database_url, SQLALCHEMY_ENGINE_OPTIONS=options) as app,
+        app.app_context(),
+    ):
+        yield app
+
+
+@pytest.fixture
+def on_server(app, db):
+    """An app on a server with two rooms. On SQLite, one call writes at a time."""
+    if db.engine.dialect.name == "sqlite":
+        pytest.skip("On SQLite one writes at a time")
+
+    db.session.add_all([Room(name="first"), Room(name="second")])
+    db.session.commit()
+    return app
+
+
+def is_busy(response):
+    body = response.json
+    return (response.status_code, body["message"]) == (
+        503,
+        "The database is busy. Try again.",
+    )
+
+
+class Slow:
+    """A hook that goes on when it is told to. The lock of SQLite is taken after it."""
+
+    is_slow = True
+
+    def __init__(self):
+        self.is_running = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def __call__(self, method, context):
+        self.is_running.set()
+        assert self.may_go_on.wait(PATIENCE)
+
+
+def patch_meanwhile(app, function):
+    """Patch a room, and call a function while a hook of that runs. Return the status of
+    the patch.
+    """
+    slow = Slow()
+    app.extensions["records"]["rooms"].before("patch")(slow)
+    app.test_client().post("/rooms", json={"name": "Lobby"})
+
+    def patch():
+        return app.test_client().patch("/rooms/1", json={"name": "Hall"}).status_code
+
+    with ThreadPoolExecutor(1) as threads:
+        status = threads.submit(patch)
+        assert slow.is_running.wait(PATIENCE)
+
+        try:
+            function()
+        finally:
+            slow.may_go_on.set()
+
+        return status.result()
+
+
+def test_nobody_waits_while_a_hook_is_slow(app, db):
+    answers, taken = [], []
+
+    def create():
+        taken.append(db.engine.pool.checkedout())
+        answers.append(app.test_client().post("/messages", json={"text": "Hello"}))
+
+    assert patch_meanwhile(app, create) == 200
+    assert (taken, [each.status_code for each in answers]) == ([0], [201])
+
+
+@pytest.mark.parametrize("reads_by", ["service", "session"])
+def test_record_that_a_hook_decides_by_stays_as_it_is(
+    db, records, rooms, messages, tmp_path, reads_by
+):
+    """A hook that reads before one that is slow has taken SQLite's lock."""
+
+    @rooms.before("patch")
+    def read(method, context):
+        if reads_by == "service":
+            messages.find()
+        else:
+            db.session.scalars(sa.select(Message.id)).all()
+
+    def write():
+        with (
+            pytest.raises(sa.exc.OperationalError, match="locked"),
+            app.app_context(),
+            db.engine.connect() as connection,
+        ):
+            connection.exec_driver_sql("PRAGMA busy_timeout = 10")
+            connection.exec_driver_sql("INSERT INTO room (name) VALUES ('Hall')")
+
+    with served(db, records, f"sqlite:///{tmp_path / 'test.db'}") as app:
+        assert patch_meanwhile(app, write) == 200
+
+
+def test_records_that_came_while_a_hook_ran_are_written(app, db, messages):
+    """MariaDB reads what was there before, but locks what is there now."""
+
+    @messages.before("patch", "remove")
+    def read(method, context):
+        messages.find()
+
+        if db.engine.dialect.name != "sqlite":
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(insert).result()
+
+    def insert():
+        with app.app_context(), db.engine.begin() as connection:
+            connection.execute(sa.insert(Message), {"text": "new", "read": False})
+
+    client = app.test_client()
+    client.post("/messages", json={"text": "old"})
+
+    patched = client.patch("/messages", json={"rank": 1})
+    removed = client.delete("/messages")
+
+    assert (patched.status_code, removed.status_code) == (200, 200)
+    assert {record["rank"] for record in patched.json} == {1}
+    assert {record["text"] for record in removed.json} >= {"old"}
+    assert client.get("/messages").json["total"] == 0
+
+
+def patch_in_opposite_order(app, patch_other):
+    """Answer two calls at once, each of which wants what the other has."""
+    rooms = app.extensions["records"]["rooms"]
+    barrier = threading.Barrier(2, timeout=PATIENCE)
+
+    @rooms.after("patch")
+    def go_on(method, context):
+        if context.params.provider:
+            barrier.wait()
+            patch_other(rooms, 3 - int(context.id))
+
+    def patch(id):
+        return app.test_client().patch(f"/rooms/{id}", json={"name": f"by {id}"})
+
+    with ThreadPoolExecutor(2) as threads:
+        return dict(zip((1, 2), threads.map(patch, (1, 2)), strict=True))
+
+
+def test_one_of_two_calls_in_a_deadlock_is_told_to_try_again(on_server):
+    responses = patch_in_opposite_order(
+        on_server, lambda rooms, id: rooms.patch(id, {"name": "other"})
+    )
+
+    good, bad = sorted(responses.values(), key=lambda each: each.status_code)
+    assert good.status_code == 200
+    assert is_busy(bad)
+
+
+def test_a_hook_can_not_hide_that_a_deadlock_has_undone_the_call(on_server, db):
+    """MariaDB undoes all of the transaction, and not the inner call alone."""
+
+    def patch_other(rooms, id):
+        with suppress(Unavailable):
+            rooms.patch(id, {"name": f"by {3 - id}"})
+
+    responses = patch_in_opposite_order(on_server, patch_other)
+
+    kept = [id for id, each in responses.items() if each.status_code == 200]
+    assert kept
+    assert {each.status_code for each in responses.values()} <= {200, 503}
+    assert set(stored(db)) == {f"by {id}" for id in kept}
+
+
+def test_deadlock_in_a_call_fails_the_commit_of_the_application(
+    db, records, rooms, server_urls
+):
+    url = url_of("mariadb", server_urls)
+
+    @rooms.after("create")
+    def lose(method, context):
+        # The server ends the transaction in a deadlock, savepoints and all.
+        db.session.connection().connection.dbapi_connection.rollback()
+        raise BadRequest("No")
+
+    with served(db, records, url) as app, app.app_context():
+        db.session.add(Room(name="order"))
+
+        with pytest.raises(BadRequest):
+            rooms.create({"name": "Lobby"})
+
+        with pytest.raises(Unavailable):
+            db.session.commit()
+
+        db.session.rollback()
+        db.session.add(Room(name="again"))
+        db.session.commit()
+        assert stored(db) == ["again"]
+
+
+LOCK_TIMEOUTS = {
+    "postgresql": "SET lock_timeout = '50ms'",
+    "mariadb": "SET innodb_lock_wait_timeout = 1",
+}
+
+
+def test_a_call_that_waits_too_long_for_a_record_is_told_to_try_again(on_server, db):
+    @sa.event.listens_for(db.engine, "checkout")
+    def be_impatient(connection, *rest):
+        connection.cursor().execute(LOCK_TIMEOUTS[db.engine.dialect.name])
+
+    with db.engine.begin() as connection:
+        connection.execute(sa.update(Room).values(name="locked"))
+        response = on_server.test_client().patch("/rooms/1", json={"name": "x"})
+
+    assert is_busy(response)
+
+
+def test_a_call_that_waits_too_long_for_sqlite_is_told_to_try_again(
+    db, records, rooms, tmp_path
+):
+    path = tmp_path / "test.db"
+
+    with served(db, records, f"sqlite:///{path}") as app, app.app_context():
+        client = app.test_client()
+        client.post("/rooms", json={"name": "first"})
+
+        with db.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            response = client.post("/rooms", json={"name": "second"})
+
+    assert is_busy(response)
+
+
+def test_a_call_that_can_not_be_put_in_order_is_told_to_try_again(
+    db, records, rooms, server_urls
+):
+    url = url_of("postgresql", server_urls)
+    others = []
+
+    @rooms.before("create")
+    def look(method, context):
+        rooms.find()
+
+        if context.data["name"] == "second":
+            with ThreadPoolExecutor(1) as threads:
+                others.append(threads.submit(create, "first").result())
+
+    def create(name):
+        return app.test_client().post("/rooms", json={"name": name})
+
+    options = {"isolation_level": "SERIALIZABLE"}
+
+    with served(db, records, url, SQLALCHEMY_ENGINE_OPTIONS=options) as app:
+        response = create("second")
+
+    assert others[0].status_code == 201
+    assert is_busy(response)
