@@ -8,7 +8,6 @@ import uuid
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -24,13 +23,6 @@ class Base(DeclarativeBase):
 class Shade(enum.Enum):
     red = "r"
     green = "g"
-
-
-class Wrapped(sa.types.TypeDecorator):
-    """A document."""
-
-    impl = sa.JSON
-    cache_ok = True
 
 
 class Shout(sa.types.TypeDecorator):
@@ -107,19 +99,6 @@ class Thing(Base):
     owner: Mapped[Owner | None] = relationship()
 
 
-class LooseBase(DeclarativeBase):
-    pass
-
-
-class Loose(LooseBase):
-    """The same table, but the model knows nothing of its rules."""
-
-    __tablename__ = "single_thing"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    needed: Mapped[str | None]
-
-
 class Seat(Base):
     __tablename__ = "single_seat"
 
@@ -157,33 +136,11 @@ class Sum(Base):
     two: Mapped[int] = mapped_column(sa.Computed("one + one", persisted=True))
 
 
-class Twice(Base):
-    """A field that is no column."""
-
-    __tablename__ = "single_twice"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    one: Mapped[int]
-
-    @hybrid_property
-    def two(self):
-        return self.one * 2
-
-
 class Word(Base):
     __tablename__ = "single_word"
 
     name: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
     text: Mapped[str | None] = mapped_column(sa.Text)
-
-
-class Fixed(Base):
-    """A key that PostgreSQL fills up with spaces."""
-
-    __tablename__ = "single_fixed"
-
-    code: Mapped[str] = mapped_column(sa.CHAR(5), primary_key=True)
-    text: Mapped[str | None] = mapped_column(sa.CHAR(5))
 
 
 class Exact(Base):
@@ -210,14 +167,6 @@ class Documents(Base):
     filled: Mapped[Any | None] = mapped_column(
         sa.JSON(none_as_null=True), default=lambda: {"a": 1}
     )
-
-
-class Decorated(Base):
-    __tablename__ = "single_decorated"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str | None] = mapped_column(sa.String(20))
-    wrapped: Mapped[Any | None] = mapped_column(Wrapped)
 
 
 class Stamp(Base):
@@ -247,11 +196,9 @@ ROWS = {
     "single_seat": [{"row": "A", "number": 1, "code": "A1", "guest": "Ann"}],
     "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
     "single_sum": [{"id": 9001, "one": 1}],
-    "single_twice": [{"id": 9001, "one": 1}],
     "single_word": [{"name": "a", "text": "Zoë 🎉"}],
     "single_exact": [{"id": 9001, "small": 0.5}],
     "single_documents": [{"id": 9001, "plain": 1, "sql_null": 2}],
-    "single_decorated": [{"id": 9001, "wrapped": 3}],
 }
 """The rows that are stored at first, by table."""
 
@@ -259,16 +206,12 @@ MODELS = {
     "owners": (Owner, {}),
     "things": (Thing, {}),
     "named": (Thing, {"id": "code"}),
-    "loose": (Loose, {}),
     "seats": (Seat, {"id": "code"}),
     "filled": (Filled, {}),
     "sums": (Sum, {}),
-    "twice": (Twice, {}),
     "words": (Word, {}),
-    "fixed": (Fixed, {}),
     "exact": (Exact, {}),
     "documents": (Documents, {}),
-    "decorated": (Decorated, {}),
     "stamps": (Stamp, {}),
     "debts": (Debt, {}),
     "everything": (Everything, {}),

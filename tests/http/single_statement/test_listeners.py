@@ -26,21 +26,6 @@ def test_a_session_that_is_listened_to_writes_by_the_unit_of_work(
 
 @pytest.mark.parametrize(
     ("name", "methods"),
-    [
-        ("after_insert", {"patch", "remove"}),
-        ("after_update", {"create", "remove"}),
-        ("after_delete", {"create", "patch"}),
-    ],
-)
-def test_listeners_to_all_models_are_honoured(make_notes, name, methods):
-    notes = make_notes(note_of())
-
-    with listening(orm.Mapper, name):
-        assert notes.methods_of_one_statement() == methods
-
-
-@pytest.mark.parametrize(
-    ("name", "methods"),
     [("before_insert", {"patch", "remove"}), ("load", set()), ("init", set())],
 )
 def test_listeners_to_a_base_are_honoured(make_notes, name, methods):
@@ -73,18 +58,6 @@ def test_a_listener_to_the_model_that_comes_late_is_called(make_notes, name):
     run_all(notes)
 
     assert heard == [name]
-
-
-@pytest.mark.parametrize("name", ["before_flush", "after_flush_postexec"])
-def test_a_listener_to_the_session_that_comes_late_is_called(make_notes, name):
-    notes = make_notes(note_of())
-    run_all(notes)
-    heard = []
-
-    sa.event.listen(notes.make, name, lambda *args: heard.append(name))
-    run_all(notes)
-
-    assert heard == [name] * 3
 
 
 def test_what_a_late_listener_changes_is_stored_and_answered(make_notes):

@@ -66,23 +66,12 @@ def plain():
     return note_of()
 
 
-def other_names():
-    return note_of(
-        text=mapped_column("note_text", sa.String(20), key="note_key"),
-        id=mapped_column("note_id", sa.Integer, primary_key=True),
-    )
-
-
 def with_defaults():
     return note_of(
         one=mapped_column(sa.Integer, default=1),
         two=mapped_column(sa.Integer, server_default="2"),
         three=mapped_column(sa.Integer, default=sa.literal_column("3")),
     )
-
-
-def deferred_column():
-    return note_of(long=orm.deferred(mapped_column(sa.Text)))
 
 
 def private_column():
@@ -94,14 +83,6 @@ def validated():
         return value
 
     return note_of(validate=validates("text")(validate))
-
-
-def reconstructed():
-    return note_of(build=orm.reconstructor(lambda self: None))
-
-
-def own_setattr():
-    return note_of(__setattr__=lambda self, k, v: object.__setattr__(self, k, v))
 
 
 def own_constructor():
@@ -137,12 +118,6 @@ def updated_in_python():
     return note_of(editor=mapped_column(sa.String(20), onupdate="nobody"))
 
 
-def updated_by_the_server():
-    return note_of(
-        editor=mapped_column(sa.String(20), server_onupdate=sa.FetchedValue())
-    )
-
-
 def computed():
     return note_of(long=mapped_column(sa.String(20), sa.Computed("text || text")))
 
@@ -161,10 +136,6 @@ def single_table_base():
     return model
 
 
-def single_table_subclass():
-    return single_table_base().memo
-
-
 def joined_table_subclass():
     kind = mapped_column(sa.String(20))
     args = {"polymorphic_on": kind, "polymorphic_identity": "note"}
@@ -175,24 +146,6 @@ def joined_table_subclass():
         "__mapper_args__": {"polymorphic_identity": "memo"},
     }
     return type("Memo", (model,), members)
-
-
-def two_tables():
-    model = note_of()
-    other = sa.Table(
-        "other",
-        model.metadata,
-        sa.Column("id", sa.ForeignKey("note.id"), primary_key=True),
-    )
-    joined = model.__table__.join(other)
-    ids = column_property(model.__table__.c.id, other.c.id)
-    return type("Both", (model.__base__,), {"__table__": joined, "id": ids})
-
-
-def column_property_model():
-    model = note_of()
-    model.loud = column_property(sa.func.upper(model.text))
-    return model
 
 
 def composite_model():
@@ -248,9 +201,7 @@ def many_to_many():
 
 VARIANTS = [
     (plain, ALL),
-    (other_names, ALL),
     (with_defaults, ALL),
-    (deferred_column, ALL),
     (private_column, ALL),
     # Something listens.
     (listened("before_insert"), {"patch", "remove"}),
@@ -261,24 +212,18 @@ VARIANTS = [
     (listened("refresh"), set()),
     (listened_attribute("set"), set()),
     (validated, set()),
-    (reconstructed, set()),
     (mutable, set()),
     (composite_model, set()),
     # Instances are made or written in a way of their own.
-    (own_setattr, set()),
     (own_constructor, set()),
     (dataclass_model, set()),
     # More than a row changes, or it changes in more ways.
     (versioned, set()),
     (updated_in_python, {"create", "remove"}),
-    (updated_by_the_server, {"create", "remove"}),
     (computed, {"create", "remove"}),
     (without_implicit_returning, set()),
     (single_table_base, set()),
-    (single_table_subclass, set()),
     (joined_table_subclass, set()),
-    (two_tables, set()),
-    (column_property_model, set()),
     (many_to_many, {"create", "patch"}),
     (related("children"), {"create", "patch"}),
     (related("cascading", cascade="all, delete-orphan"), {"create", "patch"}),
@@ -329,30 +274,6 @@ def test_a_model_is_written_as_the_unit_of_work_does(make_notes, make):
     answers = [[answer(notes.service, *call) for call in CALLS] for notes in twins]
 
     assert answers[0] == answers[1]
-
-
-def test_a_session_that_deletes_in_a_way_of_its_own_is_honoured(make_notes):
-    class Soft(orm.Session):
-        def delete(self, instance):
-            instance.text = "deleted"
-
-    model = note_of()
-    notes = make_notes(model, make=lambda engine: sessionmaker(engine, class_=Soft))
-    notes.service.create({"text": "a"})
-
-    notes.service.remove(1)
-
-    assert notes.service.find() == [{"id": 1, "text": "deleted"}]
-
-
-def test_a_polymorphic_model_without_subclasses_has_its_identity(make_notes):
-    kind = mapped_column(sa.String(20), nullable=False)
-    args = {"polymorphic_on": kind, "polymorphic_identity": "note"}
-    notes = make_notes(note_of(kind=kind, __mapper_args__=args))
-
-    created = notes.service.create({"text": "a"})
-
-    assert created == {"id": 1, "text": "a", "kind": "note"}
 
 
 @pytest.mark.parametrize("make", [sessionmaker, observed])

@@ -20,11 +20,9 @@ from ...databases import enforce_foreign_keys
 from ...models import Everything
 from ...sql import statements_of
 from .models import Base
-from .models import Loose
 from .models import MODELS
 from .models import Owner
 from .models import ROWS
-from .models import Thing
 
 WHITELIST = ["$and", "$nor", "$not", "$null", "$like", "$between", "$populate"]
 
@@ -42,7 +40,6 @@ class Twins:
     def fill(self, path):
         """Store the first rows of a table, and no others."""
         model = self.single[path].target.model
-        model = Thing if model is Loose else model
         table = model.__table__
 
         with orm.Session(self.engine) as session:
