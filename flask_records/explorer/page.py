@@ -28,8 +28,8 @@ from ..http.headers import vary
 from ..http.placeholders import placeholders_of
 from ..http.routes import join_prefixes
 from ..http.routes import routes_of
-from .description import description_for
-from .description import entrance
+from .data import data_for
+from .data import entrance
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,7 +211,7 @@ def _send_entrance(**route: t.Any) -> Response:
 def _send_services(**route: t.Any) -> Response:
     params = params_of_visitor(request.headers)
     _settings_of(current_app).check(params)
-    return _json_for_caller(description_for(params, route))
+    return _json_for_caller(data_for(params, route))
 
 
 def _json_for_caller(value: t.Any) -> Response:

@@ -14,27 +14,29 @@ from ..http.routes import current_routes
 from .answers import error_answers
 from .answers import ERROR_SCHEMA
 from .answers import JSON
-from .answers import reference
-from .calls import name_of
+from .description import describe
 from .oauth import OAuthViews
 from .oauth import TAG
+from .operations import ENDS
 from .operations import Operations
-from .rights import METHODS
-from .rights import services_for
 from .security import schemes_of
+from .type_names import type_names
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
 
-    from ..service.schemas import Schema
     from ..typing import Record
-    from .rights import DescribedService
+    from .description import ServiceDescription
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
 
 VERSION: t.Final = "3.1.0"
 """The version of OpenAPI."""
+
+RESERVED: t.Final = ("Error",)
+"""The names of schemas that are not those of services."""
 
 EVENT_SUMMARIES: t.Final = {
     "created": "A record was created",
@@ -58,26 +60,34 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
         not have.
     """
     params = params or Params(provider="rest")
+    return document_of(describe(params, only_usable=only_usable))
+
+
+def document_of(services: Iterable[ServiceDescription]) -> Record:
+    """Return the OpenAPI document of services of the current application, as JSON
+    values.
+    """
     records = current_records
     prefix = current_routes().mount.url_prefix
     has_events = REALTIME in current_app.extensions
+    # They are the same in the documents of all callers.
+    names = type_names(dict.fromkeys(records.services), ENDS, RESERVED)
     schemas: dict[str, t.Any] = {"Error": ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
     webhooks: dict[str, t.Any] = {}
     tags = []
 
-    for each in services_for(params, only_usable=only_usable):
-        service = each.service
-        operations = Operations(records, service, each.schemas)
+    for service in services:
+        operations = Operations(records, service, names[service.path])
         tags.append(operations.tag())
         schemas |= operations.schemas()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
         if has_events:
-            webhooks |= _webhooks_of(each)
+            webhooks |= _webhooks_of(service, operations)
 
         if service.path in records.authentications:
-            views = dict(OAuthViews(records, service).paths())
+            views = dict(OAuthViews(records, service.path, operations.record).paths())
             tags += [TAG] if views else []
             paths |= {f"{prefix}{path}": item for path, item in views.items()}
 
@@ -97,21 +107,19 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
     return t.cast("Record", json.loads(dumps(made)))
 
 
-def _webhooks_of(described: DescribedService) -> Iterator[tuple[str, dict[str, t.Any]]]:
+def _webhooks_of(
+    service: ServiceDescription, operations: Operations
+) -> Iterator[tuple[str, dict[str, t.Any]]]:
     """Yield the events of a service that clients get, by name. OpenAPI has no other
     place for what a server sends by itself.
     """
-    service, schemas, events = described
-    name = name_of(service)
-
-    for event in events:
-        usual: Schema = {} if event not in METHODS else reference("schemas", name)
-        content = {JSON: {"schema": schemas.events.get(event, usual)}}
+    for event, schema in service.events.items():
+        content = {JSON: {"schema": operations.shown(schema)}}
         yield (
             f"{service.path} {event}",
             {
                 "post": {
-                    "operationId": f"{name}{event[0].upper()}{event[1:]}",
+                    "operationId": f"{operations.name}{event[0].upper()}{event[1:]}",
                     "tags": [service.path],
                     "summary": EVENT_SUMMARIES.get(event, f"The event {event}"),
                     "description": EVENT_DESCRIPTION,

@@ -13,10 +13,8 @@ from .answers import BODY_ERRORS
 from .answers import FAILURE
 from .answers import NOT_AUTHENTICATED
 from .answers import NOT_FOUND
-from .answers import reference
 from .answers import references_to
 from .answers import UNAVAILABLE
-from .calls import name_of
 from .operations import FORMS
 
 if t.TYPE_CHECKING:
@@ -24,7 +22,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..service.schemas import Schema
 
     Path: t.TypeAlias = tuple[str, dict[str, t.Any]]
@@ -76,12 +73,13 @@ class OAuthViews:
     """Describes the views of one authentication service.
 
     :param records: The extension with the service.
-    :param service: The authentication service.
+    :param path: The path of the authentication service.
+    :param login: The schema of a login there.
     """
 
-    def __init__(self, records: FlaskRecords, service: Service) -> None:
-        self._oauth = service.target.settings.oauth
-        self._login = reference("schemas", name_of(service))
+    def __init__(self, records: FlaskRecords, path: str, login: Schema) -> None:
+        self._oauth = records.authentications[path].settings.oauth
+        self._login = login
         self._is_limited = records.limits is not None
 
     def paths(self) -> Iterator[Path]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
-from flask import current_app
-
-from ..authentication.limits import limits_of
-from ..http.placeholders import fill_placeholders
-from ..http.placeholders import placeholders_of
-from ..http.placeholders import rule_of
-from ..signals import CUSTOM
+from ..service.schemas import page_of
+from ..signals import BODIES
 from ..signals import method_named
 from ..signals import READS
 from .answers import answer
@@ -20,161 +16,244 @@ from .answers import errors_of
 from .answers import ETAG
 from .answers import JSON
 from .answers import NO_HEADERS
-from .calls import Calls
+from .answers import reference
+from .examples import body_example
 from .examples import query_example
 from .security import security_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..service.schemas import Schema
-    from ..service.schemas import Schemas
-    from .calls import Call
+    from .description import CallDescription
+    from .description import ServiceDescription
 
 ID: t.Final = "id"
 
-POST: t.Final = CUSTOM.verb.lower()
-"""The verb of creations and of custom methods."""
-
 FORMS: t.Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+ENDS: t.Final = ("", "Page", *[method.title() for method in BODIES])
+"""The ends of the names of the schemas of a service."""
+
+SUMMARIES: t.Final = {
+    "find": "Find records",
+    "get": "Get a record",
+    "create": "Create a record",
+    "update": "Replace a record",
+    "patch": "Change a record",
+    "remove": "Remove a record",
+}
+
+MANY_SUMMARIES: t.Final = {
+    "patch": "Change all records that match",
+    "remove": "Remove all records that match",
+}
+
+DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array", "items": {}}]}
+"""The body of a custom method."""
 
 
 class Operations:
     """Describes the requests to one service.
 
     :param records: The extension with the service.
-    :param service: The service.
-    :param schemas: The schemas of the caller.
+    :param service: The service, as its caller sees it.
+    :param name: The name of the service in names of schemas and operations.
     """
 
     def __init__(
-        self, records: FlaskRecords, service: Service, schemas: Schemas
+        self, records: FlaskRecords, service: ServiceDescription, name: str
     ) -> None:
+        self.name = name
+        """The name of the service."""
+        self.record = reference("schemas", name)
+        """The schema of a record."""
         self._service = service
-        self._calls = Calls(service, schemas)
         self._has_logins = bool(records.authentications)
         self._is_limited = records.limits is not None
-        self._media_types = records.media_types_of(service)
         self._security = security_of(records, service)
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
-        """Yield the schemas that calls refer to, with their names."""
-        return self._calls.schemas()
+        """Yield the schemas that operations refer to, with their names."""
+        schemas, methods = self._service.schemas, self._service.methods
+        yield self.name, schemas.record
+
+        for method in BODIES:
+            if method in methods:
+                yield f"{self.name}{method.title()}", getattr(schemas, method)
+
+        if schemas.is_paged:
+            yield f"{self.name}Page", page_of({"type": "array", "items": self.record})
+
+    def shown(self, schema: Schema | None) -> t.Any:
+        """Return a schema that refers to the schemas of the service by their names.
+
+        :param schema: A schema of the description, or ``None`` for anything.
+        """
+        if schema is None:
+            return {}
+
+        if schema is self._service.schemas.record:
+            return self.record
+
+        if schema is self._service.page:
+            return reference("schemas", f"{self.name}Page")
+
+        if isinstance(schema, Mapping):
+            return {name: self.shown(each) for name, each in schema.items()}
+
+        return list(map(self.shown, schema)) if isinstance(schema, list) else schema
 
     def tag(self) -> dict[str, str]:
-        """Return the group of the calls in the document."""
-        return {"name": self._service.path, **_described(self._calls.description)}
+        """Return the group of the operations in the document."""
+        return {"name": self._service.path, **_described(self._service.text)}
 
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
-        rule = rule_of(self._service.path)
-        path = fill_placeholders(rule, "{{{}}}".format)
+        path = self._service.path_with("{{{}}}")
         parameters = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in placeholders_of(rule)
+            for name in self._service.placeholders
         ]
-        many, one = self._of_many(), self._of_one()
+        id = {"name": ID, "in": "path", "required": True, "schema": self._id}
 
-        if many:
-            yield path, _with(parameters, many)
+        for has_id, end, own in ((False, "", []), (True, f"/{{{ID}}}", [id])):
+            by_verb: dict[str, list[CallDescription]] = {}
 
-        if one:
-            id = {"name": ID, "in": "path", "required": True, "schema": self._calls.id}
-            yield f"{path}/{{{ID}}}", _with([*parameters, id], one)
+            for call in self._service.calls:
+                if call.has_id is has_id:
+                    verb = method_named(call.method).verb.lower()
+                    by_verb.setdefault(verb, []).append(call)
 
-    def _of_many(self) -> dict[str, t.Any]:
-        by_verb: dict[str, list[Call]] = {}
+            if by_verb:
+                made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
+                yield f"{path}{end}", _with([*parameters, *own], made)
 
-        for call in self._calls.of_many():
-            by_verb.setdefault(_verb(call), []).append(call)
+    @property
+    def _id(self) -> Schema:
+        """The schema of the identifier of a record."""
+        properties = self._service.schemas.record.get("properties", {})
+        schema = {**properties.get(self._service.id, {"type": "string"})}
+        schema.pop("readOnly", None)
+        return schema
 
-        return {
-            verb: self._post(calls) if verb == POST else self._operation(calls[0])
-            for verb, calls in by_verb.items()
-        }
-
-    def _of_one(self) -> dict[str, t.Any]:
-        calls = self._calls.of_one()
-        return {_verb(call): self._operation(call) for call in calls}
-
-    def _operation(self, call: Call) -> dict[str, t.Any]:
-        is_read = call.method in READS
-        limits = limits_of(current_app, self._service.path, call.method)
-        errors = errors_of(
-            call.method,
-            has_body=call.body is not None,
-            has_logins=self._has_logins,
-            limits=limits if self._is_limited else None,
-        )
-        success = answer(call.result, "Success.", ETAG if is_read else NO_HEADERS)
+    def _operation(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
+        """Return the operation of the calls of one verb at one path: more than one for
+        creations of one record or many, and for custom methods.
+        """
+        first = calls[0]
+        is_read = first.method in READS
+        custom = [call for call in calls if call.is_custom]
+        plain = [call for call in calls if not call.is_custom]
         operation: dict[str, t.Any] = {
-            "operationId": call.id,
+            "operationId": self._name_of(first),
             "tags": [self._service.path],
-            "summary": call.summary,
-            **_described(call.description),
+            "summary": first.summary or _summary_of(first),
+            **_described(first.text),
             "parameters": [
-                *[_parameter(*each) for each in call.query.items()],
+                *[_parameter(*each) for each in first.query.items()],
                 *(conditions() if is_read else ()),
             ],
             "responses": {
-                "201" if call.method == "create" else "200": success,
+                **(self._success(plain) if plain else {}),
                 **(conditional_answers() if is_read else {}),
-                **errors,
+                **(self._results(custom) if custom else {}),
+                **self._errors(first),
             },
-            "security": [] if call.is_public else self._security,
+            "security": [] if first.is_public else self._security,
         }
 
-        if call.body is not None:
-            operation["requestBody"] = self._body(call.body, call.example)
+        if custom:
+            names = list(dict.fromkeys(call.method for call in calls))
+            operation["parameters"].append(_header(names))
+
+        if first.has_data:
+            operation["requestBody"] = self._body(plain, custom)
 
         return operation
 
-    def _post(self, calls: list[Call]) -> dict[str, t.Any]:
-        """Return the operation of creations, and of custom methods beside it."""
-        operation = self._operation(calls[0])
-        names = [call.method for call in calls]
+    def _name_of(self, call: CallDescription) -> str:
+        return f"{call.method}{self.name}{'Many' if call.is_many else ''}"
 
-        if names == ["create"]:
-            return operation
+    def _success(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
+        """Return the answer to calls of a method, by its status."""
+        method = calls[0].method
+        schema = _any_of([self.shown(call.result) for call in calls])
+        headers = ETAG if method in READS else NO_HEADERS
+        status = "201" if method == "create" else "200"
+        return {status: answer(schema, "Success.", headers)}
 
-        header = {
-            "name": "X-Service-Method",
-            "in": "header",
-            "required": "create" not in names,
-            "description": "The method to call.",
-            "schema": {"type": "string", "enum": names},
+    def _results(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
+        """Return the answers to calls of custom methods, by status."""
+        result = _any_of([self.shown(call.result) for call in calls])
+        return {
+            "200": answer(result, "The result of a custom method."),
+            "204": {"description": "An empty result."},
         }
-        operation["parameters"].append(header)
-        custom = [call for call in calls if call.method != "create"]
-        result = _any_of([call.result for call in custom])
-        operation["responses"]["200"] = answer(result, "The result of a custom method.")
-        operation["responses"]["204"] = {"description": "An empty result."}
-        bodies = [call.body or {} for call in custom]
 
-        for content in operation["requestBody"]["content"].values():
-            created = [content["schema"]] if "create" in names else []
-            content["schema"] = _any_of([*created, *bodies])
+    def _errors(self, call: CallDescription) -> dict[str, t.Any]:
+        return errors_of(
+            call.method,
+            has_body=call.has_data,
+            has_logins=self._has_logins,
+            limits=call.limits if self._is_limited else None,
+        )
 
-        return operation
+    def _data(self, call: CallDescription) -> Schema:
+        """Return the schema of the data of a call."""
+        if call.is_custom:
+            return (
+                DATA if call.data is None else t.cast("Schema", self.shown(call.data))
+            )
 
-    def _body(self, schema: Schema, example: t.Any) -> dict[str, t.Any]:
+        schema = reference("schemas", f"{self.name}{call.method.title()}")
+        is_list = call.is_many and not method_named(call.method).has_id
+        return {"type": "array", "items": schema} if is_list else schema
+
+    def _body(
+        self, plain: Sequence[CallDescription], custom: Sequence[CallDescription]
+    ) -> dict[str, t.Any]:
+        """Return the body of an operation.
+
+        :param plain: Its calls of a method.
+        :param custom: Its calls of custom methods.
+        """
+        bodies = [self._data(call) for call in plain]
+        others = [self._data(call) for call in custom]
         # A form is never a list.
-        schemas = dict.fromkeys(FORMS, schema.get("anyOf", [schema])[0])
-        schemas[JSON] = schema
-        content = {
-            name: {"schema": schemas.get(name, {})} for name in self._media_types
-        }
+        schemas = dict.fromkeys(FORMS, bodies[:1]) | {JSON: bodies}
+        content: dict[str, dict[str, t.Any]] = {}
 
-        if example is not None and JSON in content:
-            content[JSON]["example"] = example
+        for name in self._service.media_types:
+            own = schemas.get(name, [{}] if plain else [])
+            content[name] = {"schema": _any_of([*own, *others])}
+
+        if plain and JSON in content:
+            example = body_example(plain[0].data or {})
+            content[JSON] |= {} if example is None else {"example": example}
 
         return {"required": True, "content": content}
 
 
-def _verb(call: Call) -> str:
-    return method_named(call.method).verb.lower()
+def _summary_of(call: CallDescription) -> str:
+    summaries = MANY_SUMMARIES if call.is_many else SUMMARIES
+    return summaries.get(call.method, f"Call {call.method}")
+
+
+def _header(names: Sequence[str]) -> dict[str, t.Any]:
+    """Return the header that names a custom method.
+
+    :param names: The methods with the path and the verb.
+    """
+    return {
+        "name": "X-Service-Method",
+        "in": "header",
+        "required": "create" not in names,
+        "description": "The method to call.",
+        "schema": {"type": "string", "enum": names},
+    }
 
 
 def _described(text: str | None) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import typing as t
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -18,6 +19,7 @@ from werkzeug.http import generate_etag
 from werkzeug.http import quote_etag
 
 from ..authentication.visitors import params_of_visitor
+from ..context import Params
 from ..errors import BadRequest
 from ..globals import current_records
 from ..http.blueprint import current_request
@@ -31,19 +33,21 @@ from ..http.headers import CALLER
 from ..http.headers import forbid_sniffing
 from ..http.headers import vary
 from ..http.routes import current_routes
-from .document import document
-from .rights import services_for
+from .description import describe
+from .document import document_of
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Hashable
+    from collections.abc import Iterable
 
     from flask import Flask
     from flask import Response
     from flask.typing import ResponseReturnValue
 
-    from ..context import Params
     from ..http.error_handler import ErrorHandler
     from ..http.routes import Routes
+    from .description import ServiceDescription
 
 SETTING: t.Final = "RECORDS_OPENAPI"
 """The key of ``app.config`` that has the settings of an application."""
@@ -55,6 +59,9 @@ FILES: t.Final = Path(__file__).parent / "static"
 """The folder of the files of the page."""
 
 VERBS: t.Final = ("GET", "HEAD", "OPTIONS")
+
+ANONYMOUS: t.Final = Params(provider="rest")
+"""The params of a caller without a login."""
 
 MAX_DOCUMENTS: t.Final = 16
 """The number of documents that an application keeps."""
@@ -113,7 +120,7 @@ class Documents:
 
         :param root: The path of the application on its server.
         """
-        return self._document((root, None), root, None)
+        return self._document((root, None), root, partial(describe, ANONYMOUS))
 
     def of_caller(self, root: str, params: Params) -> SentDocument:
         """Return the document of what one caller may use.
@@ -121,25 +128,29 @@ class Documents:
         :param root: The path of the application on its server.
         :param params: The params of the caller, with its login.
         """
+        services = describe(params, only_usable=True)
         rights = hashlib.sha256()
 
         # Only its schemas tell all that a caller may see.
-        for service, schemas, events in services_for(params, only_usable=True):
-            own = service.path, service.methods, schemas, events
+        for each in services:
+            own = each.path, each.methods, each.schemas, [*each.events]
             rights.update(repr(own).encode())
 
-        return self._document((root, rights.digest()), root, params)
+        return self._document((root, rights.digest()), root, lambda: services)
 
     def _document(
-        self, key: Hashable, root: str, params: Params | None
+        self,
+        key: Hashable,
+        root: str,
+        services: Callable[[], Iterable[ServiceDescription]],
     ) -> SentDocument:
         """Return the document of a key, which one thread makes.
 
-        :param params: The params of the caller, or ``None`` for all services.
+        :param services: Returns the services in it.
         """
         with self._lock:
             if key not in self._made:
-                made = document(params, only_usable=params is not None)
+                made = document_of(services())
                 body = dumps({**made, "servers": [{"url": root or "/"}]})
                 etag = quote_etag(generate_etag(body), weak=True)
 

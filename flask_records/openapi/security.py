@@ -12,8 +12,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..service.schemas import Schema
+    from .description import ServiceDescription
 
 TOKEN: t.Final = "token"
 """The name of the scheme of access tokens."""
@@ -54,10 +54,10 @@ def _ways_to_tokens(records: FlaskRecords) -> str:
     return text + (ISSUED_BY_PROVIDERS.format(root=root) if has_providers else "")
 
 
-def security_of(records: FlaskRecords, service: Service) -> list[Schema]:
+def security_of(records: FlaskRecords, service: ServiceDescription) -> list[Schema]:
     """Return the schemes of which a call of a service needs one."""
     schemes = schemes_of(records)
-    names = [NAMES.get(name, name) for name in records.strategies_of(service)]
+    names = [NAMES.get(name, name) for name in service.strategies]
     return [{name: []} for name in names if name in schemes]
 
 

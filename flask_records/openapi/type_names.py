@@ -13,10 +13,8 @@ from ..http.placeholders import rule_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
-    from collections.abc import Iterable
     from collections.abc import Iterator
-
-    from ..service import Service
+    from collections.abc import Mapping
 
 
 WORD = re.compile(r"[A-Za-z0-9]+")
@@ -28,40 +26,36 @@ spaces, or be words of a language, such as ``class`` and ``number``.
 
 
 def type_names(
-    services: Iterable[Service],
+    models: Mapping[str, type | None],
     ends: Collection[str],
     reserved: Collection[str],
-    *,
-    by_model: bool = True,
 ) -> dict[str, str]:
     """Return names for the records of services by path: that of the model, or that of
-    the path if several services have the model, or its name is none for a type. Types
-    that have them in their names are all different.
+    the path if there is none, several services have the model, or its name is none for
+    a type. Types that have them in their names are all different.
 
+    :param models: The models of services, by path.
     :param ends: The ends of the names of the types of a service.
     :param reserved: The names of other types.
-    :param by_model: ``False`` for names of paths alone.
     """
-    services = list(services)
-    models = Counter(each.capabilities.model for each in services)
+    counts = Counter(models.values())
     taken = set(reserved)
     names = {}
 
     def names_with(name: str) -> set[str]:
         return {f"{name}{end}" for end in ends}
 
-    for service in services:
-        model = service.capabilities.model
-        own = model.__name__ if by_model and model and models[model] == 1 else ""
+    for path, model in models.items():
+        own = model.__name__ if model and counts[model] == 1 else ""
         named = (
             name
             for name in chain(
                 filter(TYPE_NAME.fullmatch, [own]),
-                _numbered(_name_of_path(service.path)),
+                _numbered(_name_of_path(path)),
             )
             if taken.isdisjoint(names_with(name))
         )
-        name = names[service.path] = next(named)
+        name = names[path] = next(named)
         taken |= names_with(name)
 
     return names

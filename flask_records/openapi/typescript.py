@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..globals import current_records
-from ..http.placeholders import fill_placeholders
-from ..http.placeholders import placeholders_of
-from ..http.placeholders import rule_of
 from ..query.syntax import POPULATE
 from ..query.values import nullable
-from ..service.schemas import CustomSchemas
 from ..signals import EVENTS
 from ..signals import method_named
-from ..signals import METHODS
+from .description import describe
 from .type_names import type_names
 from .typescript_client import client
 from .typescript_client import CLIENT_NAMES
@@ -29,9 +24,11 @@ from .typescript_syntax import type_of
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from ..service import Service
     from ..service.schemas import Schema
+    from .description import CallDescription
+    from .description import ServiceDescription
     from .typescript_syntax import Named
 
 NOTICE: t.Final = (
@@ -65,56 +62,50 @@ def typescript(*, has_client: bool = True) -> str:
     :param has_client: Add ``createClient``, which needs two packages of FeathersJS.
         Without it the module imports nothing.
     """
+    services = describe()
+
     if not has_client:
-        return f"{NOTICE}\n{_types()}"
+        return f"{NOTICE}\n{_types(services)}"
 
-    return "\n".join([NOTICE + IMPORTS, _types(), client(_methods_by_path())])
+    methods = {_client_path(each): _methods_of(each) for each in services}
+    return "\n".join([NOTICE + IMPORTS, _types(services), client(methods)])
 
 
-def _types() -> str:
-    """Return the types of the services of the current application."""
-    services = list(current_records.services.values())
-    names = type_names(services, ENDS, CLIENT_NAMES)
+def _types(services: Sequence[ServiceDescription]) -> str:
+    """Return the types of services."""
+    models = {service.path: service.model for service in services}
+    names = type_names(models, ENDS, CLIENT_NAMES)
     described = [_Types(service, names) for service in services]
     named = [each.named for each in described if "properties" in each.named[0]]
     parts = [HEAD, *[part for each in described for part in each.declarations(named)]]
     listed = [
         f"{key}: {names[service.path]}Service"
         for service in services
-        for key in _keys_of(service.path)
+        for key in _keys_of(service)
     ]
     return "\n".join([*parts, interface("ServiceTypes", listed)])
 
 
-def _methods_by_path() -> dict[str, list[str]]:
-    """Return the methods of the services of the current application by path, as clients
-    have them: the name of a part of a path begins with a colon.
-    """
-    return {
-        _client_path(path): _methods_of(service)
-        for path, service in current_records.services.items()
-    }
-
-
-def _methods_of(service: Service) -> list[str]:
+def _methods_of(service: ServiceDescription) -> list[str]:
     """Return the methods that a client can have."""
     return [method for method in service.methods if method not in OWN_METHODS]
 
 
-def _keys_of(path: str) -> Iterator[str]:
+def _keys_of(service: ServiceDescription) -> Iterator[str]:
     """Yield the keys of a service: its path, as clients have it, and a pattern of the
     paths with values in it.
     """
-    rule = rule_of(path).lstrip("/")
-    yield quoted(_client_path(path))
+    yield quoted(_client_path(service))
 
-    if placeholders_of(rule):
-        yield f"[path: `{fill_placeholders(rule, lambda name: '${string}')}`]"
+    if service.placeholders:
+        yield f"[path: `{service.path_with('${{string}}').lstrip('/')}`]"
 
 
-def _client_path(path: str) -> str:
-    """Return the path of a service as clients have it."""
-    return fill_placeholders(rule_of(path).lstrip("/"), ":{}".format)
+def _client_path(service: ServiceDescription) -> str:
+    """Return the path of a service as clients have it: the name of a placeholder begins
+    with a colon.
+    """
+    return service.path_with(":{}").lstrip("/")
 
 
 class _Types:
@@ -123,11 +114,11 @@ class _Types:
     :param names: The names of the records of all services, by path.
     """
 
-    def __init__(self, service: Service, names: Mapping[str, str]) -> None:
+    def __init__(self, service: ServiceDescription, names: Mapping[str, str]) -> None:
         self._service = service
         self._names = names
         self._name = names[service.path]
-        self._schemas = service.capabilities.schemas_for(None)
+        self._schemas = service.schemas
         self.named = self._schemas.record, self._name
         """The schema of a record, and the name of its type."""
 
@@ -137,9 +128,8 @@ class _Types:
         :param named: The schemas of all records, and the names of their types.
         """
         service, name = self._service, self._name
-        ruled = service.capabilities.field_rules.visible
         fields = self._schemas.record.get("properties", {}).keys()
-        always, relations = fields - ruled.keys(), self._relations()
+        always, relations = fields - service.ruled, self._relations()
         others = [each for each in named if each is not self.named]
         record = self._schemas.record
         yield declaration(name, record, always, relations, named=others)
@@ -187,52 +177,39 @@ class _Types:
         for event in EVENTS.values():
             yield member(event, self._name)
 
-        for event in self._service.custom_events:
+        for event, schema in self._service.events.items():
             if event not in EVENTS.values():
-                yield member(event, "any")
+                yield member(event, type_of(schema))
 
     def _methods(self, others: Named) -> Iterator[str]:
         """Yield the methods.
 
         :param others: The schemas of records of other services.
         """
-        name, schemas = self._name, self._schemas
-        listed = f"Paginated<{name}>" if schemas.is_paged else f"{name}[]"
         # Two services of one model have equal schemas.
         named = [self.named, *others]
 
-        for method in _methods_of(self._service):
-            if method not in METHODS:
-                custom = schemas.custom.get(method, CustomSchemas())
-                result = _or(custom.result, "any", named)
-                yield self._method(method, type_of(custom.data or {}), result)
-                continue
+        if self._service.page is not None:
+            named.append((self._service.page, f"Paginated<{self._name}>"))
 
-            data = f"{name}{BODIES.get(method, '')}"
-            found = _or(schemas.found, listed, named)
-            yield self._method(method, data, found if method == "find" else name)
+        for call in self._service.calls:
+            if call.method not in OWN_METHODS:
+                yield self._method(call, named)
 
-            if method in schemas.multi:
-                many = _or(schemas.many, f"{name}[]", named)
-                data = f"{data}[]" if method == "create" else data
-                yield self._method(method, data, many, id="null")
-
-    def _method(self, method: str, data: str, result: str, *, id: str = "Id") -> str:
-        """Return the signature of a method.
-
-        :param data: The type of its data, if it takes any.
-        :param id: The type of its identifier, if it takes one.
-        """
-        types = {"id": id, "data": data}
-        names = method_named(method).arguments
+    def _method(self, call: CallDescription, named: Named) -> str:
+        """Return the signature of a method."""
+        data = f"{self._name}{BODIES.get(call.method, '')}"
+        is_list = call.is_many and call.method == "create"
+        types = {
+            "id": "null" if call.is_many else "Id",
+            "data": type_of(call.data or {}) if call.is_custom else data,
+        }
+        types["data"] += "[]" if is_list else ""
+        names = method_named(call.method).arguments
         arguments = [f"{each}: {types[each]}" for each in names]
         arguments.append(f"params?: CallParams<{self._name}Query>")
-        return f"{method}({', '.join(arguments)}): Promise<{result}>"
-
-
-def _or(schema: Schema | None, default: str, named: Named) -> str:
-    """Return the type of a result, or a default if it has no schema."""
-    return default if schema is None else type_of(schema, named)
+        result = "any" if call.result is None else type_of(call.result, named)
+        return f"{call.method}({', '.join(arguments)}): Promise<{result}>"
 
 
 def _is_group(schema: Schema) -> bool:

@@ -15,17 +15,10 @@ from ..errors import BadRequest
 from ..errors import RecordsError
 from ..globals import current_records
 from ..http.placeholders import fill_placeholders
-from ..http.placeholders import placeholders_of
-from ..http.placeholders import rule_of
 from ..http.routes import current_routes
-from ..openapi.calls import Calls
-from ..openapi.calls import docstring
+from ..openapi.description import describe
 from ..openapi.document import REALTIME
-from ..openapi.rights import services_for
-from ..pagination import Pagination
-from ..service.schemas import CustomSchemas
 from ..signals import BODIES
-from ..signals import READS
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,21 +27,20 @@ if t.TYPE_CHECKING:
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
     from ..context import Params
-    from ..openapi.rights import DescribedService
-    from ..service import Service
+    from ..openapi.description import ServiceDescription
     from ..service.schemas import Schemas
     from ..typing import Record
 
 
-def description_for(params: Params, route: Mapping[str, t.Any]) -> Record:
+def data_for(params: Params, route: Mapping[str, t.Any]) -> Record:
     """Return what the explorer shows to a caller: the services that the caller may
     use, each with the methods that the caller may call, as JSON values.
 
     :param params: The params of the caller, with its login.
     :param route: The values of placeholders in the prefix of services.
     """
-    services = list(services_for(params, only_usable=True))
-    readable = {each.service.path for each in services if _is_readable(each.service)}
+    services = describe(params, only_usable=True)
+    readable = {each.path for each in services if each.is_readable}
     authenticator = params.authenticator
     return {
         **entrance(route),
@@ -145,38 +137,33 @@ def _user(params: Params) -> t.Any:
         return {authenticator.id: params.user_id}
 
 
-def _is_readable(service: Service) -> bool:
-    """Return whether a service, with the methods that a caller may use, shows records
-    to the caller.
-    """
-    return not frozenset(READS).isdisjoint(service.methods)
+def _described(service: ServiceDescription, readable: Collection[str]) -> Record:
+    """Return what the explorer shows of a service, as JSON values.
 
-
-def _described(shown: DescribedService, readable: Collection[str]) -> Record:
-    """Return the description of a service, as JSON values.
-
-    :param shown: The service with what the caller may use.
     :param readable: The paths of the services that show records to the caller.
     """
-    service, schemas, events = shown
-    sizes = getattr(service.target, "pagination", None)
-    sizes = sizes if isinstance(sizes, Pagination) else Pagination()
+    calls = {call.method: call for call in reversed(service.calls)}
+    custom = {n: calls[n] for n in service.methods if calls[n].is_custom}
+    schemas = service.schemas
     return {
         "path": service.path,
-        "placeholders": placeholders_of(rule_of(service.path)),
-        "description": Calls(service, schemas).description,
-        "methods": [n for n in service.methods if n not in service.custom_methods],
-        "publicMethods": [name for name in service.methods if name in service.public],
-        "customMethods": service.custom_methods,
-        "custom": {n: _custom(service, schemas, n) for n in service.custom_methods},
-        "events": events,
-        "id": service.capabilities.id,
+        "placeholders": service.placeholders,
+        "description": service.text,
+        "methods": [name for name in service.methods if name not in custom],
+        "publicMethods": [n for n in service.methods if calls[n].is_public],
+        "customMethods": [*custom],
+        "custom": {
+            name: {"data": call.data, "result": call.result, "description": call.text}
+            for name, call in custom.items()
+        },
+        "events": [*service.events],
+        "id": service.id,
         "isPaged": schemas.is_paged,
-        "pageSize": sizes.default,
-        "maxPageSize": sizes.max,
-        "multi": [name for name in service.methods if name in schemas.multi],
-        **_bodies(service, schemas),
-        **(_shown(schemas, readable) if _is_readable(service) else NOTHING),
+        "pageSize": service.pages.default,
+        "maxPageSize": service.pages.max,
+        "multi": [call.method for call in service.calls if call.is_many],
+        **{n: getattr(schemas, n) if n in calls else {} for n in BODIES},
+        **(_shown(schemas, readable) if service.is_readable else NOTHING),
     }
 
 
@@ -203,17 +190,3 @@ def _shown(schemas: Schemas, readable: Collection[str]) -> Record:
             name: path for name, path in schemas.references.items() if path in readable
         },
     }
-
-
-def _bodies(service: Service, schemas: Schemas) -> Record:
-    """Return the schemas of bodies, empty for methods that the caller may not use."""
-    return {
-        name: getattr(schemas, name) if name in service.methods else {}
-        for name in BODIES
-    }
-
-
-def _custom(service: Service, schemas: Schemas, method: str) -> Record:
-    known = schemas.custom.get(method, CustomSchemas())
-    text = docstring(getattr(service.target, method))
-    return {**known._asdict(), "description": text}
