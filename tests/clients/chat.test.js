@@ -1,18 +1,18 @@
 // The calls of the chats of FeathersJS, and of packages that add to its clients, against
-// the server of the page on front ends.
+// docs/chat.py.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rx } from 'feathers-reactive'
 import { filter, firstValueFrom } from 'rxjs'
 import { io } from 'socket.io-client'
 import { closeSockets, logIn, next, restClient, socketClient } from './clients.js'
-import { startPage } from './documented.js'
+import { startChat } from './documented.js'
 
 const ORIGIN = 'http://localhost:3000'
 
 let server
 
-before(async () => { server = await startPage('front-ends.md') })
+before(async () => { server = await startChat() })
 
 after(() => {
   closeSockets()

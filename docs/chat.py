@@ -1,0 +1,99 @@
+"""A server for the chats of FeathersJS, which are the examples of its guides."""
+
+import time
+
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+
+from flask_records import AuthenticationService
+from flask_records import FlaskRecords
+from flask_records import hash_password
+from flask_records import limit_to_user
+from flask_records import set_user_field
+from flask_records import SQLAlchemyService
+from flask_records.realtime import Realtime
+
+AVATAR = "https://www.gravatar.com/avatar/?d=mp&s=60"
+PAGES = {"default": 10, "max": 50}
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+def now():
+    return time.time_ns() // 1_000_000
+
+
+class User(Base):
+    __tablename__ = "user_account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(unique=True)
+    password: Mapped[str]
+    avatar: Mapped[str] = mapped_column(default=AVATAR)
+
+
+class Message(Base):
+    __tablename__ = "message"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str]
+    createdAt: Mapped[int] = mapped_column(sa.BigInteger, default=now)
+    userId: Mapped[int] = mapped_column(sa.ForeignKey("user_account.id"))
+    user: Mapped[User] = relationship()
+
+
+db = SQLAlchemy(model_class=Base)
+records = FlaskRecords()
+realtime = Realtime(records)
+records.add("authentication", AuthenticationService())
+users = records.add(
+    "users",
+    SQLAlchemyService(User, paginate=PAGES, hidden=["password"]),
+    public=["create"],
+)
+messages = records.add(
+    "messages",
+    SQLAlchemyService(
+        Message,
+        paginate=PAGES,
+        readonly=["createdAt", "userId"],
+        whitelist=["$populate"],
+    ),
+)
+users.before("create", "update", "patch")(hash_password("password"))
+users.before("update", "patch", "remove")(limit_to_user("id"))
+messages.before("create", "update", "patch")(set_user_field("userId"))
+messages.before("update", "patch", "remove")(limit_to_user("userId"))
+
+
+@messages.before()
+def add_user(method, context):
+    context.params.query["$populate"] = "user"
+
+
+def create_app():
+    app = Flask(__name__, static_folder="feathers-chat/public", static_url_path="")
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite:///chat.db"
+    app.config["SECRET_KEY"] = "only for this page, 32 bytes long"
+    app.config["RECORDS_CORS"] = {"origins": ["http://localhost:3000"]}
+    app.config.from_prefixed_env()
+    db.init_app(app)
+    records.init_app(app)
+    realtime.init_app(app)
+    app.add_url_rule("/", "index", lambda: app.send_static_file("index.html"))
+
+    with app.app_context():
+        db.create_all()
+
+    return app
+
+
+def create_asgi():
+    return realtime.asgi(create_app())
