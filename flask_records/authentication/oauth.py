@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import time
 import typing as t
-from functools import partial
 from urllib.parse import urlencode
-from urllib.parse import urljoin
-from urllib.parse import urlsplit
 
 from flask import Blueprint
 from flask import current_app
 from flask import request
 from flask import Response
+from flask import session
 from flask import url_for
 
+from ..errors import BadRequest
 from ..errors import is_answer
+from ..errors import MethodNotAllowed
 from ..errors import NotAuthenticated
 from ..errors import NotFound
 from ..errors import RecordsError
 from ..globals import current_records
+from ..http.body import read_body
 from ..http.formatter import dumps
 from ..http.formatter import empty
 from ..http.formatter import JSON
 from ..http.headers import forbid_sniffing
+from ..http.origins import origin_of
 from ..http.routes import routes_of
 from .limits import count_view
-from .oauth_calls import result_of
 from .oauth_client import ProviderClient
-from .oauth_cookies import LoginCookies
+from .oauth_errors import InvalidResponse
 from .oauth_errors import new_reference
 from .oauth_errors import provider_error
 from .oauth_errors import PROVIDER_ERRORS
+from .oauth_errors import ProviderError
 from .oauth_errors import server_error
-from .oauth_requests import error_of
-from .oauth_requests import linking_claims
-from .oauth_requests import other_page
-from .oauth_requests import posted_profile
-from .oauth_requests import read_answer
+from .oauth_strategy import explaining_refusals
 from .oauth_strategy import OAuthLogin
 from .oauth_strategy import OAuthStrategy
-from .provider_session import InvalidResponse
+from .oauth_strategy import result_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
 
     from flask import Flask
     from flask.typing import ResponseReturnValue
@@ -54,11 +55,32 @@ if t.TYPE_CHECKING:
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
+LOGINS: t.Final = "records_logins"
+"""The key of the session with the provider and state of each login in progress."""
+
+LIFETIME: t.Final = 10 * 60
+"""The number of seconds that a user has to log in at the provider."""
+
+MAX_LOGINS: t.Final = 5
+"""The number of logins that one browser can have in progress."""
+
+MAX_SIZE: t.Final = 2500
+"""The number of characters of all of them. Browsers drop cookies of more than 4 kB."""
+
+MAX_BODY: t.Final = 64 * 1024
+"""The number of bytes of the largest answer that a provider posts."""
+
+MAX_PART: t.Final = 1500
+"""The number of characters of a part of it that is kept: it goes into an address."""
+
+FORM: t.Final = "application/x-www-form-urlencoded"
+
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
     """Add the views of an authentication service to an application.
 
-    :raises RuntimeError: A provider has a strategy's name, or there are views already.
+    :raises RuntimeError: A provider has a strategy's name, there are views already, or
+        the session of the application can't keep a login.
     """
     settings = service.settings_of(app)
     place = f"{settings.name}['oauth']"
@@ -73,23 +95,27 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
             " application can have providers."
         )
 
-    views = OAuthBlueprint(app, service, settings.oauth).make()
+    if not app.secret_key:
+        raise RuntimeError(f"{place} needs SECRET_KEY: logins are in Flask's session.")
+
+    if str(app.config["SESSION_COOKIE_SAMESITE"]).lower() == "strict":
+        raise RuntimeError(
+            f"{place} needs SESSION_COOKIE_SAMESITE='Lax': users come back from the"
+            " site of the provider, and browsers send no cookie that is 'Strict' then."
+        )
+
+    views = OAuthBlueprint(service, settings.oauth).make()
     routes_of(app).add(app, views)
 
 
 class OAuthBlueprint:
     """The views of an authentication service in one application: those in the last two
-    rows of section 4.1 of the specification, and one to log out at a provider.
-
-    :raises RuntimeError: There is no secret to sign with.
+    rows of section 4.1 of the specification.
     """
 
-    def __init__(
-        self, app: Flask, service: AuthenticationService, settings: OAuthSettings
-    ) -> None:
+    def __init__(self, service: AuthenticationService, settings: OAuthSettings) -> None:
         self._service = service
         self._settings = settings
-        self._cookies = LoginCookies(app, service)
         self._clients = {
             name: ProviderClient(provider)
             for name, provider in settings.providers.items()
@@ -102,7 +128,6 @@ class OAuthBlueprint:
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
-        blueprint.add_url_rule("/<provider>/logout", "logout", self._logout)
         blueprint.after_request(_keep_private)
         return blueprint
 
@@ -110,11 +135,13 @@ class OAuthBlueprint:
         chosen = self._provider(provider)
         count_view("start")
         query = request.args.to_dict()
-        page = other_page(self._url("start", provider))
-        target = self._settings.redirects.target(query.pop("redirect", ""), page)
+        page = request.referrer or ""
+        is_own = origin_of(page) == origin_of(self._url("start", provider))
+        redirect = query.pop("redirect", "")
+        target = self._settings.redirects.target(redirect, "" if is_own else page)
 
         def start() -> Response:
-            link = linking_claims(self._service, query.pop("feathers_token", None))
+            link = _linking_claims(self._service, query.pop("feathers_token", None))
             login = {"target": target, "link": link, "query": query}
             return self._redirect_to_provider(chosen, login)
 
@@ -122,100 +149,108 @@ class OAuthBlueprint:
 
     def _redirect_to_provider(self, provider: Provider, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
+        client = self._clients[provider.name]
         redirect_uri = self._url("callback", provider.name)
 
         try:
-            start = self._clients[provider.name].start(redirect_uri)
-            response = _redirect_to(start.pop("url"))
+            started = client.create_authorization_url(redirect_uri)
+            response = _redirect_to(started.pop("url"))
         except PROVIDER_ERRORS as error:
+            client.forget()
             raise provider_error(provider, error, current_app.logger) from error
 
-        login |= {
-            **start,
-            "provider": provider.name,
-            "redirect_uri": redirect_uri,
-        }
-        self._cookies.add(response, login, posts_back=provider.posts_back)
+        began = int(time.time())
+        self._keep(
+            client, {**started, **login, "redirect_uri": redirect_uri, "began": began}
+        )
         return response
 
-    def _logout(self, provider: str) -> ResponseReturnValue:
-        chosen = self._provider(provider)
-        count_view("start")
-        url = self._url("logout", provider)
-        redirect = request.args.get("redirect", "")
-        target = self._settings.redirects.target(redirect, other_page(url))
+    def _keep(self, client: ProviderClient, login: Record) -> None:
+        """Keep a login in the session until its user returns, and drop the oldest ones
+        beyond the bounds: many are abandoned.
 
-        def log_out() -> Response:
-            try:
-                metadata = self._clients[provider].metadata()
-            except PROVIDER_ERRORS as error:
-                raise provider_error(chosen, error, current_app.logger) from error
+        :raises BadRequest: The login is too large for a cookie.
+        """
+        size = len(json.dumps(login))
 
-            if metadata.logout_url is None:
-                raise NotFound(f"{chosen.title} has no address to log out at.")
+        if size > MAX_SIZE:
+            raise BadRequest("The query of the login is too long.")
 
-            # ID tokens are not stored, so that the provider may ask the user first.
-            query = {"client_id": chosen.key}
+        kept = [[client.name, login["state"]]]
+        client.save_authorize_data(**login)
 
-            if target is not None:
-                query["post_logout_redirect_uri"] = urljoin(url, target)
+        for name, state in reversed(session.get(LOGINS, [])):
+            size += len(json.dumps(self._find(name, state)))
 
-            separator = "&" if urlsplit(metadata.logout_url).query else "?"
-            return _redirect_to(f"{metadata.logout_url}{separator}{urlencode(query)}")
+            if len(kept) < MAX_LOGINS and size <= MAX_SIZE:
+                kept.insert(0, [name, state])
+            elif name in self._clients:
+                self._clients[name].framework.clear_state_data(session, state)
 
-        return self._ending(chosen, target, log_out)
+        session[LOGINS] = kept
+
+    def _find(self, provider: str, state: str) -> Record | None:
+        """Return a login that this browser began recently."""
+        client = self._clients.get(provider)
+        login = client and client.framework.get_state_data(session, state)
+
+        if login and abs(time.time() - login["began"]) <= LIFETIME:
+            return t.cast("Record", login)
+
+        return None
 
     def _callback(self, provider: str) -> ResponseReturnValue:
         chosen = self._provider(provider)
+
+        if request.method == "POST":
+            # No cookie comes with a form that another site posts.
+            query = urlencode(_posted_answer(chosen))
+            return _redirect_to(f"{self._url('callback', provider)}?{query}", 303)
+
         count_view("callback")
-        answer = read_answer(chosen)
-        login = self._cookies.find(provider, answer.get("state", ""))
+        answer = request.args.to_dict()
+        state = answer.get("state", "")
+        login = self._find(provider, state)
 
         if login is None:
             target = self._target_of_latest(provider)
-            return self._ending(chosen, target, partial(self._refuse, chosen, answer))
+            return self._ending(chosen, target, lambda: _refuse(chosen, answer))
 
-        log_in = partial(self._log_in, chosen, login, answer)
-        response = self._ending(chosen, login["target"], log_in)
-        self._cookies.remove(response, login)
-        return response
-
-    def _refuse(self, provider: Provider, answer: dict[str, str]) -> t.NoReturn:
-        """Refuse an answer without the state of a login of this browser."""
-        # Some providers omit the state of an error.
-        error = error_of(answer) if "error" in answer else None
-
-        if error is None:
-            raise NotAuthenticated(LOST)
-
-        raise provider_error(provider, error, current_app.logger) from error
+        # A state is valid for one answer.
+        self._clients[provider].framework.clear_state_data(session, state)
+        target = login["target"]
+        return self._ending(chosen, target, lambda: self._log_in(chosen, login, answer))
 
     def _target_of_latest(self, provider: str) -> str | None:
         """Return where the login of this browser that began last returns to."""
-        login = self._cookies.latest(provider)
-        return self._settings.redirects.target("") if login is None else login["target"]
+        for name, state in reversed(session.get(LOGINS, [])):
+            if name == provider and (login := self._find(name, state)):
+                return t.cast("str | None", login["target"])
+
+        return self._settings.redirects.target("")
 
     def _log_in(
         self, provider: Provider, started: Record, answer: dict[str, str]
     ) -> Response:
         """Return the response of a login that the provider has answered."""
         client = self._clients[provider.name]
+        strategy = self._strategy(provider)
 
         try:
-            if error := error_of(answer):
+            if error := _error_of(answer):
                 raise error
 
-            raw = {
-                **(posted_profile(answer) if provider.posts_back else {}),
-                **client.raw_profile(started, answer),
-            }
+            posted = _posted_profile(answer) if provider.posts_back else {}
+            raw = {**posted, **client.raw_profile(started, answer)}
         except PROVIDER_ERRORS as error:
+            # It may have other addresses by now.
+            client.forget()
             raise provider_error(provider, error, current_app.logger) from error
 
         login = OAuthLogin(provider, raw, started["link"])
 
         try:
-            self._strategy(provider).profile(login)
+            strategy.profile(login)
         except ValueError as error:
             unusable = InvalidResponse("Its profile has no usable id.")
             raise provider_error(provider, unusable, current_app.logger) from error
@@ -226,7 +261,7 @@ class OAuthBlueprint:
         if target is None:
             return Response(dumps(result), mimetype=JSON)
 
-        return _redirect_to(self._strategy(provider).success_url(target, result))
+        return _redirect_to(strategy.success_url(target, result))
 
     def _ending(
         self, provider: Provider, target: str | None, respond: Callable[[], Response]
@@ -274,9 +309,87 @@ class OAuthBlueprint:
         return self._settings.providers[name]
 
 
-def _redirect_to(url: str) -> Response:
+def _linking_claims(service: AuthenticationService, token: str | None) -> Record | None:
+    """Return the claims of the user who connects a login, or ``None`` for a login that
+    is not to be connected.
+
+    :param token: The value of ``?feathers_token=``.
+    :raises NotAuthenticated: The token is not valid.
+    :raises BadRequest: It comes from a page of another origin.
+    """
+    if token is None:
+        return None
+
+    # Anybody can put an address with a token of their own into a page, and would own
+    # the login of a visitor. A browser without this header proves nothing.
+    if request.headers.get("Sec-Fetch-Site") != "same-origin":
+        raise BadRequest(
+            "'feathers_token' is accepted from pages of the same origin only, over"
+            " HTTPS or on localhost."
+        )
+
+    with explaining_refusals():
+        payload = service.settings.tokens.verify_token(token)
+        service.tokens.user_of(payload)
+
+    return payload
+
+
+def _posted_answer(provider: Provider) -> dict[str, str]:
+    """Return the answer that the browser posts from a provider.
+
+    :raises MethodNotAllowed: The provider does not do so.
+    """
+    if not provider.posts_back:
+        error = MethodNotAllowed(f"{provider.title} does not answer by POST.")
+        error.headers["Allow"] = "GET, HEAD, OPTIONS"
+        raise error
+
+    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
+    parsers = {FORM: lambda request: request.form.to_dict()}
+    body = t.cast("dict[str, str]", read_body(request, "create", parsers, limit))
+    return {
+        name: body[name]
+        for name in ("code", "error", "iss", "state", "user")
+        if name in body and len(body[name]) <= MAX_PART
+    }
+
+
+def _posted_profile(answer: Mapping[str, str]) -> Record:
+    """Return the profile in an answer. Apple sends a name with the first one only."""
+    try:
+        name = json.loads(answer.get("user", "{}"))["name"]
+        parts = [name.get("firstName"), name.get("lastName")]
+        return {"name": " ".join(part for part in parts if part)}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        # A login does not need the name.
+        return {}
+
+
+def _error_of(answer: Mapping[str, str]) -> ProviderError | None:
+    """Return the error that the browser brings back from a provider, if there is one,
+    or no code.
+    """
+    if "error" not in answer and "code" in answer:
+        return None
+
+    return ProviderError(answer.get("error"), "authorization endpoint")
+
+
+def _refuse(provider: Provider, answer: Mapping[str, str]) -> t.NoReturn:
+    """Refuse an answer without the state of a login of this browser."""
+    # Some providers omit the state of an error.
+    error = _error_of(answer) if "error" in answer else None
+
+    if error is None:
+        raise NotAuthenticated(LOST)
+
+    raise provider_error(provider, error, current_app.logger) from error
+
+
+def _redirect_to(url: str, status: int = 302) -> Response:
     """Return a redirect whose body does not show what is in the address."""
-    response = empty(302)
+    response = empty(status)
     response.location = url
     return response
 

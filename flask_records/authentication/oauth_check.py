@@ -5,10 +5,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+import requests
+
+from .oauth_client import ProviderClient
+from .oauth_client import TIMEOUT
 from .oauth_errors import describe
 from .oauth_errors import PROVIDER_ERRORS
-from .provider_metadata import read_metadata
-from .provider_session import ProviderSession
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,21 +37,20 @@ def check_provider(provider: Provider) -> Iterator[Check]:
     checks. Endpoints respond with an error to that: it counts that they respond.
     """
     try:
-        metadata = read_metadata(provider)
+        addresses = ProviderClient(provider).addresses()
     except PROVIDER_ERRORS as error:
         url = t.cast("str", provider.discovery_url)
         yield Check("discovery_url", url, describe(error))
         return
 
-    with ProviderSession(provider, metadata.urls) as session:
-        for name, url in metadata.named_urls:
-            yield Check(name, url, _problem_of(session, url))
+    for name, url in addresses.items():
+        yield Check(name, url, _problem_of(url))
 
 
-def _problem_of(session: ProviderSession, url: str) -> str | None:
+def _problem_of(url: str) -> str | None:
     try:
         # Users are redirected to pages elsewhere.
-        response = session.get(url, withhold_token=True, allow_redirects=False)
+        response = requests.get(url, timeout=TIMEOUT, allow_redirects=False)
 
         if response.status_code >= 500:
             response.raise_for_status()

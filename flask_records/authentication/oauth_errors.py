@@ -18,7 +18,6 @@ from werkzeug.datastructures import WWWAuthenticate
 from ..errors import GeneralError
 from ..errors import NotAuthenticated
 from ..errors import RecordsError
-from .provider_session import InvalidResponse
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +81,12 @@ MESSAGES: t.Final = {
     ),
 }
 """The messages of error codes. All other codes tell of wrong settings."""
+
+
+class InvalidResponse(ValueError):
+    """A response of a provider is not valid. The message, which has no secrets, is for
+    the log.
+    """
 
 
 class ProviderError(RuntimeError):

@@ -25,7 +25,7 @@ OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 MOVABLE_URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
 """The addresses that a provider has on hosts of its own."""
 
-URLS: t.Final = (*MOVABLE_URLS, "emails_url", "logout_url")
+URLS: t.Final = (*MOVABLE_URLS, "emails_url")
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
 

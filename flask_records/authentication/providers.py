@@ -2,21 +2,83 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 
-from .profile_fields import checked_email
-from .profile_fields import checked_image
-from .profile_fields import checked_name
-from .profile_fields import is_visible
+from ..http.origins import origin_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..typing import Record
+
+
+BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
+"""Letters and symbols that look like a space."""
+
+EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]+")
+
+MAX_EMAIL: t.Final = 254
+
+MAX_NAME: t.Final = 255
+
+MAX_IMAGE: t.Final = 2000
+
+CONTROLS: t.Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""The categories of controls, of halves of characters and of ends of lines."""
+
+QUOTES = re.compile(r"[\s\"'<>`\\]")
+"""Characters that end an attribute of HTML."""
+
+
+def _email(value: t.Any) -> str | None:
+    """Return an email, or ``None`` if it is not valid. With a space or an invisible
+    character it would look like that of another user.
+    """
+    if not isinstance(value, str) or not _is_visible(value):
+        return None
+
+    # Applications store it in a form without variants of the same letter.
+    for form in (value, unicodedata.normalize("NFKC", value).casefold()):
+        if len(form) > MAX_EMAIL or not EMAIL.fullmatch(form):
+            return None
+
+    return value
+
+
+def _name(value: t.Any) -> str | None:
+    """Return a name, or ``None`` if it is not text of one line."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
+        return None
+
+    has_controls = any(unicodedata.category(one) in CONTROLS for one in value)
+    return None if has_controls else value
+
+
+def _image(value: t.Any) -> str | None:
+    """Return the URL of an image, or ``None`` if it is not one that begins with
+    ``https://`` or ``http://``. One without a scheme gets the former.
+    """
+    if not isinstance(value, str):
+        return None
+
+    url = f"https:{value}" if value.startswith("//") else value
+
+    if len(url) > MAX_IMAGE or not url.isprintable() or QUOTES.search(url):
+        return None
+
+    scheme, _, rest = url.partition(":")
+    return f"{scheme.lower()}:{rest}" if origin_of(url) else None
+
+
+def _is_visible(text: str) -> bool:
+    """Return whether a text is not blank, and has no invisible characters."""
+    return bool(text.strip()) and text.isprintable() and not BLANK.search(text)
 
 
 @dataclass(frozen=True)
@@ -41,7 +103,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         # MariaDB compares text without regard to spaces at its end.
-        if not is_visible(self.id) or self.id != self.id.strip():
+        if not _is_visible(self.id) or self.id != self.id.strip():
             raise ValueError("The id of the profile can't be stored.")
 
         for name, check in CHECKS.items():
@@ -49,9 +111,9 @@ class Profile:
 
 
 CHECKS: t.Final[Mapping[str, Callable[[t.Any], str | None]]] = {
-    "email": checked_email,
-    "name": checked_name,
-    "avatar": checked_image,
+    "email": _email,
+    "name": _name,
+    "avatar": _image,
 }
 """The checks of optional fields."""
 
@@ -155,9 +217,6 @@ class Provider:
 
     emails_path: str | None = None
     """The path of the emails below a profile whose address the settings replace."""
-
-    logout_url: str | None = None
-    """The address that ends the session of a user at the provider."""
 
     params: Mapping[str, str] = field(default_factory=dict)
     """More parameters for the address that users are sent to."""
@@ -304,11 +363,11 @@ def _id(value: t.Any) -> str:
 
 
 def _first_name(raw: Mapping[str, t.Any], *names: str) -> str | None:
-    return next(filter(None, (checked_name(raw.get(name)) for name in names)), None)
+    return next(filter(None, (_name(raw.get(name)) for name in names)), None)
 
 
 def _first_image(raw: Mapping[str, t.Any], *names: str) -> str | None:
-    return next(filter(None, (checked_image(raw.get(name)) for name in names)), None)
+    return next(filter(None, (_image(raw.get(name)) for name in names)), None)
 
 
 def _is_verified(raw: Record) -> bool:

@@ -36,9 +36,6 @@ ERRORS: t.Final = (BAD_REQUEST, NOT_AUTHENTICATED, NOT_FOUND, FAILURE, UNAVAILAB
 
 FORM: t.Final = FORMS[0]
 
-LIMITS: t.Final = {"logout": "start", "answer": "callback"}
-"""The views whose limits others share."""
-
 NO_QUERY: t.Final[Mapping[str, str]] = {}
 
 REDIRECT: t.Final = {
@@ -48,9 +45,10 @@ REDIRECT: t.Final = {
 
 REDIRECTED: t.Final = {"302": REDIRECT}
 
-RETURN: t.Final = {"redirect": "The address that the user returns to."}
+SEEN: t.Final = {"303": REDIRECT}
 
-START: t.Final = RETURN | {
+START: t.Final = {
+    "redirect": "The address that the user returns to.",
     "feathers_token": "The access token of the user who connects the login.",
 }
 
@@ -93,13 +91,12 @@ class OAuthViews:
         ended = {"200": login, "302": REDIRECT}
         start = self._view("start", "Log in at a provider", REDIRECTED, START)
         callback = self._view("callback", "Return from a provider", ended, ANSWER)
-        log_out = self._view("logout", "Log out at a provider", REDIRECTED, RETURN)
         returns = {"get": callback}
 
         if any(each.posts_back for each in providers.values()):
             content = {FORM: {"schema": FORM_SCHEMA}}
             body = {"required": True, "content": content}
-            returns["post"] = self._view("answer", "Return by a form", ended, body=body)
+            returns["post"] = self._view("answer", "Return by a form", SEEN, body=body)
 
         provider = {
             "name": "provider",
@@ -108,11 +105,7 @@ class OAuthViews:
             "schema": {"enum": list(providers)},
         }
 
-        for end, operations in {
-            "": {"get": start},
-            "/callback": returns,
-            "/logout": {"get": log_out},
-        }.items():
+        for end, operations in {"": {"get": start}, "/callback": returns}.items():
             path = f"/oauth/{{{provider['name']}}}{end}"
             yield path, {"parameters": [provider], **operations}
 
@@ -129,7 +122,7 @@ class OAuthViews:
         :param query: The texts about its parameters, by name.
         """
         errors = [*ERRORS, *(BODY_ERRORS if body else ())]
-        limits = limits_of(current_app, "oauth", LIMITS.get(name, name))
+        limits = limits_of(current_app, "oauth", name)
         return {
             "operationId": f"{name}OAuth",
             "tags": [TAG["name"]],

@@ -87,6 +87,7 @@ def _app(engine, base, **options):
     app = Flask(__name__)
     # A plain exception tells its message only in debug mode.
     app.debug = True
+    app.config["SECRET_KEY"] = SECRET
     app.config["RECORDS_AUTHENTICATION"] = {
         "secret": SECRET,
         "allow_short_secret": True,

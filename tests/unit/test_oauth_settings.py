@@ -286,6 +286,21 @@ def test_provider_has_no_name_of_another_strategy():
     ]
 
 
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"SESSION_COOKIE_SAMESITE": "Strict"}, "needs SESSION_COOKIE_SAMESITE='Lax'"),
+        ({"SECRET_KEY": None}, "needs SECRET_KEY: logins are in Flask's session."),
+    ],
+)
+def test_session_that_can_not_keep_a_login_is_an_error(config, message):
+    config["RECORDS_AUTHENTICATION"] = {"secret": SECRET, "oauth": {"github": GITHUB}}
+
+    refusal = refusal_of({}, **config)
+
+    assert refusal.startswith(f"RECORDS_AUTHENTICATION['oauth'] {message}")
+
+
 def test_only_one_service_of_an_app_has_providers():
     records = make_records()
     records.add("staff/authentication", AuthenticationService(settings="STAFF_LOGIN"))
