@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 from contextlib import contextmanager
 from contextlib import suppress
 
@@ -11,9 +10,6 @@ from flask_records import Conflict
 from flask_records import current_call
 from flask_records import Forbidden
 from flask_records import NotFound
-
-from ..realtime import live
-from ..realtime import make_live_records
 
 
 @pytest.fixture
@@ -99,17 +95,6 @@ def test_around_sees_the_error_that_error_hooks_leave(app_context, messages, cal
     assert calls == ["error hook", "Not this one."]
 
 
-def test_around_sees_no_error_that_a_hook_has_handled(app_context, messages, calls):
-    messages.around("get")(noting(calls, "service"))
-
-    @messages.error("get")
-    def handle(method, context):
-        context.error, context.result = None, {"id": 0}
-
-    assert messages.get(7) == {"id": 0}
-    assert calls == ["service enters get", "service leaves get"]
-
-
 def test_around_surrounds_calls_in_calls(app_context, rooms, messages, records, calls):
     messages.before("create")(lambda *args: rooms.find())
     records.around()(noting(calls, "all"))
@@ -175,41 +160,3 @@ def test_around_refuses_functions_without_a_context_manager(messages, receiver):
         messages.around()(receiver)
 
     assert not messages.around.receivers
-
-
-def test_around_refuses_a_misspelt_method(records):
-    with pytest.raises(ValueError, match="There is no 'crate'"):
-        records.around("crate")
-
-
-def test_around_of_a_factory_stays(client, messages, calls):
-    messages.around()(noting(calls, "service"))
-    gc.collect()
-
-    client.get("/messages")
-
-    assert len(calls) == 2
-
-
-def test_around_of_a_test_is_connected_for_a_block(client, messages, calls):
-    with messages.around.connected_to(noting(calls, "service"), "find"):
-        client.get("/messages")
-
-    client.get("/messages")
-
-    assert calls == ["service enters find", "service leaves find"]
-
-
-def test_around_surrounds_calls_over_sockets(tmp_path, calls):
-    records = make_live_records(public=True)
-
-    @records.around("find")
-    @contextmanager
-    def look(method, context):
-        yield
-        calls.append((context.params.provider, method, context.path))
-
-    with live(records, tmp_path) as site:
-        site.connect().result("find", "messages")
-
-    assert calls == [("socketio", "find", "messages")]

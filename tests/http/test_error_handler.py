@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from html import escape
-from importlib.metadata import version
 
 import pytest
 import sqlalchemy as sa
@@ -19,10 +17,7 @@ from flask_records import Forbidden
 from flask_records import GeneralError
 from flask_records import NotAuthenticated
 from flask_records import NotFound
-from flask_records import RecordsError
 from flask_records import Unavailable
-from flask_records.http.error_handler import MAX_REASONS
-from flask_records.http.error_handler import Outages
 
 HTML = {"Accept": "text/html"}
 
@@ -64,29 +59,23 @@ def general_error(message="Internal server error"):
     [
         (None, None, "application/json"),
         (None, "*/*", "application/json"),
-        (None, "text/plain", "application/json"),
         (None, "application/json", "application/json"),
         (None, "text/html", "text/html"),
         (None, "application/xhtml+xml", "text/html"),
         (None, "text/html,application/xml;q=0.9,*/*;q=0.8", "text/html"),
         (None, "text/html,application/json", "application/json"),
-        (None, "application/vnd.api+json,text/html", "application/json"),
         ("application/json", "text/html", "application/json"),
         ("text/html", None, "text/html"),
-        ("text/html", "application/json", "application/json"),
-        ("application/x-www-form-urlencoded", None, "application/json"),
         ("application/x-www-form-urlencoded", "text/html", "text/html"),
     ],
 )
-@pytest.mark.parametrize("html", [None, False])
-def test_media_type_of_an_error(failing, content_type, accept, expected, html):
+def test_media_type_of_an_error(failing, content_type, accept, expected):
     headers = {"Content-Type": content_type, "Accept": accept}
     headers = {name: value for name, value in headers.items() if value}
 
-    response = failing(html=html).get("/things", headers=headers)
+    response = failing().get("/things", headers=headers)
 
-    assert response.status_code == 400
-    assert response.mimetype == ("application/json" if html is False else expected)
+    assert (response.status_code, response.mimetype) == (400, expected)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +102,10 @@ def link_of(response):
 
 
 @pytest.mark.parametrize("prefix", ["", "/shop", "/a&b"])
-@pytest.mark.parametrize("error", [NotAuthenticated, NotFound, GeneralError])
-def test_pages_link_to_the_front_page(failing, error, prefix):
+def test_pages_link_to_the_front_page(failing, prefix):
     app = Flask("tests")
     app.add_url_rule("/", "front", lambda: "front page")
-    client = failing(error("No."), app, logger=False)
+    client = failing(NotFound("No."), app)
 
     response = client.get(
         "/things", headers=HTML, environ_overrides={"SCRIPT_NAME": prefix}
@@ -138,18 +126,6 @@ def test_page_without_a_front_page_has_no_link(failing, methods):
     assert (response.status_code, link_of(response)) == (404, None)
 
 
-def test_page_for_the_front_page_has_no_link_to_itself(failing):
-    app = Flask("tests")
-    app.add_url_rule("/", "front", lambda: abort(404))
-
-    response = failing(app=app).get("/", headers=HTML)
-
-    assert (response.status_code, link_of(response)) == (404, None)
-
-
-@pytest.mark.skipif(
-    version("flask") < "3.1", reason="TRUSTED_HOSTS came with Flask 3.1."
-)
 def test_request_to_an_untrusted_host_gets_json(failing):
     """A page would need addresses, which there are none of."""
     app = Flask("tests")
@@ -256,24 +232,6 @@ def test_unknown_url_that_is_not_unicode_is_not_found(failing):
     assert response.json["name"] == "NotFound"
 
 
-def test_url_in_a_page_is_escaped(failing):
-    client = failing(verbose=True)
-
-    response = client.get("/<script>alert(1)</script>?a=<b>", headers=HTML)
-
-    assert "/&lt;script&gt;alert(1)&lt;/script&gt;" in response.text
-    assert "<script" not in response.text
-    assert "<b>" not in response.text
-
-
-def test_message_in_a_page_is_escaped(failing):
-    error = BadRequest("No <script>alert(1)</script>.")
-
-    response = failing(error).get("/things", headers=HTML)
-
-    assert "No &lt;script&gt;alert(1)&lt;/script&gt;." in response.text
-
-
 def test_page_is_escaped_whatever_the_host_escapes(failing, monkeypatch):
     app = Flask("tests")
     app.add_url_rule("/", "front", lambda: "")
@@ -301,19 +259,13 @@ def test_errors_of_the_host_keep_their_message_and_headers(failing):
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-@pytest.mark.parametrize("error", [ValueError(SECRET), LookupError(SECRET), KeyError()])
+@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError()])
 def test_error_of_the_server_tells_nothing(failing, error, accept):
     response = failing(error, logger=False).get("/things", headers={"Accept": accept})
 
     assert response.status_code == 500
     assert "hunter2" not in response.text
     assert "Internal server error" in response.text
-
-
-def test_body_of_an_error_of_the_server(failing):
-    response = failing(ValueError(SECRET), logger=False).get("/things")
-
-    assert response.json == general_error()
 
 
 def test_error_of_the_server_tells_its_message_in_debug_mode(failing):
@@ -338,17 +290,15 @@ def test_error_of_a_known_class_keeps_its_message_data_and_errors(failing):
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-@pytest.mark.parametrize("verb", ["GET", "POST"])
-def test_error_of_the_database_tells_nothing_of_it(app, client, db, accept, verb):
+def test_error_of_the_database_tells_nothing_of_it(app, client, db, accept):
     with app.app_context():
         db.session.execute(sa.text("DROP TABLE message"))
         db.session.commit()
 
     response = client.open(
         "/messages",
-        method=verb,
-        data="text=hi",
-        content_type="application/x-www-form-urlencoded",
+        method="POST",
+        data={"text": "hi"},
         headers={"Accept": accept},
     )
 
@@ -361,16 +311,6 @@ def test_error_of_the_database_tells_nothing_of_it(app, client, db, accept, verb
         db.create_all()
 
 
-@pytest.mark.parametrize("accept", ["application/json", "text/html"])
-def test_error_without_a_code_is_one_of_the_server(failing, accept):
-    class Unknown(RecordsError):
-        code = None
-
-    response = failing(Unknown("Odd.")).get("/things", headers={"Accept": accept})
-
-    assert response.status_code == 500
-
-
 def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
     failing(ValueError(SECRET)).get("/things?a=1")
 
@@ -379,12 +319,6 @@ def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
     assert entry.message == "GET '/things' failed."
     assert (entry.exc_info[0], str(entry.exc_info[1])) == (ValueError, SECRET)
     assert "in find" in caplog.text
-
-
-def test_error_that_a_service_raises_itself_is_logged(failing, caplog):
-    failing(GeneralError("No.")).get("/things")
-
-    assert caplog.messages == ["GET '/things' failed."]
 
 
 def test_reason_why_the_server_is_unavailable_is_logged_once_a_second(failing, caplog):
@@ -411,23 +345,6 @@ def test_cause_of_an_outage_is_logged_in_one_line(failing, caplog):
     failing(error).get("/things")
 
     assert caplog.messages == ["GET '/things' failed. Away. (OSError: no route)"]
-
-
-def test_reason_is_logged_again_after_a_second(monkeypatch):
-    outages = Outages()
-    times = iter([10.0, 10.5, 11.0, 11.9])
-    monkeypatch.setattr(time, "monotonic", lambda: next(times))
-
-    due = [outages.is_due("Away.") for _ in range(4)]
-
-    assert due == [True, False, True, False]
-
-
-def test_reasons_without_end_do_not_fill_the_memory():
-    outages = Outages()
-
-    assert all(outages.is_due(str(number)) for number in range(1000))
-    assert len(outages._next) <= MAX_REASONS
 
 
 @pytest.mark.parametrize(
@@ -477,11 +394,4 @@ def test_errors_are_told_to_the_logger_of_the_extension(failing, caplog):
     failing(error, logger=Logger()).post("/things", json={})
 
     assert Logger.told == [("POST '/things' failed.", error)]
-    assert caplog.records == []
-
-
-def test_errors_are_told_to_nobody(failing, caplog):
-    response = failing(ValueError(SECRET), logger=False).get("/things")
-
-    assert response.status_code == 500
     assert caplog.records == []

@@ -7,7 +7,6 @@ from flask import abort
 from flask import Blueprint
 from flask import Flask
 from flask import request
-from flask import Response
 from flask import url_for
 
 from flask_records import AuthenticationService
@@ -36,14 +35,6 @@ def app():
 @pytest.fixture
 def records():
     return FlaskRecords()
-
-
-def test_extension_takes_the_app_at_once(app):
-    records = FlaskRecords(app)
-    records.add("things", Things(), public=True)
-
-    assert app.extensions["records"] is records
-    assert app.test_client().get("/things").status_code == 200
 
 
 @pytest.mark.parametrize("order", [["init", "add"], ["add", "init"]])
@@ -151,16 +142,6 @@ def test_service_with_tokens_that_is_added_late_needs_authentication(app, record
     assert str(error.value) == NOT_PUBLIC
 
 
-def test_service_that_was_refused_leaves_its_path_free(app, records):
-    records.init_app(app)
-
-    with pytest.raises(RuntimeError):
-        records.add("things", Things())
-
-    records.add("things", Things(), public=True)
-    assert app.test_client().get("/things").status_code == 200
-
-
 def test_authentication_that_was_refused_is_not_among_the_others(app, records):
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "a" * 32}
     records.add("people", Things(), public=True)
@@ -190,26 +171,6 @@ def test_misspelt_name_of_a_service_that_is_added_late_is_refused_at_the_first_c
 
     assert app.test_client().get("/things").status_code == 500
     assert re.search(f"RuntimeError: .*'things'.*'{name}'", caplog.text)
-
-
-def test_authentications_are_the_services_that_issue_tokens(records):
-    people = records.add("people", Things(), public=True)
-    authentications = records.authentications
-    added = records.add("authentication", AuthenticationService("people"))
-
-    assert records.services == {"people": people, "authentication": added}
-    assert authentications == {"authentication": added.target}
-    assert len(authentications) == 1
-    assert "people" not in authentications
-
-
-@pytest.mark.parametrize("public", [True, ["find", "get", "create"]])
-def test_service_without_tokens_needs_no_authentication(app, records, public):
-    records.add("things", Things(), public=public)
-
-    records.init_app(app)
-
-    assert app.test_client().get("/things").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -313,26 +274,6 @@ def test_middleware_of_the_extension_stands_around_that_of_each_service(app):
     assert calls == ["before all", "before one", "after one", "after all"]
 
 
-def test_middleware_runs_over_http_and_at_its_own_service_only(app, records):
-    calls = []
-    things = records.add(
-        "things",
-        Things(),
-        public=True,
-        before_request=[lambda: calls.append(request.path)],
-    )
-    records.add("others", Things(), public=True)
-    records.init_app(app)
-
-    with app.app_context():
-        things.find()
-
-    app.test_client().get("/others")
-    app.test_client().get("/things")
-
-    assert calls == ["/things"]
-
-
 def test_middleware_behind_a_service_sees_the_data_and_changes_the_answer(app, records):
     def wrap(response):
         assert response.json == current_call.result
@@ -343,20 +284,6 @@ def test_middleware_behind_a_service_sees_the_data_and_changes_the_answer(app, r
     records.init_app(app)
 
     assert app.test_client().get("/things").json == {"wrapped": True}
-
-
-def test_middleware_in_front_of_a_service_can_answer(app, records):
-    records.add(
-        "things",
-        Things(),
-        public=True,
-        before_request=[lambda: Response("closed", 503)],
-    )
-    records.init_app(app)
-
-    response = app.test_client().get("/things")
-
-    assert (response.status_code, response.text) == (503, "closed")
 
 
 def test_middleware_that_reads_the_form_leaves_it_to_the_service(app, records):
@@ -399,15 +326,6 @@ def test_service_has_its_own_formatter_and_parsers():
     assert client.post("/own", data="x", content_type="text/plain").status_code == 400
 
 
-def test_query_parser_of_the_extension_is_that_of_all_services():
-    records = FlaskRecords(query_parser=lambda text: {"all": text})
-    records.add("things", Things(), public=True)
-    app = Flask("tests")
-    records.init_app(app)
-
-    assert app.test_client().get("/things?a").json["query"] == {"all": "a"}
-
-
 def test_views_and_blueprints_of_the_host_go_on_working(app, records):
     pages = Blueprint("pages", __name__)
 
@@ -430,16 +348,6 @@ def test_views_and_blueprints_of_the_host_go_on_working(app, records):
     assert b"<title>404 Not Found" in client.get("/unknown").data
 
 
-def test_blueprint_of_the_host_may_be_named_records(app, records):
-    pages = Blueprint("records", __name__)
-    pages.add_url_rule("/page", "page", lambda: "a page")
-    app.register_blueprint(pages)
-
-    records.init_app(app)
-
-    assert app.test_client().get("/page").text == "a page"
-
-
 def test_request_context_of_a_test_dispatches_to_a_service(app, records):
     things = records.add("things", Things(), public=True)
     records.init_app(app)
@@ -449,11 +357,3 @@ def test_request_context_of_a_test_dispatches_to_a_service(app, records):
 
         assert response.json == {"query": {"a": "1"}, "route": {}}
         assert current_call.service is things
-
-
-def test_internal_call_in_a_request_context_has_no_provider(app, records):
-    things = records.add("things", Things(), public=True)
-    records.init_app(app)
-
-    with app.test_request_context("/things?a=1"):
-        assert things.find() == {"query": {}, "route": {}}

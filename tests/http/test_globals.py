@@ -8,7 +8,6 @@ from flask import Flask
 from flask_records import current_call
 from flask_records import current_records
 from flask_records import FlaskRecords
-from flask_records import NotFound
 
 
 class Nested:
@@ -33,10 +32,6 @@ class Inner:
         return []
 
 
-def test_current_records_is_the_extension_of_the_app(records, app_context):
-    assert current_records == records
-
-
 def test_current_records_is_told_by_the_app_in_use():
     apps = {name: Flask(name) for name in ("one", "two")}
     extensions = {name: FlaskRecords(app) for name, app in apps.items()}
@@ -59,30 +54,11 @@ def test_current_call_without_a_call_tells_where_to_use_it(app_context):
         current_call.path  # noqa: B018
 
 
-def test_current_call_outside_of_an_app_tells_where_to_use_it():
-    with pytest.raises(RuntimeError, match="No call of a service is in progress"):
-        current_call.path  # noqa: B018
-
-
 def test_current_call_in_a_hook_is_the_context_of_the_hook(app_context, messages):
     seen = []
 
     @messages.before("find")
     def compare(method, context):
-        seen.append(current_call == context)
-
-    messages.find()
-
-    assert seen == [True]
-
-
-def test_current_call_in_an_async_hook_is_the_context_of_the_hook(
-    app_context, messages
-):
-    seen = []
-
-    @messages.before("find")
-    async def compare(method, context):
         seen.append(current_call == context)
 
     messages.find()
@@ -101,31 +77,6 @@ def test_nested_calls_have_their_own_current_call(records):
         records["outer"].find()
 
     assert seen == ["outer before", "inner", "outer after"]
-
-
-def test_current_call_after_a_nested_call_that_fails_is_the_outer_one(records):
-    seen = []
-
-    class Failing:
-        def find(self, params):
-            raise LookupError
-
-    class Outer:
-        def find(self, params):
-            with pytest.raises(LookupError):
-                current_records["inner"].find()
-
-            seen.append(current_call.path)
-
-    records.add("inner", Failing(), public=True)
-    records.add("outer", Outer(), public=True)
-    app = Flask("tests")
-    records.init_app(app)
-
-    with app.app_context():
-        records["outer"].find()
-
-    assert seen == ["outer"]
 
 
 def test_current_call_ends_with_the_call(app_context, messages):
@@ -175,43 +126,6 @@ def test_current_call_after_the_request_has_the_result(records):
     app.test_client().get("/things/7")
 
     assert seen == [("things", "get", {"id": "7"})]
-
-
-def test_current_call_after_a_request_that_failed_has_the_error(records):
-    seen = []
-
-    class Things:
-        def get(self, id, params):
-            raise NotFound("gone")
-
-    def remember(response):
-        seen.append(str(current_call.error))
-        return response
-
-    records.add("things", Things(), public=True, after_request=[remember])
-    app = Flask("tests")
-    records.init_app(app)
-
-    app.test_client().get("/things/7")
-
-    assert seen == ["gone"]
-
-
-def test_current_call_after_the_request_is_the_outer_one(records):
-    seen = []
-
-    def remember(response):
-        seen.append(current_call.path)
-        return response
-
-    records.add("inner", Inner([]), public=True)
-    records.add("outer", Nested([]), public=True, after_request=[remember])
-    app = Flask("tests")
-    records.init_app(app)
-
-    app.test_client().get("/outer")
-
-    assert seen == ["outer"]
 
 
 @pytest.mark.parametrize(

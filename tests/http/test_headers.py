@@ -1,21 +1,14 @@
 from __future__ import annotations
 
-from urllib.request import urlopen
-
 import pytest
 from flask import Flask
-from flask import send_file
-from werkzeug.datastructures import Headers
 
 from flask_records import FlaskRecords
 from flask_records import format_json
 from flask_records import NotFound
-from flask_records import requires
-from flask_records.http.headers import complete
 
 from ..authentication import make_records
 from ..authentication import SECRET
-from ..listening import running
 
 KEY = {"X-Api-Key": "robot's key"}
 
@@ -124,14 +117,6 @@ def test_refused_login_is_not_stored(client):
     assert said(response) == ("nosniff", "no-store", "Accept, Authorization")
 
 
-@pytest.mark.parametrize("path", ["/unknown", "/view"])
-def test_errors_of_the_application_are_not_sniffed(path):
-    app = make_app()
-    app.add_url_rule("/view", view_func=requires("jwt")(str))
-
-    assert app.test_client().get(path).headers["X-Content-Type-Options"] == "nosniff"
-
-
 def test_files_of_the_extension_are_not_sniffed(client):
     with client.get("/flask_records/feathers.min.js") as response:
         assert response.status_code == 200
@@ -167,63 +152,3 @@ def test_headers_of_a_service_win(options):
     response = make_app(**options).test_client().get("/closed", headers=KEY)
 
     assert said(response) == (*OWN.values(), "Authorization")
-
-
-def test_headers_of_the_application_win():
-    app = make_app()
-    app.after_request(set_own)
-
-    response = app.test_client().get("/closed", headers=KEY)
-
-    assert said(response) == (*OWN.values(), "Authorization")
-
-
-def test_headers_of_a_file_that_a_formatter_sends_win(tmp_path):
-    (tmp_path / "a.csv").write_text("a,b")
-    app = make_app(formatter=lambda context: send_file(tmp_path / "a.csv"))
-
-    with app.test_client().get("/open") as response:
-        assert said(response) == ("nosniff", "no-cache", "Authorization")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([], ["Authorization"]),
-        (["Accept"], ["Accept, Authorization"]),
-        (["Accept", "Cookie"], ["Accept, Cookie, Authorization"]),
-        (["authorization"], ["authorization"]),
-        (["Cookie, AUTHORIZATION"], ["Cookie, AUTHORIZATION"]),
-        (["*"], ["*"]),
-    ],
-)
-def test_vary_is_added_to(before, after):
-    headers = Headers([("vary", name) for name in before])
-
-    complete(headers, allow="GET", cache_control="private")
-
-    assert headers.getlist("Vary") == after
-
-
-def test_headers_that_are_there_stay():
-    there = {
-        "allow": "POST",
-        "x-content-type-options": "own",
-        "cache-control": "public",
-        "etag": '"own"',
-        "Vary": "Accept",
-    }
-    headers = Headers(there)
-
-    complete(headers, allow="GET", cache_control="private", etag='W/"1"')
-
-    changed = {"allow": "GET", "Vary": "Accept, Authorization"}
-    assert headers == Headers({**there, **changed})
-
-
-def test_headers_go_over_the_wire_once():
-    with running(make_app()) as url, urlopen(f"{url}/open") as response:
-        names = [name.lower() for name in response.headers]
-
-    for name in ("x-content-type-options", "cache-control", "vary"):
-        assert names.count(name) == 1

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -20,7 +19,6 @@ from flask_records import AuthenticationService
 from flask_records import FlaskRecords
 
 from ..databases import redis_url
-from ..waiting import wait_until
 
 AUTHENTICATION = {"secret": "s" * 32, "passwords": {"memory": 64, "passes": 1}}
 
@@ -113,22 +111,7 @@ def test_logins_and_registrations_of_a_minute_are_limited(client, call, status, 
     assert found == [status] * amount + [429] * 2
 
 
-@pytest.mark.parametrize(
-    ("call", "name", "amount"),
-    [(log_in, "authentication.create", 200), (register, "users.create", 50)],
-)
-def test_default_limits_hold_for_an_hour_too(call, name, amount):
-    limits = make_app().extensions["records_limits"][name]
-
-    per_hour = [limit.amount for limit in limits if limit.get_expiry() == 3600]
-    assert per_hour == [amount]
-
-
-@pytest.mark.parametrize(
-    "strategy", ["fixed-window", "moving-window", "sliding-window-counter"]
-)
-def test_call_over_the_limit_is_told_when_to_try_again(strategy):
-    client = make_app(RATELIMIT_STRATEGY=strategy).test_client()
+def test_call_over_the_limit_is_told_when_to_try_again(client):
     statuses(log_in, client, times=20)
 
     response = log_in(client)
@@ -143,37 +126,6 @@ def test_call_over_the_limit_is_told_when_to_try_again(strategy):
     }
     assert 1 <= int(response.headers["Retry-After"]) <= 60
     assert response.headers["Cache-Control"] == "no-store"
-
-
-def test_call_succeeds_after_the_time_that_was_told():
-    client = make_app({"authentication.create": "2 per 2 seconds"}).test_client()
-    statuses(log_in, client, times=2)
-
-    seconds = int(log_in(client).headers["Retry-After"])
-    took = wait_until(lambda: log_in(client).status_code == 401)
-
-    assert (took < seconds + 0.5, seconds <= 2) == (True, True)
-
-
-def test_limit_of_an_hour_tells_its_own_time():
-    client = make_app({"authentication.create": "9/minute; 2/hour"}).test_client()
-    statuses(log_in, client, times=2)
-
-    response = log_in(client)
-
-    assert response.json["message"] == "Too many requests: 2 per 1 hour at most."
-    assert 3590 < int(response.headers["Retry-After"]) <= 3600
-
-
-def test_call_over_the_limit_looks_as_html_where_that_is_asked_for(client):
-    statuses(log_in, client, times=20)
-
-    options = {"json": None, "data": LOGIN, "headers": {"Accept": "text/html"}}
-    response = log_in(client, **options)
-
-    assert (response.status_code, response.mimetype) == (429, "text/html")
-    assert "Too many requests: 20 per 1 minute at most." in response.text
-    assert 1 <= int(response.headers["Retry-After"]) <= 60
 
 
 @pytest.mark.parametrize(
@@ -198,21 +150,6 @@ def test_call_counts_whatever_its_outcome(call, status):
     found = [client.post(**options).status_code for _ in range(3)]
 
     assert found == [status, status, 429]
-
-
-def test_login_that_succeeds_counts():
-    class Anybody(AuthenticationService):
-        def login(self, username, password):
-            return {"id": 1}
-
-    limiter = Limiter(get_remote_address)
-    records = FlaskRecords(limiter=limiter)
-    records.add("users", Users(), public=True)
-    records.add("authentication", Anybody())
-    limits = {"authentication.create": "1 per minute"}
-    client = app_with(records, limiter, RECORDS_LIMITS=limits).test_client()
-
-    assert statuses(log_in, client, times=2) == [201, 429]
 
 
 def test_body_of_a_call_over_the_limit_is_not_read(client):
@@ -260,15 +197,6 @@ def test_clients_are_told_apart_by_address_or_network(
     assert response.status_code == (429 if is_one_client else 401)
 
 
-def test_header_of_a_client_does_not_change_its_address(client):
-    found = [
-        log_in(client, headers={"X-Forwarded-For": f"198.51.100.{number}"})
-        for number in range(21)
-    ]
-
-    assert found[-1].status_code == 429
-
-
 def test_client_behind_a_trusted_proxy_has_its_own_address():
     app = make_app()
     app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1)
@@ -284,7 +212,7 @@ def test_client_behind_a_trusted_proxy_has_its_own_address():
 def test_other_methods_are_not_limited(client):
     statuses(register, client, times=11)
 
-    for _ in range(30):
+    for _ in range(11):
         found = [
             client.get("/users"),
             client.get("/users/1"),
@@ -316,14 +244,6 @@ def test_setting_limits_any_method(name, call):
     assert statuses(call, client, times=3) == [200, 200, 429]
 
 
-def test_methods_of_one_limit_count_apart():
-    limits = dict.fromkeys(["users.find", "users.get"], "1 per minute")
-    client = make_app(limits).test_client()
-
-    assert statuses(client.get, "/users", times=2) == [200, 429]
-    assert statuses(client.get, "/users/1", times=2) == [200, 429]
-
-
 def test_setting_replaces_a_limit_and_leaves_the_others():
     client = make_app({"authentication.create": "1 per minute"}).test_client()
 
@@ -342,21 +262,11 @@ def test_setting_removes_a_limit(nothing):
     ("limits", "message"),
     [
         ({"nothing.create": "1/minute"}, "names 'nothing.create', which is not a"),
-        ({"authentication": "1/minute"}, "names 'authentication', which is not a"),
-        ({"users.": "1/minute"}, "names 'users.', which is not a"),
         ({"users.creat": "1/minute"}, "names 'users.creat', which is not a"),
-        ({"users.account": "1/minute"}, "names 'users.account', which is not a"),
-        ({"authentication.password": "1"}, "names 'authentication.password', which"),
-        ({"users.password": "often"}, r"\['users.password'\] is 'often'"),
         ({"users.update": "1/minute"}, "names 'users.update', which is not a"),
-        ({1: "1/minute"}, "names '?1'?, which is not a"),
         ({"users.find": "often"}, r"\['users.find'\] is 'often'. It is like '10 per"),
-        ({"users.find": "1 per moon"}, r"\['users.find'\] is '1 per moon'"),
-        ({"users.find": "-1/minute"}, r"\['users.find'\] is '-1/minute'"),
         ({"users.find": 10}, r"\['users.find'\] is 10"),
-        ({"users.find": ["1/minute"]}, r"\['users.find'\] is \['1/minute'\]"),
         ("10 per minute", "RECORDS_LIMITS"),
-        (["users.find"], "RECORDS_LIMITS"),
     ],
 )
 def test_wrong_limits_are_refused_at_start_up(limits, message):
@@ -422,37 +332,6 @@ def test_nothing_is_limited_where_flask_limiter_is_off():
     assert statuses(log_in, client, times=50) == [401] * 50
 
 
-def test_call_waits_for_a_redis_that_hangs_for_two_seconds():
-    """It takes connections, and answers nothing."""
-    records = FlaskRecords(limiter=Limiter(get_remote_address))
-    records.add("users", Users(), public=True)
-    app = Flask("tests")
-    app.config["RECORDS_LIMITS"] = {"users.find": "1 per minute"}
-
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        port = silent.getsockname()[1]
-        app.config["RATELIMIT_STORAGE_URI"] = f"redis://127.0.0.1:{port}"
-        records.init_app(app)
-        start = time.monotonic()
-        response = app.test_client().get("/users")
-        seconds = time.monotonic() - start
-
-    assert (response.status_code, 1 < seconds < 4) == (200, True)
-
-
-def test_calls_in_python_are_not_limited():
-    app = make_app({"users.create": "1 per minute"})
-    users = app.extensions["records"]["users"]
-
-    with app.test_request_context():
-        made = [users.create({"email": "ann"}) for _ in range(5)]
-
-    assert made == [{"id": 1}] * 5
-    assert statuses(register, app.test_client(), times=2) == [201, 429]
-
-
 def test_calls_at_once_are_all_counted():
     app = make_app()
 
@@ -490,15 +369,6 @@ def test_workers_count_together_in_redis(shared):
     assert 1 <= int(log_in(one).headers["Retry-After"]) <= 60
 
 
-def test_applications_of_different_prefixes_count_apart_in_redis(shared):
-    one = make_app(**shared, RATELIMIT_KEY_PREFIX="one").test_client()
-    other = make_app(**shared, RATELIMIT_KEY_PREFIX="other").test_client()
-
-    statuses(log_in, one, times=20)
-
-    assert log_in(other).status_code == 401
-
-
 def test_default_limits_of_the_host_hold_for_each_url_of_a_service_too():
     limiter = Limiter(get_remote_address, default_limits=["2 per minute"])
     app = make_app(limiter=limiter)
@@ -518,15 +388,3 @@ def test_default_limits_of_the_host_hold_for_each_url_of_a_service_too():
         "className": "too-many-requests",
         "errors": {},
     }
-
-
-def test_limits_of_the_host_do_not_count_those_of_services():
-    limiter = Limiter(get_remote_address)
-    app = make_app(limiter=limiter)
-    app.add_url_rule("/view", "view", limiter.limit("2 per minute")(lambda: "view"))
-    client = app.test_client()
-
-    statuses(log_in, client, "127.0.0.1", times=21)
-
-    assert statuses(client.get, "/view", times=3) == [200, 200, 429]
-    assert register(client).status_code == 201

@@ -4,9 +4,7 @@ import pytest
 
 from flask_records import BadRequest
 from flask_records import current_call
-from flask_records import HookContext
 from flask_records import MethodNotAllowed
-from flask_records import NotAuthenticated
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
@@ -70,20 +68,6 @@ def test_arguments_of_each_method(echo, method, given, gets):
     assert result == (method, *gets, PARAMS)
 
 
-@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
-def test_arguments_without_hooks(echo, method, given, gets):
-    result = getattr(echo, f"_{method}")(*given, PARAMS)
-
-    assert result == (method, *gets, PARAMS)
-
-
-@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
-def test_params_of_an_internal_call_are_empty_by_default(echo, method, given, gets):
-    result = getattr(echo, method)(*given)
-
-    assert result == (method, *gets, Params(query={}, provider=None))
-
-
 def test_params_are_of_one_call_only(echo):
     first = echo.find()[1]
     first.query["a"] = "1"
@@ -113,14 +97,6 @@ def test_nested_calls_have_their_own_context_and_params(client, rooms, messages)
 
 def test_methods_are_those_that_the_object_has(records):
     assert records.add("shout", Shout()).methods == ("get",)
-
-
-def test_method_that_is_replaced_later_is_called(records, monkeypatch):
-    shout = records.add("shout", Shout())
-
-    monkeypatch.setattr(Shout, "get", lambda self, id, params: {"id": "replaced"})
-
-    assert shout.get(1) == {"id": "replaced"}
 
 
 def test_object_without_methods_is_refused(records):
@@ -157,16 +133,6 @@ def test_async_methods_are_waited_for(records, app_context):
     assert weather._get("Bern") == {"city": "Bern"}
 
 
-def test_module_or_any_object_with_functions_is_a_service(records):
-    class Namespace:
-        pass
-
-    target = Namespace()
-    target.get = lambda id, params: {"id": id}
-
-    assert records.add("things", target).get(7) == {"id": 7}
-
-
 @pytest.mark.parametrize(
     ("method", "given", "result"),
     [
@@ -193,31 +159,11 @@ def test_underscored_calls_skip_hooks_and_send_no_events(
     assert calls == []
 
 
-def test_underscored_calls_are_committed(db, app_context, messages):
-    messages._create({"text": "hi"})
-    db.session.rollback()
-
-    assert messages.find(Params(paginate=False))[0]["text"] == "hi"
-
-
 def test_underscored_calls_that_fail_run_no_error_hooks(app_context, messages):
     messages.error()(lambda method, context: setattr(context, "error", None))
 
     with pytest.raises(BadRequest, match="'txt' is not a field"):
         messages._create({"txt": "hi"})
-
-
-@pytest.mark.parametrize(
-    ("public", "methods"),
-    [
-        (True, {"find", "get", "create", "update", "patch", "remove"}),
-        (False, set()),
-        (["create"], {"create"}),
-        ({"find", "get"}, {"find", "get"}),
-    ],
-)
-def test_public_names_the_methods_that_need_no_token(records, public, methods):
-    assert records.add("echo", Echo(), public=public).public == methods
 
 
 def test_misspelt_method_in_public_is_refused(records):
@@ -231,36 +177,6 @@ def test_text_for_several_names_is_refused(records, option):
 
     with pytest.raises(TypeError, match=cure):
         records.add("echo", Echo(), **{option: "create"})
-
-
-def call_of(service, **params):
-    return HookContext(service, "get", Params(**params), 7)
-
-
-@pytest.mark.parametrize(
-    ("public", "params"),
-    [
-        (False, {"provider": None}),
-        (False, {"provider": "rest", "authenticated": True}),
-        (True, {"provider": "rest"}),
-        (["get"], {"provider": "socketio"}),
-    ],
-)
-def test_access_is_given(records, public, params):
-    service = records.add("echo", Echo(), public=public)
-
-    service.check_access(call_of(service, **params))
-
-
-@pytest.mark.parametrize("provider", ["rest", "socketio"])
-@pytest.mark.parametrize("public", [False, ["create", "find"]])
-def test_access_is_refused_without_a_token(records, public, provider):
-    service = records.add("echo", Echo(), public=public)
-    # A claim that nobody has checked is no login.
-    params = {"provider": provider, "authentication": {"accessToken": "x"}}
-
-    with pytest.raises(NotAuthenticated, match="^Not authenticated$"):
-        service.check_access(call_of(service, **params))
 
 
 @pytest.fixture
@@ -310,11 +226,3 @@ def test_custom_event_of_a_call_that_fails_is_not_sent(watched, app_context):
 def test_unknown_event_is_refused(watched):
     with pytest.raises(ValueError, match="'raed' is not an event of 'watched'. Name"):
         watched[0].emit("raed", {})
-
-
-def test_custom_events_of_add_replace_those_of_the_object(records):
-    service = records.add(
-        "messages", SQLAlchemyService(Message, events=["read"]), events=["archived"]
-    )
-
-    assert service.custom_events == ("archived",)
