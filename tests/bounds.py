@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 from contextlib import contextmanager
 
@@ -45,3 +47,13 @@ def worker(folder, *options):
 
     with started(arguments, environment) as server:
         yield server
+
+
+def request(host, verb, path, body=None, content_type="application/json"):
+    """The status and the message of an answer."""
+    connection = http.client.HTTPConnection(host, timeout=30)
+    connection.request(verb, path, body, {"Content-Type": content_type})
+    response = connection.getresponse()
+    status, answer = response.status, json.loads(response.read())
+    connection.close()
+    return status, answer.get("message") if isinstance(answer, dict) else answer

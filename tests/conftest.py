@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from contextlib import ExitStack
 
 import pytest
 from flask_sqlalchemy import SQLAlchemy
@@ -14,45 +13,17 @@ from hypothesis import settings
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import DATABASES
-from .databases import MISSING
-from .databases import new_database
 from .databases import served
-from .databases import SERVERS
-from .databases import url_of
 from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
 
-pytest_plugins = ["tests.leaks", "tests.example_fixtures"]
+pytest_plugins = ["tests.databases", "tests.leaks", "tests.example_fixtures"]
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("slow", max_examples=250, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
-
-
-@pytest.fixture(scope="session")
-def server_urls():
-    """The URL of a new, empty database on each server that the environment names."""
-    with ExitStack() as databases:
-        yield {
-            server: databases.enter_context(new_database(os.environ[variable]))
-            for server, variable in SERVERS.items()
-            if server not in MISSING
-        }
-
-
-@pytest.fixture(params=DATABASES)
-def database_url(request, server_urls, tmp_path):
-    """The URL of an empty database of each kind."""
-    return url_of(request.param, server_urls, tmp_path / "test.db")
-
-
-@pytest.fixture(scope="module", params=DATABASES)
-def module_url(request, server_urls):
-    """The URL of an empty database of each kind, for what a module makes once."""
-    return url_of(request.param, server_urls)
 
 
 EARLIER_THREADS = pytest.StashKey()
@@ -166,8 +137,3 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_terminal_summary(terminalreporter):
-    for server, name in MISSING.items():
-        terminalreporter.write_line(f"No test ran on {server}: {name} is not set.")

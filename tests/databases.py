@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import contextmanager
+from contextlib import ExitStack
 
 import pytest
 import sqlalchemy as sa
@@ -134,3 +135,31 @@ def leave_the_disk_alone(connection, record):
 def enforce_foreign_keys(connection, record):
     if type(connection).__module__.startswith("sqlite3"):
         connection.execute("PRAGMA foreign_keys = ON")
+
+
+@pytest.fixture(scope="session")
+def server_urls():
+    """The URL of a new, empty database on each server that the environment names."""
+    with ExitStack() as databases:
+        yield {
+            server: databases.enter_context(new_database(os.environ[variable]))
+            for server, variable in SERVERS.items()
+            if server not in MISSING
+        }
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request, server_urls, tmp_path):
+    """The URL of an empty database of each kind."""
+    return url_of(request.param, server_urls, tmp_path / "test.db")
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def module_url(request, server_urls):
+    """The URL of an empty database of each kind, for what a module makes once."""
+    return url_of(request.param, server_urls)
+
+
+def pytest_terminal_summary(terminalreporter):
+    for server, name in MISSING.items():
+        terminalreporter.write_line(f"No test ran on {server}: {name} is not set.")

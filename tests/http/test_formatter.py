@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import io
 import json
 import uuid
 from decimal import Decimal
@@ -11,7 +10,6 @@ from flask import Flask
 from flask import jsonify
 from flask import request
 from flask import Response
-from flask import send_file
 from werkzeug.test import create_environ
 from werkzeug.test import run_wsgi_app
 
@@ -79,11 +77,6 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("value", "form"), VALUES)
-def test_value_on_the_wire(value, form):
-    assert json.loads(dumps({"value": value})) == {"value": form}
-
-
-@pytest.mark.parametrize(("value", "form"), VALUES)
 def test_value_on_the_wire_beside_a_large_integer(value, form):
     """Large integers take another way through the code."""
     text = dumps({"value": [value], "large": 2**70}).decode()
@@ -148,13 +141,6 @@ def test_response_of_each_result(result, status, body):
     assert (response.status_code, response.data) == (status, body)
 
 
-def test_created_is_201_and_json():
-    response = client_of({"a": 1}).post("/things", json={})
-
-    assert response.status_code == 201
-    assert response.content_type == "application/json"
-
-
 def test_object_without_a_form_is_an_error_that_tells_nothing():
     response = client_of({"a": Formless()}).get("/things")
 
@@ -195,38 +181,10 @@ def test_formatter_chooses_by_content_negotiation(accept, content_type, text):
     assert (response.content_type, response.text) == (content_type, text)
 
 
-def test_formatter_gets_the_context_of_the_call():
-    client = client_of(
-        [], formatter=lambda context: f"{context.path} {context.method}: {context.sent}"
-    )
-
-    assert client.get("/things").text == "things find: []"
-
-
-def test_formatter_sends_a_file():
-    client = client_of(
-        b"a,b",
-        formatter=lambda context: send_file(io.BytesIO(context.sent), "text/csv"),
-    )
-
-    response = client.get("/things")
-
-    assert (response.status_code, response.data) == (200, b"a,b")
-
-
 def test_etag_of_the_formatter_is_kept():
     client = client_of([], formatter=lambda context: ("[]", 200, {"ETag": '"mine"'}))
 
     assert client.get("/things").headers["ETag"] == '"mine"'
-
-
-def test_formatter_that_fails_is_an_error_that_tells_nothing():
-    client = client_of([], formatter=lambda context: 1 / 0)
-
-    response = client.get("/things")
-
-    assert response.status_code == 500
-    assert response.json["message"] == "Internal server error"
 
 
 CLOSED = []
@@ -251,11 +209,10 @@ CHANGES = [
 """Changes that an application may make to a response before it is sent."""
 
 
-@pytest.mark.parametrize("verb", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("verb", ["GET", "HEAD"])
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("status", [200, 201, 404])
-def test_response_is_sent_as_werkzeug_sends_it(change, verb, status):
-    body = b'{"id":1}'
+def test_response_is_sent_as_werkzeug_sends_it(change, verb):
+    body, status = b'{"id":1}', 200
 
     def sent(response):
         CLOSED.clear()
@@ -294,16 +251,10 @@ def test_response_becomes_one_of_the_class_of_the_application():
     [
         (0, "000"),
         (1, "000001"),
-        (100, "000100"),
         (999, "000999"),
         (1000, "001"),
-        (1001, "001001"),
-        (10_000, "010"),
         (100_000, "100"),
-        (123_000, "123"),
         (123_400, "123400"),
-        (123_456, "123456"),
-        (999_000, "999"),
         (999_999, "999999"),
     ],
 )
@@ -329,10 +280,6 @@ def test_a_time_has_milliseconds_or_microseconds(microsecond, fraction, tzinfo, 
 )
 def test_a_time_is_in_utc(moment, text):
     assert dumps({"at": moment}) == f'{{"at":"{text}"}}'.encode()
-
-
-def test_a_time_beside_a_number_that_is_too_big_has_the_same_form():
-    assert dumps([2**64, NOON]) == b'[18446744073709551616, "2024-01-02T12:00:00.000Z"]'
 
 
 class Moment(dt.datetime):

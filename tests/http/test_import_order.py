@@ -5,7 +5,6 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
-from sqlalchemy.ext.automap import automap_base
 from sqlalchemy.ext.declarative import DeferredReflection
 
 from flask_records import FlaskRecords
@@ -69,21 +68,6 @@ def test_service_is_named_before_the_models_that_its_model_refers_to():
     assert app.test_client().get(url).json["tag"] == {"id": 1, "label": "new"}
 
 
-def test_naming_a_model_configures_no_mapper():
-    class Base(orm.DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-
-    service = SQLAlchemyService(Thing, hidden=["nothing"], events=["moved"])
-
-    FlaskRecords().add("things", service, public=True)
-
-    assert not Thing.__mapper__.configured
-
-
 def test_options_are_checked_when_an_application_is_set_up(records, db):
     class Thing(db.Model):
         id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
@@ -125,41 +109,6 @@ def test_model_that_is_not_reflected_yet_is_refused_with_words(library):
 
     with pytest.raises(TypeError, match="'Author' is not mapped .* before 'init_app'"):
         application(records)
-
-
-def test_tables_reflected_by_flask_sqlalchemy(library):
-    db, records = SQLAlchemy(), FlaskRecords()
-    app = application(db, url=library)
-
-    with app.app_context():
-        db.reflect()
-
-    class Book(db.Model):
-        __table__ = db.metadata.tables["book"]
-
-    records.add("books", SQLAlchemyService(Book), public=True)
-    records.init_app(app)
-
-    book = {"id": 1, "title": "Trees", "author_id": 1}
-    assert app.test_client().get("/books").json == [book]
-
-
-def test_models_of_automap(library):
-    engine = sa.create_engine(library)
-    Base = automap_base()
-    Base.prepare(autoload_with=engine)
-    records, session = FlaskRecords(), orm.sessionmaker(engine)
-    options = {"whitelist": ["$populate"], "session": session}
-
-    for name in ("author", "book"):
-        service = SQLAlchemyService(Base.classes[name], **options)
-        records.add(f"{name}s", service, public=True)
-
-    client = application(records).test_client()
-
-    answer = client.get("/books?$populate=author")
-
-    assert answer.json[0]["author"] == {"id": 1, "name": "Ann"}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import re
 from pathlib import Path
 
@@ -129,37 +127,6 @@ def test_without_the_setting_a_problem_is_its_text(client, messages, rooms):
     response = client.post("/rooms", json={})
 
     assert response.json["errors"] == {"name": "is required"}
-
-
-def test_errors_of_another_form_stay_as_they_are():
-    error = BadRequest("No.", errors=[{"row": 1}])
-    nested = BadRequest("No.", errors={"items": {"0": "is empty"}})
-
-    assert error.to_dict(codes=True)["errors"] == [{"row": 1}]
-    assert nested.to_dict(codes=True)["errors"] == {"items": {"0": "is empty"}}
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_problem_can_be_copied(copied):
-    problem = copied(problems.too_long(3, "bytes"))
-
-    assert (problem, problem.code, problem.data["max"]) == (
-        "has more than 3 bytes",
-        "too_long",
-        3,
-    )
-
-
-def test_a_problem_can_be_pickled():
-    problem = pickle.loads(pickle.dumps(problems.too_long(3, "bytes")))
-
-    assert (problem.code, problem.data) == ("too_long", {"max": 3, "unit": "bytes"})
-
-
-def test_the_least_length_of_one_has_words_of_its_own():
-    messages = [problems.too_short(least, "items") for least in (1, 2)]
-
-    assert messages == ["is empty", "has fewer than 2 items"]
 
 
 def test_all_codes_are_listed():

@@ -64,14 +64,6 @@ def test_transport_prepares_before_the_commit_and_delivers_after_it(things, wire
     assert wire.delivered == [created]
 
 
-def test_transport_that_nobody_listens_to_gets_no_event(things, wire):
-    wire.is_open = False
-
-    things.create({"id": 1})
-
-    assert (wire.prepared, wire.delivered) == ([], [])
-
-
 def test_transport_that_somebody_listens_to_by_the_commit_gets_the_event(things, wire):
     wire.is_open = False
 
@@ -81,17 +73,6 @@ def test_transport_that_somebody_listens_to_by_the_commit_gets_the_event(things,
 
     assert wire.prepared == []
     assert wire.delivered == [[("created", {"id": 1})]]
-
-
-def test_late_event_is_of_the_records_of_the_call(things, wire):
-    wire.is_open = False
-
-    with Transaction():
-        made = things.create([{"id": 1}, {"id": 2}])
-        made.append({"id": 3})
-        wire.is_open = True
-
-    assert wire.delivered == [[("created", {"id": 1}), ("created", {"id": 2})]]
 
 
 def test_event_has_the_record_as_it_was_when_the_call_ended(things, wire):

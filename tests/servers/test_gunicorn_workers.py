@@ -77,20 +77,3 @@ def test_logout_holds_in_every_worker(server, connection):
     answers = [call_once("GET", "/rooms", None, token) for _ in range(16)]
 
     assert answers == [(401, "jwt revoked")] * 16
-
-
-@pytest.mark.parametrize(
-    "attempt", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))]
-)
-def test_workers_that_start_at_once_make_the_file_once(tmp_path, attempt):
-    url = f"sqlite:///{tmp_path}/new.db"
-
-    with gunicorn(url, tmp_path) as server:
-        connection = connected(server.host)
-        token = logged_in(connection)
-        answer = call(connection, "POST", "/rooms", {"name": "Lobby"}, token)
-        connection.close()
-
-    room = {"id": 1, "name": "Lobby", "userId": 1}
-    assert answer == (201, room)
-    assert server.complaints == []

@@ -23,12 +23,10 @@ from flask import Flask
 from hypothesis import assume
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from flask_records import BadRequest
 from flask_records import FlaskRecords
-from flask_records.http.qs import _segments
 from flask_records.http.qs import parse
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -76,10 +74,6 @@ def by_index(count):
 )
 def test_names(text, parsed):
     assert parse(text) == parsed
-
-
-def test_order_of_names_is_kept():
-    assert list(parse("b=1&a[x]=2&c=3&b=4")) == ["b", "a", "c"]
 
 
 def test_indices_are_in_order():
@@ -205,12 +199,6 @@ def test_limit_of_lists_can_be_raised(name):
     assert parse(repeated(name, 201), array_limit=200) == {"a": by_index(201)}
 
 
-def test_limit_of_lists_counts_the_items_of_all_forms():
-    text = f"{repeated('a[]', 20)}&a=20"
-
-    assert parse(text) == {"a": by_index(21)}
-
-
 def test_nested_list_that_is_too_long_becomes_a_mapping():
     assert parse(repeated("$or[0][a][$in][*]", 21)) == {
         "$or": [{"a": {"$in": by_index(21)}}]
@@ -223,15 +211,11 @@ def test_twenty_levels_are_parsed():
     assert str(parsed) == "{'a': " + "{'b': " * 20 + "'1'" + "}" * 21
 
 
-@pytest.mark.parametrize("level", ["[b]", "[]", "[0]", "[$or]"])
-@pytest.mark.parametrize("count", [21, 22, 1000, 30_000])
+@pytest.mark.parametrize("level", ["[b]", "[]", "[0]"])
+@pytest.mark.parametrize("count", [21, 30_000])
 def test_more_than_twenty_levels_are_refused(level, count):
     with pytest.raises(BadRequest, match="^A query nests at most 20 levels deep.$"):
         parse("a" + level * count + "=1")
-
-
-def test_levels_of_a_text_are_not_counted():
-    assert parse("a=" + "[b]" * 100) == {"a": "[b]" * 100}
 
 
 def test_thousand_parameters_are_parsed():
@@ -342,8 +326,6 @@ def decode_all_or_nothing(text, charset=None, kind=None):
         return text
 
 
-@pytest.mark.slow
-@settings(max_examples=3000, deadline=None, derandomize=True)
 @given(cases())
 def test_parses_as_qs_does(case):
     parameters, limit = case
@@ -370,7 +352,6 @@ def types_in(value):
     return {type(value)}.union(*map(types_in, inside))
 
 
-@settings(max_examples=1000, deadline=None)
 @given(st.text() | st.text("a0$[]=&%5BD+"))
 @example("[" * 50_000)
 @example("a" + "[" * 25_000 + "]" * 25_000)
@@ -398,28 +379,6 @@ NINES, AFTER = "9" * 900, "1" + "0" * 900
 )
 def test_item_after_an_index_of_many_digits_or_of_another_script(text, keys):
     assert parse(text) == {"a": dict(zip(keys, "012", strict=True))}
-
-
-def test_key_of_more_digits_than_python_reads_is_no_index():
-    app = Flask("tests")
-    app.config["RECORDS_BOUNDS"] = {"name_length": 10_000}
-    FlaskRecords().init_app(app)
-    nines = "9" * 5000
-
-    with app.app_context():
-        parsed = parse(f"a[25]=0&a[{nines}]=1&a=2")
-
-    assert parsed == {"a": {"25": "0", nines: "1", "26": "2"}}
-
-
-@pytest.mark.parametrize("name", ["a" * 1001, "a[" + "b" * 1000 + "]", "[" * 1001])
-def test_name_that_is_too_long_is_refused_and_not_kept(name):
-    before = _segments.cache_info().currsize
-
-    with pytest.raises(BadRequest):
-        parse(f"{name}=1&a[b]=2")
-
-    assert _segments.cache_info().currsize == before
 
 
 def test_length_of_names_is_a_setting():

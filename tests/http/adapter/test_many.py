@@ -10,13 +10,13 @@ from flask_records import FlaskRecords
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
+from ...bounds import request
 from ...bounds import worker
 from ...databases import served
 from ...models import Base
 from ...models import Message
 from ...realtime import live
 from ...realtime import make_live_records
-from ..test_bounds import request
 
 PARTS = "Send the list in parts."
 NARROW = "Narrow the query, or send a $limit."
