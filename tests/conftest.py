@@ -13,7 +13,6 @@ from hypothesis import settings
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
-from .databases import served
 from .models import Base
 from .models import Message
 from .models import Room
@@ -101,6 +100,8 @@ def messages(records):
 @pytest.fixture
 def app(db, records, users, rooms, messages):
     """An app with the three services, on SQLite in memory."""
+    from .databases import served
+
     with served(db, records, "sqlite://") as app:
         yield app
 
