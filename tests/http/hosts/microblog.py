@@ -106,7 +106,7 @@ class User(UserMixin, db.Model):
     )
 
     def set_password(self, password):
-        self.password_hash = generate_password_hash(password)
+        self.password_hash = generate_password_hash(password, "pbkdf2:sha256:1")
 
     def check_password(self, password):
         return check_password_hash(self.password_hash, password)
