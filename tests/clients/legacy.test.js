@@ -122,17 +122,6 @@ test('the whole package of version 4', async () => {
   assert.equal((await client.service('messages').find()).limit > 0, true)
 })
 
-test('pings of version 4 are answered', async () => {
-  for (const transports of Object.values(TRANSPORTS)) {
-    const socket = connect(transports)
-    await heard(socket, 'connect')
-
-    socket.io.engine.ping()
-
-    assert.equal(typeof await heard(socket, 'pong'), 'number')
-  }
-})
-
 test('clients of both versions get the events of each other', async () => {
   const { client } = newClient(['polling', 'websocket'])
   const { strategy, ...user } = login('ben')

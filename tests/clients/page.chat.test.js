@@ -150,18 +150,6 @@ test('scrolling up loads older messages, and keeps the place', async () => {
   await shows(ann, Array.from({ length: 100 }, (_, index) => `${index + 1}`))
 })
 
-test('messages have times, for people and for programs', async () => {
-  const room = await api.room(`Clock ${number}`)
-  const [{ createdAt }] = await api.write(room, ['tick'])
-  await enter(ann)
-  await openRoom(ann, room.name)
-  const time = line(ann, 'tick').locator('time')
-
-  assert.equal(await time.getAttribute('datetime'), createdAt)
-  assert.match(await time.innerText(), /^\d?\d:\d\d/)
-  assert.match(await time.getAttribute('title'), /\d{4}/)
-})
-
 test('the others see who is typing, until they stop', async () => {
   const room = await api.room(`Pen ${number}`)
   await enter(ann, ben)
@@ -194,36 +182,6 @@ test('messages in other rooms are counted until the room is opened', async () =>
   await shows(ben, ['1', '2', '3'])
   assert.equal(await ben.getByRole('link', { name: /unread/ }).count(), 0)
   assert.match(await ben.title(), /^Kitchen/)
-})
-
-test('the address names the room, and the browser goes back to the previous one', async () => {
-  const [here, there] = [await api.room(`East ${number}`), await api.room(`West ${number}`)]
-  await enter(ann)
-  await openRoom(ann, here.name)
-  await openRoom(ann, there.name)
-  assert.equal(new URL(ann.url()).search, `?room=${there.id}`)
-
-  await ann.goBack()
-  await ann.getByRole('heading', { name: here.name }).waitFor()
-  await ann.reload()
-  await ann.getByRole('heading', { name: here.name }).waitFor()
-  await ann.goto(`${server.base}/?room=999999`)
-
-  await alert(ann, 'There is no such room').waitFor()
-})
-
-test('a new name appears at once in all windows', async () => {
-  const room = await api.room(`Names ${number}`)
-  await api.write(room, ['me'])
-  await enter(ann, ben)
-  await openRoom(ben, room.name)
-
-  await ann.locator('#show-account').click()
-  await ann.getByRole('dialog', { name: 'Your account' }).getByLabel('Name').fill('Ann the First')
-  await ann.getByRole('button', { name: 'Save' }).click()
-
-  await line(ben, 'me').getByText('Ann the First').waitFor()
-  assert.equal(await ann.locator('#show-account .name').innerText(), 'Ann the First')
 })
 
 test('a new password keeps this window logged in, and ends the others', async () => {
@@ -274,16 +232,4 @@ test('the side pane shows calls and events, whose command runs in a shell', asyn
   assert.deepEqual(answers[0].data.map(({ roomId, user }) => [roomId, user.name]), [[room.id, `ann${number}`]])
   const everything = await wire.locator('ol').evaluate(list => list.textContent) + copied.join()
   for (const secret of [PASSWORD, 'eyJ']) assert.equal(everything.includes(secret), false)
-})
-
-test('the side pane shows a call that fails, and closes', async () => {
-  await enter(ann)
-  const wire = ann.getByRole('complementary', { name: 'On the wire' })
-  await ann.goto(`${server.base}/?room=999999`)
-
-  await wire.locator('.failed', { hasText: 'rooms get' }).getByText(/^404 /).waitFor()
-  await wire.getByRole('button', { name: 'Close' }).click()
-  assert.equal(await wire.count(), 0)
-  await ann.getByRole('button', { name: 'Wire' }).click()
-  await wire.getByText('rooms get').waitFor()
 })
