@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 from flask import Flask
 
@@ -138,16 +136,6 @@ def test_other_values_are_refused(client, verb, path, body, name):
     assert answer.json["errors"] == {name: "is read-only"}
 
 
-@pytest.mark.parametrize(
-    "query", ["double=4", "double[$gt]=4", "$sort[double]=1", "$or[0][double]=4"]
-)
-def test_queries_are_refused(client, query):
-    answer = client.get(f"/things?{query}")
-
-    assert answer.status_code == 400
-    assert answer.json["errors"] == {"double": "can't be filtered or sorted by"}
-
-
 def test_document_has_the_type(client):
     with client.application.app_context():
         schema = document()["components"]["schemas"]["Things"]
@@ -157,34 +145,3 @@ def test_document_has_the_type(client):
         "description": "Twice the price.",
         "readOnly": True,
     }
-
-
-def test_events_have_the_value(client, calls):
-    things, events = client.application.extensions["records"].services["things"], []
-    things.events()(lambda event, record, context: events.append(record["double"]))
-    client.patch("/things/1", json={"price": 5})
-
-    assert events == [10]
-    assert calls == [1]
-
-
-@dataclass
-class Thing:
-    id: str
-    price: int
-
-
-def test_schemas_of_results_are_those_of_the_object(calls, store):
-    app, records = Flask("tests"), FlaskRecords()
-    records.add(
-        "things",
-        store,
-        schemas={"find": {"result": Thing}},
-        computed={"double": calls.doubled},
-        public=True,
-    )
-    records.init_app(app)
-    client = app.test_client()
-
-    assert client.get("/things").json[0] == {"id": "1", "price": 2, "double": 4}
-    assert client.get("/things?$select[]=double").json[1] == {"id": "2", "double": 6}

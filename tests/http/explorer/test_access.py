@@ -14,7 +14,6 @@ from .sites import app_with
 from .sites import ON
 from .sites import SERVICES
 from .sites import serving_explorer
-from .sites import Things
 
 URLS = [
     "/_records",
@@ -150,22 +149,3 @@ def test_second_explorer_of_an_application_is_refused():
 
     with pytest.raises(RuntimeError, match="has an Explorer already"):
         Explorer(app.extensions["records"], app, url_prefix="/other")
-
-
-def test_applications_of_one_process_have_their_own():
-    records = FlaskRecords()
-    records.add("things", Things(), public=True)
-    explorer = Explorer(records)
-    prefixed = Explorer(records, url_prefix="/data")
-    apps = [Flask("one"), Flask("two"), Flask("three")]
-
-    for app, own in zip(apps, (explorer, explorer, prefixed), strict=True):
-        app.debug = app.name != "two"
-        records.init_app(app, url_prefix=f"/{app.name}")
-        own.init_app(app)
-
-    one, two, three = [app.test_client() for app in apps]
-    assert one.get(SERVICES).json["prefix"] == "/one"
-    assert two.get(SERVICES).status_code == 404
-    assert three.get("/data/services.json").json["prefix"] == "/three"
-    assert three.get(SERVICES).status_code == 404

@@ -129,15 +129,6 @@ def test_fields_that_identify_other_records_name_their_service():
     assert rooms["references"] == {}
 
 
-def test_relationship_to_many_has_no_field():
-    with serving_explorer(make_chat()) as client:
-        made = described(client, "rooms", bearer(log_in(client)))
-
-    assert made["relations"] == {
-        "messages": {"path": "messages", "isList": True, "field": None}
-    }
-
-
 def test_relationship_to_what_a_caller_may_not_read_is_left_out():
     records = make_records()
     service = SQLAlchemyService(Message, whitelist=["$populate"])
@@ -207,11 +198,6 @@ def test_custom_methods_and_events_are_described(house):
     }
     # Others create what the caller may not.
     assert anonymous["events"] == known["events"] == ["created", "rung"]
-
-
-def test_placeholders_of_a_path_are_named(house):
-    assert described(house, "rooms/<room_id>/bell")["placeholders"] == ["room_id"]
-    assert described(house, "bell")["placeholders"] == []
 
 
 def test_caller_who_may_only_write_sees_what_to_write():

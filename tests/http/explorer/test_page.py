@@ -91,16 +91,6 @@ def test_page_of_an_application_whose_name_is_markup():
     assert "<title>Records of &lt;script&gt;alert(1)&lt;/script&gt;</title>" in page
 
 
-@pytest.mark.parametrize("prefix", ["/admin/records", "admin/records/"])
-def test_page_has_the_path_that_the_application_gives_it(prefix):
-    client = app_with(options={"url_prefix": prefix}).test_client()
-
-    assert client.get("/admin/records").headers["Location"] == "records/"
-    assert client.get("/admin/records/").status_code == 200
-    assert client.get("/admin/records/services.json").json["prefix"] == ""
-    assert client.get("/_records/").status_code == 404
-
-
 def test_proxy_that_adds_a_path_is_known():
     app = app_with(url_prefix="/api")
     app.wsgi_app = ProxyFix(app.wsgi_app, x_prefix=1)
@@ -146,17 +136,6 @@ def test_page_without_the_placeholders_of_the_services_is_refused():
 
     with pytest.raises(RuntimeError, match=r"url_prefix='/<tenant>/_records'\)\.$"):
         Explorer(records, app)
-
-
-def test_views_for_all_paths_leave_the_page_alone():
-    app = app_with()
-    app.add_url_rule("/<path:page>", "pages", lambda page: "own page")
-    app.add_url_rule("/_records/about", "about", lambda: "about")
-    client = app.test_client()
-
-    assert "own page" not in client.get("/_records/").text
-    assert client.get(SERVICES).status_code == 200
-    assert client.get("/_records/about").text == "about"
 
 
 def test_page_is_on_the_subdomain_of_the_services():

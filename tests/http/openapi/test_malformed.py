@@ -91,12 +91,6 @@ def test_missing_and_extra_values_of_custom_methods_are_refused(site, body, code
     assert ring(site, body) == codes
 
 
-def test_malformed_values_of_lists_have_their_place(site):
-    codes = site.send("POST", "/things", [{}, {"integer": "x"}, {"day": [1]}])
-
-    assert codes == {"1.integer": "type", "2.day": "type"}
-
-
 @pytest.mark.parametrize(("path", "body"), [("people", "People"), ("seats", "Seats")])
 def test_missing_fields_are_refused(site, path, body):
     required = site.body(f"{body}Create")["required"]

@@ -6,9 +6,6 @@ import json
 
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
@@ -96,24 +93,6 @@ def test_login_of_another_strategy_opens_other_services(client):
     assert "/secrets" not in paths
 
 
-def test_callers_who_see_the_same_have_their_own_methods():
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
-    users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=True)
-    users.before("create", "update", "patch")(hash_password())
-    records.add("bell", Bell(), public=["find"])
-
-    with serving(records, RECORDS_OPENAPI=ON) as client:
-        tokens = {}, bearer(log_in(client))
-        anonymous, own = (
-            methods_of(client.get("/openapi.json?for=me", headers=headers).json)
-            for headers in tokens
-        )
-
-    assert (anonymous["/bell"], own["/bell"]) == (["get"], ["get", "post"])
-
-
 def test_events_are_those_of_services_that_the_caller_may_read(client):
     """Clients that may only create records get no events of others."""
     nobody = client.get("/openapi.json?for=me").json
@@ -150,14 +129,3 @@ def test_each_caller_gets_its_own_document():
     assert ["age" in each["properties"] for each in users] == [True, False, False]
     texts = [json.dumps(each) for each in documents]
     assert ["secrets" in each for each in texts] == [True, True, False]
-
-
-def test_one_document_of_all_services_has_no_field_of_a_rule():
-    is_logged_in = {"age": lambda user: user is not None}
-    users = SQLAlchemyService(User, hidden=["password"], visible=is_logged_in)
-
-    with serving(make_records(users=users), RECORDS_OPENAPI=ON) as client:
-        made = client.get("/openapi.json", headers=bearer(log_in(client))).json
-
-    assert "age" not in made["components"]["schemas"]["Users"]["properties"]
-    assert "/secrets" in made["paths"]

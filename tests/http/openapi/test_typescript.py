@@ -179,19 +179,6 @@ def test_client_has_the_methods_that_feathersjs_allows(made):
     }
 
 
-def test_client_has_the_names_of_the_generator(made):
-    assert re.findall(r"^export (?:const|interface|type) (\w+)", made, re.MULTILINE)[
-        -6:
-    ] == [
-        "MyBellService",
-        "ServiceTypes",
-        "Configuration",
-        "ClientApplication",
-        "serviceMethods",
-        "createClient",
-    ]
-
-
 def test_types_alone_import_nothing(app):
     alone = typescript(has_client=False)
 

@@ -19,7 +19,6 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 from flask_records.openapi import document
 from flask_records.openapi.typescript import typescript
-from flask_records.validation.pydantic_schema import PydanticSchema
 
 from ...databases import served
 
@@ -144,22 +143,6 @@ def test_bodies_of_a_class_that_allows_others_have_those_of_the_model():
     assert body["required"] == ["fullTitle", "pages"]
     # Its null is left to the model, which takes none.
     assert "default" not in body["properties"]["pages"]
-
-
-class File(BaseModel):
-    image: bytes | None = Field(default=None, max_length=9)
-    parts: list[bytes] = []
-
-
-BASE64 = {"type": "string", "contentEncoding": "base64"}
-NULL = {"type": "null"}
-
-
-@pytest.mark.parametrize("mode", ["whole", "partial", "shown"])
-def test_bytes_of_fields_are_base64_without_limits(mode):
-    fields = PydanticSchema(File).json_schema(mode)["properties"]
-
-    assert fields["image"]["anyOf"] == [BASE64, NULL]
 
 
 def test_custom_methods_and_objects_have_their_classes(app):

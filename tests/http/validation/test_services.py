@@ -19,7 +19,6 @@ from flask_records import hook
 from flask_records import InvalidData
 from flask_records import MultipartParser
 from flask_records import Page
-from flask_records import Params
 from flask_records import Problem
 
 
@@ -125,13 +124,6 @@ def test_check_runs_where_its_hook_stands(add):
     assert errors_of(call("POST", data={"width": 2, "x": 1})) == {"x": "is not a field"}
 
 
-def test_hooks_add_fields_that_a_class_does_not_have(add):
-    shop, call = add({"create": Size})
-    shop.before("create")(lambda method, context: context.data.update(by="us"))
-
-    assert call("POST", data={"width": 2})[1] == {"width": 2, "height": 1, "by": "us"}
-
-
 def test_unknown_hook_is_refused():
     with pytest.raises(ValueError, match="There is no hook 'check'. There is: valid"):
         hook("check")
@@ -164,19 +156,6 @@ def test_query_and_result(add):
     }
 
 
-@pytest.mark.parametrize(
-    ("extra", "expected"), [("allow", {"a": 1, "x": "1"}), ("ignore", {"a": 1})]
-)
-def test_explicit_fate_of_other_names_of_a_query(add, extra, expected):
-    class Query(BaseModel):
-        model_config = ConfigDict(extra=extra)
-        a: int
-
-    _, call = add({"find": {"query": Query}})
-
-    assert call("GET", "/shop?a=1&x=1")[1][0]["query"] == expected
-
-
 def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
     _, call = add({"find": {"result": Paper}})
     page = Page(1, 10, 0, [{"name": "A4", "area": "623", "secret": 1}])
@@ -186,18 +165,6 @@ def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
         200,
         {"total": 1, "limit": 10, "skip": 0, "data": [{"name": "A4", "area": 623}]},
     )
-
-
-def test_methods_get_a_converted_query(add):
-    class Query(BaseModel):
-        limit: int = Field(default=5, alias="$limit")
-
-    shop, _ = add({"find": {"query": Query}})
-
-    found = shop.find(Params(query={"$limit": "3", "more": 1}))
-
-    assert found[0]["query"] == {"limit": 3, "more": 1}
-    assert shop.find()[0]["query"] == {"limit": 5}
 
 
 def test_result_that_does_not_fit_is_an_error_of_the_server(add, caplog):

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
-from flask import Flask
-from pydantic import BaseModel
 
-from flask_records import FlaskRecords
-from flask_records.openapi.typescript import typescript
 from flask_records.openapi.typescript_syntax import declaration
 from flask_records.openapi.typescript_syntax import type_of
 
@@ -63,40 +57,3 @@ def test_a_comment_ends_where_its_text_does():
     schema = POINT | {"description": "A place. */ x"}
 
     assert declaration("Point", schema, ["x"]).startswith("/** A place. *\\/ x */\n")
-
-
-class Ring(BaseModel):
-    pair: tuple[int, str]
-    counts: dict[str, int]
-    kind: t.Literal["door"]
-
-
-class Bell:
-    def find(self, params):
-        return []
-
-    def ring(self, data, params):
-        return data
-
-
-def test_schemas_of_methods_are_types():
-    schemas = {"find": {"result": Ring}, "ring": {"data": Ring, "result": Ring}}
-    app = Flask("tests")
-    records = FlaskRecords()
-    names = ["find", "ring"]
-    records.add("bells", Bell(), methods=names, schemas=schemas, public=True)
-    records.init_app(app)
-
-    with app.app_context():
-        made = typescript()
-
-    members = [
-        "pair: [number, string]",
-        "counts: { [name: string]: number }",
-        'kind: "door"',
-    ]
-    params = "params?: CallParams<BellsQuery>"
-    data = f"{{ {'; '.join(members)} }}"
-    assert "\n  ".join(["export interface Bells {", *members]) in made
-    assert f"\n  find({params}): Promise<Bells[] | {{ total: number; " in made
-    assert f"\n  ring(data: {data}, {params}): Promise<Bells>\n" in made
