@@ -247,6 +247,22 @@ def test_size_of_a_body_is_limited(
     assert response.status_code == status
 
 
+@pytest.mark.parametrize("content_type", BODIES)
+@pytest.mark.parametrize("body", [b'{"a":1}', b""])
+def test_body_that_is_shorter_than_announced_is_refused(client, content_type, body):
+    """Servers that end the stream themselves do not tell that a client broke off."""
+    environ = {"wsgi.input_terminated": True, "CONTENT_LENGTH": "20"}
+
+    response = client.post(
+        "/echo", data=body, content_type=content_type, environ_overrides=environ
+    )
+
+    assert response.json == bad_request(
+        "The body could not be read. Send the request again."
+    )
+    assert response.headers["Connection"] == "close"
+
+
 def test_body_that_is_too_large_is_answered_in_ours(client):
     response = post(client, b" " * (MEBIBYTE + 1))
 
