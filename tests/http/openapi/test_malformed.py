@@ -1,17 +1,204 @@
-"""Bodies that do not fit the document of an application are refused by name."""
+"""Bodies, queries and identifiers that do not fit the document of an application are
+refused by name.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import typing as t
+import uuid
+from dataclasses import dataclass
+from decimal import Decimal
 
 import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.orm import mapped_column
 
-from .malformed import malformed
-from .malformed_site import codes_of
-from .malformed_site import JSON
-from .malformed_site import site as site
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+from flask_records.openapi import document
+
+from ...databases import served
+from ...models import Base
+from ...models import Everything
+from ...models import User
+
+HUGE = 10**400
+DEEP = 150
+NULL = {"type": "null"}
+
+
+def nested(depth):
+    """A list in lists, and objects in them."""
+    value = "x"
+
+    for level in range(depth):
+        value = {"a": value} if level % 2 else [value]
+
+    return value
+
+
+def malformed(schema):
+    """The values of a body that a schema refuses. Text may stand for values of other
+    types, and numbers for text.
+    """
+    options = [each for each in schema.get("anyOf", ()) if each != NULL]
+
+    if options:
+        return intersection(*map(malformed, options))
+
+    kinds = schema.get("type", ())
+    kinds = {kinds} if isinstance(kinds, str) else {*kinds}
+
+    if not kinds:
+        # Only a size can be wrong.
+        return [nested(DEEP)]
+
+    return [
+        *([] if "object" in kinds else [{"a": 1}, {}, nested(DEEP)]),
+        *([] if "array" in kinds else [[1], []]),
+        *intersection(*[OF_KIND[kind](schema) for kind in sorted(kinds - {"null"})]),
+    ]
+
+
+def intersection(first, *others):
+    return [each for each in first if all(each in other for other in others)]
+
+
+def malformed_text(schema):
+    """Other texts than a schema of text allows."""
+    values = ["\ud800", "a\ud800"]
+
+    if "enum" in schema:
+        return [*values, "nonsense", "x" * 10_000, True, HUGE]
+
+    if "format" in schema or "contentEncoding" in schema:
+        return [*values, "nonsense!", "9" * 10_000 + "!", "\0"]
+
+    return [
+        *values,
+        *(["x" * (schema["maxLength"] + 1)] if "maxLength" in schema else []),
+    ]
+
+
+def malformed_number(schema):
+    return ["nonsense", "1x", HUGE, "9" * 1_000 + "x", "\0", "\ud800"]
+
+
+def malformed_integer(schema):
+    limits = [schema.get("minimum"), schema.get("maximum")]
+    steps = zip(limits, (-1, 1), strict=True)
+    beyond = [limit + step for limit, step in steps if limit is not None]
+    huge = HUGE if beyond else 1.5
+    numbers = [huge if each is HUGE else each for each in malformed_number(schema)]
+    return [*numbers, 1.5, "1.5", True, *beyond, *map(str, beyond)]
+
+
+def malformed_boolean(schema):
+    return ["maybe", 2, 1.5, "\0", "\ud800", HUGE]
+
+
+def malformed_array(schema):
+    items = malformed(schema.get("items", {}))
+    return ["nonsense", 1, {"a": 1}, *([each] for each in items)]
+
+
+OF_KIND = {
+    "string": malformed_text,
+    "number": malformed_number,
+    "integer": malformed_integer,
+    "boolean": malformed_boolean,
+    "array": malformed_array,
+    "object": lambda schema: ["nonsense", 1, [1]],
+}
+
+
+JSON = "application/json"
+
+
+class Seat(Base):
+    """A model with several columns in its primary key."""
+
+    __tablename__ = "malformed_seat"
+
+    row = mapped_column(sa.Integer, primary_key=True, autoincrement=False)
+    place = mapped_column(sa.String(5), primary_key=True)
+
+
+@dataclass
+class Ring:
+    """The data of a custom method."""
+
+    times: int
+    loud: bool
+    tone: t.Literal["high", "low"]
+    at: dt.datetime
+    song: str
+    price: Decimal
+    names: list[str]
+    notes: list[int]
+    bell: uuid.UUID
+
+
+class Bell:
+    def ring(self, data, params):
+        return {"rung": True}
+
+
+class Site:
+    """An application, its document, and a client of it."""
+
+    def __init__(self, app):
+        self.app = app
+        self.client = app.test_client()
+
+        with app.app_context():
+            self.document = document()
+
+    def body(self, name):
+        return self.document["components"]["schemas"][name]
+
+    def send(self, verb, path, body):
+        """The problems of a body by name, with their codes."""
+        # Flask's client does not write halves of surrogate pairs.
+        data = json.dumps(body)
+        answer = self.client.open(path, method=verb, data=data, content_type=JSON)
+        return codes_of(answer)
+
+    def ask(self, query, path="/things"):
+        """The same for a query."""
+        return codes_of(self.client.get(f"{path}?{query}"))
+
+
+def codes_of(answer):
+    """The codes of a 400 by name, or else the answer."""
+    if answer.status_code != 400:
+        return answer.status_code, answer.text
+
+    return {name: each["code"] for name, each in answer.json["errors"].items()}
+
+
+def services(records, model, path):
+    service = SQLAlchemyService(model, multi=True, whitelist=["$and", "$not", "$like"])
+    records.add(path, service, public=True)
+
+
+@pytest.fixture(scope="module")
+def site(module_url):
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+    services(records, Everything, "things")
+    services(records, User, "people")
+    services(records, Seat, "seats")
+    schemas = {"ring": Ring}
+    records.add("bell", Bell(), methods=["ring"], schemas=schemas, public=True)
+
+    with served(db, records, module_url, RECORDS_ERRORS={"codes": True}) as app:
+        yield Site(app)
+
 
 METHODS = [("POST", "Create"), ("PUT", "Update"), ("PATCH", "Patch")]
 
@@ -144,3 +331,32 @@ def test_no_value_is_an_error_of_the_server(site, data, value):
     is_json = all(each not in json.dumps(value) for each in ("NaN", "Infinity"))
     is_refused = [*codes] == [name] or not is_json
     assert answer.status_code == 201 or (answer.status_code == 400 and is_refused)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        *[(f"{each}={value}", each) for each in ("$limit", "$skip") for value in "x-"],
+        *[("$limit=-1", "$limit"), ("$limit[]=1", "$limit"), ("$skip[a]=1", "$skip")],
+        *[(f"$limit={'9' * 200}", "$limit"), ("$skip=1.5", "$skip")],
+        *[("$sort=id", "$sort"), ("$sort[]=id", "$sort"), ("$sort[nope]=1", "nope")],
+        *[("$select[a]=id", "$select"), ("$select[]=nope", "nope")],
+        *[("$or=1", "$or"), ("$or[a]=1", "$or"), ("$or[0]=1", "$or")],
+        *[("$and[0][$or][0][nope]=1", "nope"), ("nope=1", "nope")],
+        *[(f"$or{'[0][$or]' * 30}=1", "$or"), ("$not=1", "$not")],
+    ],
+)
+def test_malformed_parameters_of_queries_are_refused(site, query, name):
+    assert [*site.ask(query)] == [name]
+
+
+@pytest.mark.parametrize("path", ["things", "people", "seats"])
+@pytest.mark.parametrize(
+    "id", ["nope", "0x1", "1.5", "9" * 500, "%00", "%ED%A0%80", "{}", "1,2,3", "null"]
+)
+@pytest.mark.parametrize("verb", ["GET", "PATCH", "DELETE"])
+def test_malformed_identifiers_name_no_record(site, path, id, verb):
+    answer = site.client.open(f"/{path}/{id}", method=verb, json={})
+
+    assert answer.status_code == 404
+    assert len(answer.text) < 1_000
