@@ -1,26 +1,24 @@
-from __future__ import annotations
+"""Errors of a database are told by field, and alike on every database."""
 
-import sqlite3
-from contextlib import suppress
-from threading import Barrier
-from threading import Thread
+from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import relationship
+from sqlalchemy.orm import WriteOnlyMapped
 
 from flask_records import BadRequest
 from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import GeneralError
 from flask_records import SQLAlchemyService
-from flask_records import Unavailable
 
 from ...databases import served
-from ...databases import url_of
 
 
 class Base(DeclarativeBase):
@@ -31,6 +29,9 @@ class Owner(Base):
     __tablename__ = "error_owner"
 
     id: Mapped[int] = mapped_column(primary_key=True)
+    books: Mapped[list[Book]] = relationship()
+    pages: Mapped[list[Page]] = relationship()
+    notes: WriteOnlyMapped[Note] = relationship(passive_deletes=True)
 
 
 class Thing(Base):
@@ -43,6 +44,7 @@ class Thing(Base):
         sa.UniqueConstraint("x", "y"),
         sa.Index("labels_are_unique", "label", unique=True),
         sa.CheckConstraint("amount >= 0", name="amounts_are_not_negative"),
+        sa.CheckConstraint("low < high"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -54,10 +56,43 @@ class Thing(Base):
     y: Mapped[int | None]
     label: Mapped[str | None] = mapped_column(sa.String(20))
     amount: Mapped[int | None]
+    low: Mapped[int | None]
+    high: Mapped[int | None]
     needed: Mapped[str] = mapped_column(sa.String(20), server_default="x")
     owner_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_owner.id"))
     backup_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_owner.id"))
     secret: Mapped[str | None] = mapped_column(sa.String(20), unique=True)
+
+
+class Book(Base):
+    """A key that can't be null, and can't be set to null by the unit of work."""
+
+    __tablename__ = "error_book"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    owner_id: Mapped[int] = mapped_column(sa.ForeignKey("error_owner.id"))
+
+
+class Page(Base):
+    """A key that is part of the primary key."""
+
+    __tablename__ = "error_page"
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    owner_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("error_owner.id"), primary_key=True
+    )
+
+
+class Note(Base):
+    """A record that the database removes with its owner."""
+
+    __tablename__ = "error_note"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    owner_id: Mapped[int] = mapped_column(
+        sa.ForeignKey("error_owner.id", ondelete="CASCADE")
+    )
 
 
 class LooseBase(DeclarativeBase):
@@ -88,39 +123,55 @@ ONE = {
 TWO = {"id": 2}
 
 
+CONSTRAINTS = {
+    "amounts_are_not_negative": ("amount", "must not be negative"),
+    "one_at_a_place": (["row", "place"], "are taken"),
+}
+
+
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
     with things_served(module_url) as app:
         yield app
 
 
-def things_served(url, **options):
+def things_served(url):
     records = FlaskRecords(logger=False)
-    things = SQLAlchemyService(Thing, multi=True, hidden=["secret"], client_ids=True)
-    records.add("things", things, public=True)
-    records.add("owners", SQLAlchemyService(Owner, client_ids=True), public=True)
-    records.add("loose", SQLAlchemyService(LooseThing, client_ids=True), public=True)
-    return served(SQLAlchemy(model_class=Base, **options), records, url)
+    options = {"multi": True, "client_ids": True}
+    services = {
+        "things": SQLAlchemyService(Thing, hidden=["secret"], **options),
+        "described": SQLAlchemyService(Thing, constraints=CONSTRAINTS, **options),
+        "owners": SQLAlchemyService(Owner, **options),
+        "loose": SQLAlchemyService(LooseThing, **options),
+    }
+
+    for path, service in services.items():
+        records.add(path, service, public=True)
+
+    return served(SQLAlchemy(model_class=Base), records, url)
 
 
 @pytest.fixture
 def app(app_of_module):
-    """An app of each database, with two owners and two things."""
-    fill(app_of_module)
+    """An app of each database, with five owners and two things."""
+    rows = {
+        Owner: [{"id": id} for id in range(1, 6)],
+        Thing: [ONE, TWO],
+        Book: [{"id": 1, "owner_id": 2}],
+        Page: [{"number": 1, "owner_id": 3}],
+        Note: [{"id": 1, "owner_id": 4}],
+    }
+
+    with app_of_module.app_context():
+        with app_of_module.extensions["sqlalchemy"].engine.begin() as connection:
+            for table in reversed(Base.metadata.sorted_tables):
+                connection.execute(table.delete())
+
+            for model, values in rows.items():
+                for each in values:
+                    connection.execute(sa.insert(model).values(**each))
+
     return app_of_module
-
-
-def fill(app):
-    with app.app_context():
-        # Other tests of this file drop the tables that they share with it.
-        Base.metadata.create_all(app.extensions["sqlalchemy"].engine)
-        session = app.extensions["sqlalchemy"].session
-        session.execute(sa.delete(Thing))
-        session.execute(sa.delete(Owner))
-        session.add_all([Owner(id=1), Owner(id=2)])
-        session.flush()
-        session.add_all([Thing(**ONE), Thing(**TWO)])
-        session.commit()
 
 
 def taken(*names):
@@ -141,12 +192,14 @@ REFERRED_TO = Conflict(
     "Other records still refer to this one.",
     errors={"id": "is still referred to"},
 )
-UNNAMED_REFERENCE = Conflict(
-    "Other records refer to this one, or it to one that is not there."
+BREAKS = "breaks a rule of the database"
+BROKEN_RULE = BadRequest(f"'amount' {BREAKS}.", errors={"amount": BREAKS})
+BROKEN_PAIR = BadRequest(f"The data {BREAKS}.", errors={"low": BREAKS, "high": BREAKS})
+DESCRIBED = BadRequest(
+    "'amount' must not be negative.", errors={"amount": "must not be negative"}
 )
-BROKEN_RULE = BadRequest(
-    "'amount' breaks a rule of the database.",
-    errors={"amount": "breaks a rule of the database"},
+DESCRIBED_PAIR = Conflict(
+    "'row', 'place' are taken.", errors={"row": "are taken", "place": "are taken"}
 )
 
 ERRORS = [
@@ -164,17 +217,20 @@ ERRORS = [
         taken("code"),
     ),
     ("PATCH", "/things/2", {"code": "c"}, taken("code")),
-    ("PATCH", "/things/2", {"row": 1, "place": 2}, taken("row", "place")),
     ("PATCH", "/things", {"label": "n"}, taken("label")),
     ("PUT", "/things/2", {"serial": "s"}, taken("serial")),
     ("POST", "/things", {"id": 7, "owner_id": 9}, dangling("owner_id")),
     ("PATCH", "/things/1", {"backup_id": 9}, dangling("backup_id")),
     ("PATCH", "/things", {"owner_id": 9}, dangling("owner_id")),
-    ("PUT", "/things/2", {"owner_id": 9}, dangling("owner_id")),
     ("DELETE", "/owners/1", None, REFERRED_TO),
     ("POST", "/things", {"id": 7, "amount": -1}, BROKEN_RULE),
     ("PATCH", "/things/1", {"amount": -1}, BROKEN_RULE),
-    ("PUT", "/things/1", {"amount": -1}, BROKEN_RULE),
+    ("POST", "/things", {"id": 7, "low": 2, "high": 1}, BROKEN_PAIR),
+    ("PUT", "/described/1", {"amount": -1}, DESCRIBED),
+    ("POST", "/described", {"id": 7, "row": 1, "place": 2}, DESCRIBED_PAIR),
+    ("DELETE", "/owners/2", None, REFERRED_TO),
+    ("DELETE", "/owners/3", None, REFERRED_TO),
+    ("DELETE", "/owners?id=2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
     ("PATCH", "/loose/1", {"needed": None}, REQUIRED),
     ("PUT", "/loose/1", {}, REQUIRED),
@@ -182,13 +238,18 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("verb", "path", "body", "error"), ERRORS)
-def test_every_database_answers_the_same(client, verb, path, body, error):
+def test_every_database_answers_the_same(app, client, verb, path, body, error):
     before = client.get("/things").json
 
     response = client.open(path, method=verb, json=body)
 
     assert (response.status_code, response.json) == (error.code, error.to_dict())
     assert client.get("/things").json == before
+
+    with app.app_context():
+        pool = app.extensions["sqlalchemy"].engine.pool
+
+    assert isinstance(pool, sa.StaticPool) or pool.checkedout() == 0
 
 
 @pytest.mark.parametrize("verb", ["POST", "PATCH"])
@@ -208,14 +269,12 @@ def test_one_of_two_references_is_dangling(client):
     assert (response.status_code, response.json["name"]) == (409, "Conflict")
 
 
-def test_connections_are_given_back_after_errors(app, client):
-    for verb, path, body, _ in ERRORS:
-        client.open(path, method=verb, json=body)
+def test_the_database_removes_what_the_model_leaves_to_it(app, client):
+    assert client.delete("/owners/4").status_code == 200
 
     with app.app_context():
-        pool = app.extensions["sqlalchemy"].engine.pool
-
-    assert not hasattr(pool, "checkedout") or pool.checkedout() == 0
+        session = app.extensions["sqlalchemy"].session
+        assert session.scalars(sa.select(Note)).all() == []
 
 
 class LateBase(DeclarativeBase):
@@ -260,144 +319,9 @@ def test_an_index_over_an_expression_names_its_field(late):
 def test_a_rule_that_is_looked_at_in_the_end_is_a_conflict(late):
     response = late.post("/late", json={"other_id": 9})
 
-    assert (response.status_code, response.json) == (409, UNNAMED_REFERENCE.to_dict())
+    message = "Other records refer to this one, or it to one that is not there."
+    assert (response.status_code, response.json["message"]) == (409, message)
     assert late.get("/late").json == []
-
-
-def busy(response):
-    error = Unavailable("The database is busy. Try again.")
-    return (response.status_code, response.json) == (503, error.to_dict())
-
-
-@pytest.fixture
-def server_app(database_url):
-    if database_url.startswith("sqlite"):
-        pytest.skip("On SQLite one writes at a time")
-
-    with things_served(database_url) as app:
-        fill(app)
-        yield app
-
-
-def patch_in_opposite_order(app, patch_other):
-    """Answer two calls at once, each of which wants what the other has."""
-    things = app.extensions["records"]["things"]
-    barrier = Barrier(2, timeout=10)
-    responses = {}
-
-    @things.after("patch")
-    def go_on(method, context):
-        if context.params.provider:
-            barrier.wait()
-            patch_other(things, 3 - int(context.id))
-
-    def patch(id):
-        client = app.test_client()
-        responses[id] = client.patch(f"/things/{id}", json={"place": id})
-
-    threads = [Thread(target=patch, args=[id]) for id in (1, 2)]
-
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join()
-
-    return responses
-
-
-def test_one_of_two_calls_in_a_deadlock_is_told_to_try_again(server_app):
-    responses = patch_in_opposite_order(
-        server_app, lambda things, id: things.patch(id, {"amount": 1})
-    )
-
-    good, bad = sorted(responses.values(), key=lambda each: each.status_code)
-    assert good.status_code == 200
-    assert busy(bad)
-
-
-def test_a_hook_can_not_hide_that_a_deadlock_has_undone_the_call(server_app):
-    """MariaDB undoes all of the transaction, and not the inner call alone."""
-
-    def patch_other(things, id):
-        with suppress(Unavailable):
-            things.patch(id, {"amount": 1})
-
-    responses = patch_in_opposite_order(server_app, patch_other)
-
-    stored = {each["id"]: each for each in server_app.test_client().get("/things").json}
-    kept = {id for id, each in responses.items() if each.status_code == 200}
-    assert kept
-    assert {each.status_code for each in responses.values()} <= {200, 503}
-    assert {id for id, each in stored.items() if each["place"] == id} == kept
-
-
-LOCK_TIMEOUTS = {
-    "postgresql": "SET lock_timeout = '50ms'",
-    "mariadb": "SET innodb_lock_wait_timeout = 1",
-}
-
-
-def test_a_call_that_waits_too_long_for_a_record_is_told_to_try_again(server_app):
-    client = server_app.test_client()
-
-    with server_app.app_context():
-        engine = server_app.extensions["sqlalchemy"].engine
-
-        @sa.event.listens_for(engine, "checkout")
-        def be_impatient(connection, *rest):
-            connection.cursor().execute(LOCK_TIMEOUTS[engine.dialect.name])
-
-        with engine.begin() as connection:
-            connection.execute(sa.update(Thing).values(amount=7))
-            response = client.patch("/things/1", json={"amount": 1})
-
-    assert busy(response)
-
-
-def test_a_call_that_waits_too_long_for_sqlite_is_told_to_try_again(tmp_path):
-    path = tmp_path / "test.db"
-
-    with things_served(f"sqlite:///{path}") as app:
-        client = app.test_client()
-        client.post("/owners", json={})
-
-        with app.app_context(), app.extensions["sqlalchemy"].engine.connect() as ours:
-            ours.exec_driver_sql("PRAGMA busy_timeout = 0")
-
-        other = sqlite3.connect(path)
-        other.execute("BEGIN IMMEDIATE")
-        response = client.post("/owners", json={})
-        other.close()
-
-    assert busy(response)
-
-
-def test_a_call_that_can_not_be_put_in_order_is_told_to_try_again(server_urls):
-    url = url_of("postgresql", server_urls)
-    options = {"engine_options": {"isolation_level": "SERIALIZABLE"}}
-
-    with things_served(url, **options) as app:
-        owners = app.extensions["records"]["owners"]
-        others = []
-
-        def call_another():
-            client = app.test_client()
-            others.append(client.post("/owners", json={"id": 1}))
-
-        @owners.before("create")
-        def look(method, context):
-            owners.find()
-
-            if context.data["id"] == 2:
-                thread = Thread(target=call_another)
-                thread.start()
-                thread.join()
-
-        response = app.test_client().post("/owners", json={"id": 2})
-
-    assert others[0].status_code == 201
-    assert busy(response)
 
 
 @pytest.fixture
@@ -424,32 +348,81 @@ def test_what_is_broken_is_told_to_the_log_only(broken):
     assert [(each.status_code, each.json) for each in answers] == [(500, error)] * 6
 
 
-def test_a_database_that_is_not_there_is_told_to_the_log_only():
-    records = FlaskRecords(logger=False)
-    engine = sa.create_engine("postgresql+psycopg://nobody@127.0.0.1:9/nothing")
-    session = sa.orm.sessionmaker(engine)
-    records.add(
-        "owners",
-        SQLAlchemyService(Owner, session=session, client_ids=True),
-        public=True,
-    )
+class Dated(LateBase):
+    __tablename__ = "error_dated"
 
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        response = app.test_client().get("/owners")
+    id: Mapped[int] = mapped_column(primary_key=True)
+    day = mapped_column(sa.Date)
+    clock = mapped_column(sa.Time)
 
-    assert response.status_code >= 500
-    assert not any(word in response.text for word in ("nobody", "127.0.0.1", "psycopg"))
+
+def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records):
+    records.add("dated", SQLAlchemyService(Dated), public=True)
+    db = SQLAlchemy(model_class=LateBase)
+
+    with served(db, records, "sqlite://") as app:
+        with app.app_context():
+            db.session.execute(
+                sa.text("INSERT INTO error_dated (id, day) VALUES (1, 'soon')")
+            )
+            db.session.commit()
+
+        client = app.test_client()
+        answers = [
+            client.get("/dated"),
+            client.patch("/dated/1", json={"clock": "10:00:00"}),
+            client.delete("/dated/1"),
+        ]
+
+    assert [each.status_code for each in answers] == [500] * 3
+    assert not any("soon" in each.text for each in answers)
 
 
 @pytest.mark.parametrize(
-    ("value", "names"),
-    [({"code": "c"}, ["code"]), ({"row": 1, "place": 2}, ["row", "place"])],
+    ("constraints", "error", "message"),
+    [
+        (["ck"], TypeError, "must be"),
+        ({"ck": "amount"}, TypeError, "must be"),
+        ({"ck": ("amount",)}, TypeError, "must be"),
+        ({"ck": (1, "is")}, TypeError, "must be"),
+        ({"ck": ("prise", "is")}, ValueError, "'prise', which is not a field"),
+    ],
 )
-def test_values_of_a_list_that_are_stored_are_told_by_field(client, value, names):
-    bodies = [{"id": 8, "code": "x"}, {"id": 9, "code": "y"} | value, {"id": 10}]
+def test_wrong_descriptions_of_constraints_are_refused(constraints, error, message):
+    with pytest.raises(error, match=message):
+        _ = SQLAlchemyService(Thing, constraints=constraints).id
 
-    response = client.post("/things", json=bodies)
 
-    assert response.status_code == 409
-    assert response.json["errors"] == dict.fromkeys(names, "has to be unique")
-    assert len(client.get("/things").json) == 2
+class OpenBase(DeclarativeBase):
+    pass
+
+
+class User(OpenBase):
+    """A model whose children nobody removes."""
+
+    __tablename__ = "error_user"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    posts: WriteOnlyMapped[Post] = relationship()
+
+
+class Post(OpenBase):
+    __tablename__ = "error_post"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_user.id"))
+
+
+def start(**options):
+    app, records = Flask(__name__), FlaskRecords()
+    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
+    SQLAlchemy(app, model_class=OpenBase)
+    records.add("users", SQLAlchemyService(User), public=True, **options)
+    records.init_app(app)
+
+
+def test_service_that_cannot_remove_is_refused_with_the_cure():
+    with pytest.raises(ValueError, match="write-only.*passive_deletes"):
+        start()
+
+    start(methods=["find", "get", "create"])

@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import column_property
@@ -90,12 +89,6 @@ class Animal(Base):
     age: Mapped[int]
 
 
-class Cat(Animal):
-    """A model in the table of its base."""
-
-    __mapper_args__ = {"polymorphic_identity": "cat"}
-
-
 class Dog(Animal):
     """A model with a table besides that of its base."""
 
@@ -131,7 +124,7 @@ tied, at the places 1 to 10, 11 to 20 and so on if it is sorted in descending or
 """
 PLACES = [{"row": n % 7, "number": n, "code": n} for n in range(1, SIZE + 1)]
 ANIMALS = [
-    {"id": n, "kind": ("cat", "dog")[n % 2], "age": n // 10}
+    {"id": n, "kind": ("animal", "dog")[n % 2], "age": n // 10}
     for n in range(1, 2 * SIZE + 1)
 ]
 DOGS = [{"id": animal["id"], "weight": animal["age"]} for animal in ANIMALS[::2]]
@@ -149,7 +142,6 @@ SERVICES = {
     "coded": SQLAlchemyService(Item, id="code"),
     "places": SQLAlchemyService(Place, id="code"),
     "animals": SQLAlchemyService(Animal),
-    "cats": SQLAlchemyService(Cat),
     "dogs": SQLAlchemyService(Dog),
 }
 
@@ -205,35 +197,6 @@ def page_of(rows, query):
     return [row["id"] for row in in_order(rows, query.get("$sort", {}))][skip:][:limit]
 
 
-SORTS = [
-    {},
-    {"id": -1},
-    {"code": 1},
-    {"code": -1},
-    {"tied": 1},
-    {"tied": -1},
-    {"same": -1},
-    {"few": 1},
-    {"few": -1},
-    {"text": -1},
-    {"price": -1},
-    {"at": -1},
-    {"tied": 1, "code": -1},
-    {"tied": -1, "text": 1},
-    {"same": 1, "tied": -1},
-]
-
-
-@pytest.mark.parametrize("sort", SORTS, ids=str)
-@pytest.mark.parametrize(
-    ("skip", "limit"), [(1, 1), (1005, 10), (1295, 10), (MAX, 10), (1000, MAX)]
-)
-def test_a_deep_page_is_a_part_of_the_whole(find, sort, skip, limit):
-    query = {"$sort": sort, "$skip": skip, "$limit": limit}
-
-    assert [record["id"] for record in find(query)] == page_of(ITEMS, query)
-
-
 def test_records_of_a_deep_page_are_whole(find):
     query = {"$sort": {"code": -1}, "$skip": 1100, "$limit": 3}
 
@@ -270,33 +233,13 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("sort", [{}, {"tied": -1}, {"tied": 1, "code": -1}])
 @pytest.mark.parametrize(("where", "holds"), FILTERS)
-def test_a_deep_page_is_of_the_records_that_match(find, where, holds, sort):
-    query = {**where, "$sort": sort, "$skip": 1001, "$limit": 10}
+def test_a_deep_page_is_of_the_records_that_match(find, where, holds):
+    query = {**where, "$sort": {"tied": -1}, "$skip": 1001, "$limit": 10}
 
     found = find(query)
 
     assert [each["id"] for each in found] == page_of(filter(holds, ITEMS), query)
-
-
-@pytest.mark.parametrize(
-    ("select", "names"),
-    [(["text"], ["id", "text"]), ([], ["id"]), (["tied"], ["id", "tied"])],
-)
-def test_a_deep_page_has_the_selected_fields(find, select, names):
-    query = {"$sort": {"tied": -1}, "$skip": 1005, "$limit": 10}
-    ids = page_of(ITEMS, query)
-
-    found = find({**query, "$select": select})
-
-    assert found == [{name: ITEMS[id - 1][name] for name in names} for id in ids]
-
-
-def test_a_deep_page_is_sorted_by_a_hybrid_property(find):
-    found = find({"$sort": {"negative": -1}, "$skip": 1100, "$limit": 10})
-
-    assert [record["id"] for record in found] == list(range(1101, 1111))
 
 
 def test_a_deep_page_has_its_relationships(find):
@@ -307,7 +250,7 @@ def test_a_deep_page_has_its_relationships(find):
     assert [record["group"] for record in found] == [*GROUPS, None]
 
 
-@pytest.mark.parametrize("sort", [{}, {"tied": -1}, {"tied": 1}, {"code": 1}])
+@pytest.mark.parametrize("sort", [{}, {"tied": -1}])
 def test_equals_are_sorted_by_the_primary_key_and_not_the_identifier(find, sort):
     query = {"$sort": sort, "$skip": 1005, "$limit": 10, "$select": ["id"]}
 
@@ -316,7 +259,7 @@ def test_equals_are_sorted_by_the_primary_key_and_not_the_identifier(find, sort)
     assert [record["id"] for record in found] == page_of(ITEMS, query)
 
 
-@pytest.mark.parametrize("sort", [{}, {"row": 1}, {"row": -1}, {"code": -1}])
+@pytest.mark.parametrize("sort", [{}, {"row": -1}])
 def test_deep_pages_of_a_primary_key_of_two_columns(find, sort):
     query = {"$sort": sort, "$skip": 1005, "$limit": 10}
     rows = sorted(PLACES, key=lambda row: (row["row"], row["number"]))
@@ -330,15 +273,13 @@ def test_deep_pages_of_a_primary_key_of_two_columns(find, sort):
     ("path", "every"),
     [
         ("animals", [animal["id"] for animal in ANIMALS]),
-        ("cats", [animal["id"] for animal in ANIMALS[1::2]]),
         ("dogs", [animal["id"] for animal in ANIMALS[::2]]),
     ],
 )
-@pytest.mark.parametrize("sort", [{}, {"id": -1}, {"age": 1}, {"age": -1}])
-@pytest.mark.parametrize("skip", [1000, 1001, 1003])
-def test_deep_pages_of_models_that_inherit(find, path, every, sort, skip):
+@pytest.mark.parametrize("sort", [{}, {"age": -1}])
+def test_deep_pages_of_models_that_inherit(find, path, every, sort):
     rows = [ANIMALS[id - 1] for id in every]
-    query = {"$sort": sort, "$skip": skip, "$limit": 10}
+    query = {"$sort": sort, "$skip": 1001, "$limit": 10}
 
     found = find(query, path)
 
@@ -349,16 +290,11 @@ def test_a_deep_page_has_the_total(find):
     query = {"$sort": {"code": -1}, "$skip": 1000, "$limit": 100}
 
     page = find(query, "pages")
+    last = find({"$skip": MAX}, "pages")
 
     assert (page.total, page.limit, page.skip) == (SIZE, 20, 1000)
     assert [record["id"] for record in page.data] == list(range(1001, 1021))
-
-
-@pytest.mark.parametrize(("skip", "number"), [(1295, 5), (SIZE, 0), (MAX, 0)])
-def test_the_last_deep_pages_have_the_total(find, skip, number):
-    page = find({"$skip": skip}, "pages")
-
-    assert (page.total, len(page.data)) == (SIZE, number)
+    assert (last.total, last.data) == (SIZE, [])
 
 
 def test_a_deep_page_sees_what_the_session_has_written(app, find):
@@ -393,7 +329,6 @@ SORTED_BY = [
     limit=st.one_of(st.integers(1, 40), st.sampled_from([299, 300, 301, MAX])),
     after=st.one_of(st.none(), st.integers(0, 250)),
 )
-@settings(max_examples=150, deadline=None)
 def test_any_deep_page_is_a_part_of_the_whole(find, sort, skip, limit, after):
     query = {"$sort": sort, "$skip": skip, "$limit": limit, "$select": ["id"]}
     rows = ITEMS

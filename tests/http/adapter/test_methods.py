@@ -1,10 +1,9 @@
+"""The six methods over a model."""
+
 from __future__ import annotations
 
 import datetime as dt
 import enum
-import http.client
-import json
-from contextlib import contextmanager
 from decimal import Decimal
 from urllib.parse import quote
 
@@ -17,17 +16,14 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import BadRequest
 from flask_records import FlaskRecords
-from flask_records import MethodNotAllowed
 from flask_records import NotFound
 from flask_records import Page
 from flask_records import Params
 from flask_records import SQLAlchemyService
 
 from ...databases import served
-from ...listening import running
 
 VERBS = ("GET", "PUT", "PATCH", "DELETE")
-MULTI_NAMES = ("create", "patch", "remove")
 
 
 class Base(DeclarativeBase):
@@ -41,15 +37,6 @@ class Task(Base):
     title: Mapped[str] = mapped_column(sa.String(50))
     rank: Mapped[int | None]
     done: Mapped[bool] = mapped_column(default=False)
-
-
-class Seat(Base):
-    __tablename__ = "seat"
-
-    row: Mapped[str] = mapped_column(sa.String(1), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    code: Mapped[str] = mapped_column(sa.String(20), unique=True)
-    guest: Mapped[str | None] = mapped_column(sa.String(20))
 
 
 class ItemBase(DeclarativeBase):
@@ -211,53 +198,40 @@ def test_a_query_of_typed_values(items, query, ids):
     assert [record["id"] for record in found] == ids
 
 
-@contextmanager
-def tasks_served(url, **options):
-    """An app with a service of tasks and one of seats."""
-    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
-    options = {"multi": True} | options
-    records.add(
-        "tasks", SQLAlchemyService(Task, client_ids=True, **options), public=True
-    )
-    records.add(
-        "seats", SQLAlchemyService(Seat, id="code", multi=["remove"]), public=True
-    )
-
-    with served(db, records, url) as app:
-        fill(app)
-        yield app
-
-
-def fill(app):
-    """Let there be three tasks and no seats."""
-    with app.app_context(), app.extensions["sqlalchemy"].engine.begin() as connection:
-        connection.execute(sa.delete(Seat))
-        connection.execute(sa.delete(Task))
-        connection.execute(sa.insert(Task), ALL)
-
-
-@pytest.fixture
-def app():
-    with tasks_served("sqlite://") as app:
-        yield app
+PAGES = {
+    "tasks": None,
+    "paged": {"default": 2},
+    "bounded": {"default": 2, "max": 2},
+    "large": {"default": 9, "max": 2},
+    "limited": {"max": 2},
+}
 
 
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
-    with tasks_served(module_url) as app:
+    """An app with services over tasks that differ by their pages."""
+    db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+
+    for path, paginate in PAGES.items():
+        service = SQLAlchemyService(
+            Task, client_ids=True, multi=True, paginate=paginate
+        )
+        records.add(path, service, public=True)
+
+    with served(db, records, module_url) as app:
         yield app
 
 
 @pytest.fixture
-def app_everywhere(app_of_module):
-    fill(app_of_module)
+def app(app_of_module):
+    """An app of each database, with three tasks."""
+    db = app_of_module.extensions["sqlalchemy"]
+
+    with app_of_module.app_context(), db.engine.begin() as connection:
+        connection.execute(sa.delete(Task))
+        connection.execute(sa.insert(Task), ALL)
+
     return app_of_module
-
-
-@pytest.fixture
-def everywhere(app_everywhere):
-    """A client of each database."""
-    return app_everywhere.test_client()
 
 
 def task(number, **values):
@@ -283,73 +257,19 @@ def not_found(id):
     return refused(NotFound(f"No record found for id '{id}'"))
 
 
-def test_the_life_of_a_record_over_a_socket(app_everywhere):
-    milk = {"id": 4, "title": "Milk", "rank": None, "done": False}
-    calls = [
-        ("POST", "/tasks", {"id": 4, "title": "Milk"}, (201, milk)),
-        ("GET", "/tasks/4", None, (200, milk)),
-        ("PATCH", "/tasks/4", {"rank": 7}, (200, milk | {"rank": 7})),
-        ("PUT", "/tasks/4", {"title": "Oats"}, (200, milk | {"title": "Oats"})),
-        ("DELETE", "/tasks/4", None, (200, milk | {"title": "Oats"})),
-        ("GET", "/tasks/4", None, not_found(4)),
-    ]
-
-    with running(app_everywhere) as url:
-        answers = [answer(url, *call[:3]) for call in calls]
-
-    assert answers == [call[3] for call in calls]
-
-
-def answer(url, verb, path, body):
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
-    headers = {"Content-Type": "application/json"}
-    connection.request(verb, path, json.dumps(body) if body else None, headers)
-    response = connection.getresponse()
-    result = response.status, json.loads(response.read())
-    connection.close()
-    return result
-
-
-def test_a_record_outside_of_the_query_is_not_found(everywhere):
-    answers = [
-        everywhere.open("/tasks/1?rank=2", method=v, json=task(9)) for v in VERBS
-    ]
+def test_a_record_outside_of_the_query_is_not_found(client):
+    answers = [client.open("/tasks/1?rank=2", method=v, json=task(9)) for v in VERBS]
 
     assert [status_and_body(each) for each in answers] == [not_found(1)] * 4
-    assert everywhere.get("/tasks").json == ALL
+    assert client.get("/tasks").json == ALL
 
 
-def test_a_record_inside_of_the_query_is_found(everywhere):
+def test_a_record_inside_of_the_query_is_found(client):
     url = "/tasks/2?rank[$gt]=1&done=false"
 
-    answers = [everywhere.open(url, method=verb, json=task(2)) for verb in VERBS]
+    answers = [client.open(url, method=verb, json=task(2)) for verb in VERBS]
 
     assert [status_and_body(each) for each in answers] == [(200, stored(2))] * 4
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_an_id_of_no_record_is_not_found(everywhere, verb):
-    ids = ["9", "x", "1.5", "null", "true", "9" * 30, "0x1", "\0"]
-    urls = [f"/tasks/{quote(id)}" for id in ids]
-
-    answers = [everywhere.open(url, method=verb, json=task(9)) for url in urls]
-
-    assert [status_and_body(each) for each in answers] == [not_found(id) for id in ids]
-
-
-@pytest.mark.parametrize("id", [2, "2", Decimal(2)])
-def test_an_id_is_cast(app, app_context, id):
-    tasks = app.extensions["records"]["tasks"]
-
-    assert tasks.get(id) == stored(2)
-
-
-@pytest.mark.parametrize("id", [None, True, [2], {"$gt": 0}, 2.5])
-def test_an_id_that_can_not_be_cast_is_not_found(app, app_context, id):
-    tasks = app.extensions["records"]["tasks"]
-
-    with pytest.raises(NotFound, match="No record found for id"):
-        tasks.get(id)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -368,12 +288,6 @@ def test_an_id_in_the_body_is_ignored(client, verb):
     assert status_and_body(response) == (200, stored(2))
 
 
-def test_update_sets_absent_fields_to_null_or_their_default(everywhere):
-    response = everywhere.put("/tasks/1", json={"title": "New"})
-
-    assert response.json == {"id": 1, "title": "New", "rank": None, "done": False}
-
-
 @pytest.mark.parametrize(
     ("path", "body"), [("/tasks", task(1)), ("/tasks/1", [task(1)]), ("/tasks", [])]
 )
@@ -383,25 +297,6 @@ def test_update_of_many_is_refused(client, path, body):
     message = "You can not replace multiple instances. Did you mean 'patch'?"
     assert status_and_body(response) == refused(BadRequest(message))
     assert client.get("/tasks").json == ALL
-
-
-def test_patch_merges(everywhere):
-    response = everywhere.patch("/tasks/1", json={"rank": None})
-
-    assert response.json == stored(1, rank=None, done=True)
-
-
-def test_an_empty_patch_answers_the_records(client):
-    assert status_and_body(client.patch("/tasks/1", json={})) == (200, ALL[0])
-    assert status_and_body(client.patch("/tasks", json={})) == (200, ALL)
-
-
-def test_patch_of_the_queried_field_answers_what_was_patched(everywhere):
-    one = everywhere.patch("/tasks/1?rank=1", json={"rank": 9})
-    many = everywhere.patch("/tasks?done=false", json={"done": True})
-
-    assert one.json == stored(1, rank=9, done=True)
-    assert many.json == [stored(2, done=True), stored(3, done=True)]
 
 
 @pytest.mark.parametrize(
@@ -417,11 +312,11 @@ def test_patch_of_the_queried_field_answers_what_was_patched(everywhere):
         ("?rank=9", []),
     ],
 )
-def test_the_query_restricts_what_a_multi_write_touches(everywhere, query, ids):
-    patched = everywhere.patch(f"/tasks{query}", json={"title": "New"})
-    titled = everywhere.get("/tasks?title=New")
-    removed = everywhere.delete(f"/tasks{query}")
-    left = everywhere.get("/tasks")
+def test_the_query_restricts_what_a_multi_write_touches(client, query, ids):
+    patched = client.patch(f"/tasks{query}", json={"title": "New"})
+    titled = client.get("/tasks?title=New")
+    removed = client.delete(f"/tasks{query}")
+    left = client.get("/tasks")
 
     assert [record["id"] for record in patched.json] == ids
     assert [record["id"] for record in titled.json] == sorted(ids)
@@ -462,86 +357,81 @@ def test_nothing_is_written_where_the_query_is_not_understood(client, query):
     assert client.get("/tasks").json == ALL
 
 
-def test_an_id_option_that_names_another_field_than_the_primary_key(everywhere):
-    a1 = {"row": "A", "number": 1, "code": "A-1", "guest": None}
-
-    created = everywhere.post("/seats", json=a1)
-    patched = everywhere.patch("/seats/A-1", json=a1 | {"guest": "Ann", "code": "B-2"})
-    replaced = everywhere.put("/seats/A-1", json={"guest": "Bob", "row": "B"})
-    selected = everywhere.get("/seats/A-1?$select=guest")
-
-    assert status_and_body(created) == (201, a1)
-    assert patched.json == a1 | {"guest": "Ann"}
-    assert replaced.json == a1 | {"guest": "Bob"}
-    assert selected.json == {"code": "A-1", "guest": "Bob"}
+def test_a_huge_limit_or_skip_works(client):
+    assert client.get(f"/tasks?$limit={10**40}").json == ALL
+    assert client.get(f"/tasks?$skip={10**40}").json == []
+    assert client.patch(f"/tasks?$skip={10**40}", json={"rank": 1}).json == []
 
 
-def test_many_records_of_a_composite_primary_key(everywhere):
-    seats = [{"row": "A", "number": n, "code": f"A-{n}", "guest": None} for n in (2, 1)]
+def test_pages_of_equal_records_do_not_overlap(client):
+    urls = [f"/tasks?$sort[done]=1&$limit=1&$skip={skip}" for skip in range(3)]
 
-    for seat in seats:
-        everywhere.post("/seats", json=seat)
+    assert [client.get(url).json[0]["id"] for url in urls] == [2, 3, 1]
 
-    assert everywhere.delete("/seats?$sort[number]=-1").json == seats
-    assert everywhere.get("/seats").json == []
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_id_of_no_record_is_not_found(client, verb):
+    ids = ["9", "x", "1.5", "null", "true", "9" * 30, "0x1", "\0"]
+    urls = [f"/tasks/{quote(id)}" for id in ids]
+
+    answers = [client.open(url, method=verb, json=task(9)) for url in urls]
+
+    assert [status_and_body(each) for each in answers] == [not_found(id) for id in ids]
+
+
+def test_an_id_in_python_is_cast_or_not_found(app, app_context):
+    tasks = app.extensions["records"]["tasks"]
+
+    assert [tasks.get(id) for id in (2, "2", Decimal(2))] == [stored(2)] * 3
+
+    for id in (None, True, [2], {"$gt": 0}, 2.5):
+        with pytest.raises(NotFound, match="No record found for id"):
+            tasks.get(id)
+
+
+def test_update_replaces_and_patch_merges(client):
+    updated = client.put("/tasks/1", json={"title": "New"})
+    patched = client.patch("/tasks/1", json={"done": True})
+    empty = client.patch("/tasks/1", json={})
+
+    replaced = {"id": 1, "title": "New", "rank": None, "done": False}
+    assert updated.json == replaced
+    assert patched.json == empty.json == replaced | {"done": True}
+
+
+def test_patch_of_the_queried_field_answers_what_was_patched(client):
+    one = client.patch("/tasks/1?rank=1", json={"rank": 9})
+    many = client.patch("/tasks?done=false", json={"done": True})
+
+    assert one.json == stored(1, rank=9, done=True)
+    assert many.json == [stored(2, done=True), stored(3, done=True)]
 
 
 @pytest.mark.parametrize(
-    "multi", [False, True, [], ["create"], ["patch"], ["remove"], MULTI_NAMES]
+    ("url", "page"),
+    [
+        ("/paged", (3, 2, 0, [1, 2])),
+        ("/paged?$limit=", (3, 2, 0, [1, 2])),
+        ("/paged?$limit=9", (3, 9, 0, [1, 2, 3])),
+        ("/paged?$skip=2", (3, 2, 2, [3])),
+        ("/paged?$skip=3", (3, 2, 3, [])),
+        ("/paged?$limit=0", (3, 0, 0, [])),
+        ("/paged?$limit=0&rank[$gt]=1", (2, 0, 0, [])),
+        ("/paged?$limit=1&$skip=1", (3, 1, 1, [2])),
+        ("/paged?rank=9", (0, 2, 0, [])),
+        ("/bounded?$limit=9", (3, 2, 0, [1, 2])),
+        ("/large", (3, 2, 0, [1, 2])),
+        ("/limited", [1, 2]),
+        ("/limited?$limit=9", [1, 2]),
+        ("/limited?$limit=1", [1]),
+        ("/limited?$limit=0", []),
+        ("/tasks", [1, 2, 3]),
+        ("/tasks?$limit=0", []),
+        ("/tasks?$limit=2&$skip=1", [2, 3]),
+    ],
 )
-def test_multi_allows_the_methods_it_names(multi):
-    allowed = MULTI_NAMES if multi is True else multi or ()
-
-    with tasks_served("sqlite://", multi=multi) as app:
-        client = app.test_client()
-        answers = {
-            "create": client.post("/tasks", json=[]),
-            "patch": client.patch("/tasks?rank=9", json={"rank": 8}),
-            "remove": client.delete("/tasks?rank=9"),
-        }
-
-    for name, response in answers.items():
-        success = (201 if name == "create" else 200), []
-        failure = refused(MethodNotAllowed(f"Can not {name} multiple entries"))
-        assert status_and_body(response) == (success if name in allowed else failure)
-
-
-def test_pages_restrict_no_multi_write():
-    with tasks_served("sqlite://", paginate={"default": 1, "max": 2}) as app:
-        client = app.test_client()
-
-        assert len(client.patch("/tasks", json={"done": True}).json) == 3
-        assert len(client.delete("/tasks").json) == 3
-
-
-PAGES = [
-    ({"default": 2}, "", (3, 2, 0, [1, 2])),
-    ({"default": 2}, "$limit=", (3, 2, 0, [1, 2])),
-    ({"default": 2}, "$limit=9", (3, 9, 0, [1, 2, 3])),
-    ({"default": 2}, "$skip=2", (3, 2, 2, [3])),
-    ({"default": 2}, "$skip=3", (3, 2, 3, [])),
-    ({"default": 2}, "$skip=9", (3, 2, 9, [])),
-    ({"default": 2}, "$limit=0", (3, 0, 0, [])),
-    ({"default": 2}, "$limit=0&rank[$gt]=1", (2, 0, 0, [])),
-    ({"default": 2}, "$limit=1&$skip=1", (3, 1, 1, [2])),
-    ({"default": 2}, "rank=9", (0, 2, 0, [])),
-    ({"default": 3}, "", (3, 3, 0, [1, 2, 3])),
-    ({"default": 2, "max": 2}, "$limit=9", (3, 2, 0, [1, 2])),
-    ({"default": 9, "max": 2}, "", (3, 2, 0, [1, 2])),
-    ({"max": 2}, "", [1, 2]),
-    ({"max": 2}, "$limit=9", [1, 2]),
-    ({"max": 2}, "$limit=1", [1]),
-    ({"max": 2}, "$limit=0", []),
-    (None, "", [1, 2, 3]),
-    (None, "$limit=0", []),
-    (None, "$limit=2&$skip=1", [2, 3]),
-]
-
-
-@pytest.mark.parametrize(("paginate", "query", "page"), PAGES)
-def test_pages(paginate, query, page):
-    with tasks_served("sqlite://", paginate=paginate) as app:
-        result = app.test_client().get(f"/tasks?{query}").json
+def test_pages(client, url, page):
+    result = client.get(url).json
 
     if isinstance(page, list):
         assert [record["id"] for record in result] == page
@@ -550,21 +440,13 @@ def test_pages(paginate, query, page):
         assert (result["total"], result["limit"], result["skip"], ids) == page
 
 
-def test_a_huge_limit_or_skip_works(everywhere):
-    assert everywhere.get(f"/tasks?$limit={10**40}").json == ALL
-    assert everywhere.get(f"/tasks?$skip={10**40}").json == []
-    assert everywhere.patch(f"/tasks?$skip={10**40}", json={"rank": 1}).json == []
+def test_pages_restrict_no_writes(client):
+    assert len(client.patch("/bounded", json={"done": True}).json) == 3
+    assert len(client.delete("/bounded").json) == 3
 
 
-def test_a_call_in_python_can_do_without_pages():
-    with tasks_served("sqlite://", paginate={"default": 1}) as app, app.app_context():
-        tasks = app.extensions["records"]["tasks"]
+def test_a_call_in_python_can_do_without_pages(app, app_context):
+    paged = app.extensions["records"]["paged"]
 
-        assert tasks.find() == Page(3, 1, 0, ALL[:1])
-        assert tasks.find(Params(paginate=False)) == ALL
-
-
-def test_pages_of_equal_records_do_not_overlap(everywhere):
-    urls = [f"/tasks?$sort[done]=1&$limit=1&$skip={skip}" for skip in range(3)]
-
-    assert [everywhere.get(url).json[0]["id"] for url in urls] == [2, 3, 1]
+    assert paged.find() == Page(3, 2, 0, ALL[:2])
+    assert paged.find(Params(paginate=False)) == ALL

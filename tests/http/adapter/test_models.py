@@ -116,19 +116,6 @@ class Tag(Special):
         self.slug = (name or "").lower()
 
 
-class Loose(Special):
-    """A model whose constructor takes any arguments."""
-
-    __tablename__ = "special_loose"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(sa.String(20))
-    note: Mapped[str | None] = mapped_column(sa.String(20))
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-
-
 class Titled(Special):
     """A model whose constructor has defaults, and a parameter that is no field."""
 
@@ -141,19 +128,6 @@ class Titled(Special):
     def __init__(self, title, *notes, rank=7):
         self.name = title
         self.rank = rank
-
-
-class Sketch(MappedAsDataclass, Special):
-    """A dataclass with JSON, of which it fills in one column."""
-
-    __tablename__ = "special_sketch"
-
-    id: Mapped[int] = mapped_column(primary_key=True, init=False)
-    shapes: Mapped[list[int] | None] = mapped_column(sa.JSON)
-    style: Mapped[dict[str, str] | None] = mapped_column(sa.JSON, default=None)
-
-    def __post_init__(self):
-        self.style = self.style or {"color": "red"}
 
 
 class Tree(MappedAsDataclass, Special):
@@ -175,9 +149,7 @@ MODELS = {
     "bosses": Boss,
     "points": Point,
     "tags": Tag,
-    "loose": Loose,
     "titled": Titled,
-    "sketches": Sketch,
     "trees": Tree,
     "animals": Animal,
     "dogs": Dog,
@@ -220,11 +192,8 @@ READ_BOB = {"kind": "person", "full_name": "Bob Ash", "initial": "B"} | BOB
     ("query", "records"),
     [
         ("full_name=Ann+Lee", [READ_ANN]),
-        ("initial=B", [READ_BOB]),
         ("initial[$ne]=A", [READ_BOB]),
-        ("wage=5", [READ_ANN]),
         ("wage[$lt]=6", [READ_ANN]),
-        ("story=Once", [READ_ANN]),
         ("$sort[full_name]=-1", [READ_BOB, READ_ANN]),
         ("$sort[initial]=-1&$select=initial", [INITIAL_B, INITIAL_A]),
         ("id=1&$select=full_name", [{"id": 1, "full_name": "Ann Lee"}]),
@@ -246,18 +215,6 @@ def test_properties_without_a_column_can_not_be_written(special):
     assert response.json["errors"] == dict.fromkeys(body, "is read-only")
 
 
-def test_writes_answer_properties_of_all_kinds(special):
-    created = special.post("/people", json=ANN)
-    patched = special.patch("/people/1", json={"first": "Eve"})
-
-    assert created.json == READ_ANN
-    assert patched.json == READ_ANN | {
-        "first": "Eve",
-        "full_name": "Eve Lee",
-        "initial": "E",
-    }
-
-
 def test_a_service_over_a_subclass_in_the_same_table_knows_its_records_only(special):
     special.post("/people", json=ANN)
     boss = special.post("/bosses", json=BOB | {"car": "Volvo"})
@@ -271,17 +228,6 @@ def test_a_service_over_a_subclass_in_the_same_table_knows_its_records_only(spec
     assert special.get("/people").json["total"] == 2
     assert [record["id"] for record in special.delete("/bosses").json] == [2]
     assert special.get("/people").json["data"] == [READ_ANN]
-
-
-def test_null_of_json_that_a_constructor_takes_is_null(special):
-    created = special.post("/sketches", json={"shapes": None, "style": None}).json
-
-    with special.application.app_context(), special.db.session() as session:
-        is_null = sa.type_coerce(Sketch.shapes, sa.String).is_(None)
-        found = session.scalar(sa.select(is_null))
-
-    assert found
-    assert created["style"] == {"color": "red"}
 
 
 def test_a_dataclass_is_a_model(special):
@@ -311,14 +257,6 @@ def test_a_model_with_a_constructor_of_its_own(special):
     assert created.json == {"id": 1, "name": "Red", "slug": "red", "note": "x"}
     assert written.json == {"id": 2, "name": "Red", "slug": "rouge", "note": None}
     assert missing.status_code == 400
-    assert missing.json["errors"] == {"name": "is required"}
-
-
-def test_a_constructor_that_takes_any_arguments(special):
-    created = special.post("/loose", json={"id": 1, "name": "Red"})
-    missing = special.post("/loose", json={"note": "x"})
-
-    assert created.json == {"id": 1, "name": "Red", "note": None}
     assert missing.json["errors"] == {"name": "is required"}
 
 
@@ -359,14 +297,5 @@ def test_models_of_joined_tables(special):
         "name": "Ace",
         "breed": None,
     }
-
-
-def test_a_record_of_joined_tables_is_removed_from_all(special):
-    special.post("/dogs", json=[{"id": 1, "name": "Rex"}, {"id": 2, "name": "Max"}])
-
-    removed = special.delete("/animals/1")
-
-    assert removed.json == {"id": 1, "kind": "dog", "name": "Rex"}
-    assert special.get("/dogs").json["total"] == 1
-    assert special.delete("/dogs").json[0]["name"] == "Max"
-    assert special.get("/animals").json["data"] == []
+    assert special.delete("/animals/2").status_code == 200
+    assert special.get("/dogs").json["total"] == 0
