@@ -24,6 +24,25 @@ from ..databases import served
 from ..databases import url_of
 
 
+class Points(sa.TypeDecorator):
+    """A type of the application that expects its own values only."""
+
+    impl = sa.Integer
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.number
+
+
+class Point(sa.types.UserDefinedType):
+    """A type that PostgreSQL neither sorts nor compares."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **options):
+        return "point"
+
+
 class OnPostgreSQL(DeclarativeBase):
     pass
 
@@ -38,15 +57,54 @@ class Host(OnPostgreSQL):
     address: Mapped[Any | None] = mapped_column(postgresql.INET)
 
 
+class Field(OnPostgreSQL):
+    """Types that the database checks, and a rule of each kind."""
+
+    __tablename__ = "postgresql_field"
+    __table_args__ = (postgresql.ExcludeConstraint(("span", "&&"), name="no_overlap"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    note: Mapped[str | None] = mapped_column(sa.Text, index=True)
+    address = mapped_column(postgresql.INET)
+    network = mapped_column(postgresql.CIDR)
+    matrix = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
+    numbers = mapped_column(postgresql.ARRAY(sa.Integer, dimensions=2))
+    hardware = mapped_column(postgresql.MACADDR)
+    span = mapped_column(postgresql.INT4RANGE)
+    spans = mapped_column(postgresql.INT4MULTIRANGE)
+    words = mapped_column(postgresql.TSVECTOR)
+    path = mapped_column(postgresql.JSONPATH)
+    place = mapped_column(Point)
+    points: Mapped[int | None] = mapped_column(Points)
+    day = mapped_column(sa.Date)
+    seats = mapped_column(
+        postgresql.DOMAIN("postgresql_seats", sa.Integer, check=sa.text("VALUE > 0"))
+    )
+
+
 @pytest.fixture
-def hosts(server_urls):
+def app(server_urls):
     url = url_of("postgresql", server_urls)
     records = FlaskRecords()
     records.add("hosts", SQLAlchemyService(Host, multi=True), public=True)
+    fields = SQLAlchemyService(Field, multi=True, whitelist=["$regex"])
+    records.add("fields", fields, public=True)
     db = SQLAlchemy(model_class=OnPostgreSQL)
 
     with served(db, records, url) as app:
-        yield app.test_client()
+        yield app
+
+
+@pytest.fixture
+def hosts(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def fields(hosts):
+    """A client of a service that has one record."""
+    hosts.post("/fields", json={"note": "a"})
+    return hosts
 
 
 HOST = {
@@ -112,15 +170,6 @@ def test_wrong_arrays_of_several_dimensions_are_refused(hosts, value, error):
 
 class Reflected(DeclarativeBase):
     pass
-
-
-class Point(sa.types.UserDefinedType):
-    """A type that PostgreSQL does not compare."""
-
-    cache_ok = True
-
-    def get_col_spec(self, **options):
-        return "point"
 
 
 class Shelf(Reflected):
@@ -244,3 +293,107 @@ def test_an_array_of_a_type_that_sqlalchemy_lacks_is_refused_at_the_start():
 
     with pytest.raises(ValueError, match=r"exclude=\['places'\]"):
         records.init_app(Flask("arrays"))
+
+
+MISFIT = "does not fit its column"
+BAD_PATTERN = "is not a regular expression of the database"
+BREAKS = "breaks a rule of the database"
+UNCOMPARED = "can't be sorted or compared"
+
+
+def answer(response):
+    return response.status_code, response.json["errors"]
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({"network": "10.0.0.1/8"}, {"network": MISFIT}),
+        ({"address": "10.0.0.999"}, {"address": MISFIT}),
+        ({"matrix": [[1], [2, 3]]}, {"matrix": MISFIT}),
+        ({"matrix": [[1], [2, 3]], "numbers": [[1]]}, {}),
+        ({"hardware": "x"}, {"hardware": MISFIT}),
+        ({"note": "b", "span": "[3,1)"}, {}),
+        ({"spans": "{"}, {"spans": MISFIT}),
+        ({"words": "'"}, {"words": MISFIT}),
+        ({"path": "$$$"}, {"path": MISFIT}),
+        ({"note": "b", "points": 5}, {"points": MISFIT}),
+        ({"seats": -1}, {"seats": BREAKS}),
+        (
+            {"note": "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(9000))},
+            {"note": MISFIT},
+        ),
+    ],
+)
+def test_a_value_that_postgresql_refuses_names_its_only_field(fields, body, errors):
+    assert answer(fields.post("/fields", json=body)) == (400, errors)
+    assert answer(fields.patch("/fields/1", json=body)) == (400, errors)
+
+
+@pytest.mark.parametrize(
+    ("query", "errors"),
+    [
+        ("address=10.0.0.999", {"address": MISFIT}),
+        ("note=%00", {"note": "has a NUL character"}),
+        ("note[$regex]=(?P<x>b)", {"note": BAD_PATTERN}),
+        ("words='", {"words": MISFIT}),
+        ("place=(1,2)", {"place": UNCOMPARED}),
+        ("$sort[place]=1", {"place": UNCOMPARED}),
+        ("points=5", {"points": MISFIT}),
+    ],
+)
+def test_a_query_that_postgresql_refuses_names_its_only_field(fields, query, errors):
+    assert answer(fields.get(f"/fields?{query}")) == (400, errors)
+
+
+def test_an_exclusion_is_a_conflict_that_names_its_field(fields):
+    fields.post("/fields", json={"span": "[1,5)"})
+
+    response = fields.post("/fields", json={"span": "[2,9)"})
+
+    assert answer(response) == (409, {"span": "conflicts with another record"})
+
+
+def test_a_stored_value_that_python_can_not_read_is_an_error_of_the_server(app, fields):
+    with app.app_context(), app.extensions["sqlalchemy"].engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE postgresql_field SET day = 'infinity'")
+
+    response = fields.get("/fields")
+
+    assert response.status_code == 500
+    assert "infinity" not in response.text
+
+
+def test_a_table_without_the_right_to_write_is_a_403(app, fields):
+    def limit(connection, record, proxy):
+        connection.execute("SET ROLE records_reader")
+        connection.commit()
+
+    with app.app_context():
+        engine = app.extensions["sqlalchemy"].engine
+
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE ROLE records_reader")
+        connection.exec_driver_sql("GRANT SELECT ON postgresql_field TO records_reader")
+
+    sa.event.listen(engine, "checkout", limit)
+
+    try:
+        answers = [
+            fields.post("/fields", json={"note": "b"}),
+            fields.patch("/fields/1", json={"note": "b"}),
+            fields.delete("/fields"),
+        ]
+        stored = fields.get("/fields").json
+    finally:
+        sa.event.remove(engine, "checkout", limit)
+        engine.dispose()
+
+        with engine.begin() as connection:
+            connection.exec_driver_sql("DROP OWNED BY records_reader")
+            connection.exec_driver_sql("DROP ROLE records_reader")
+
+    assert [(each.status_code, each.json["message"]) for each in answers] == [
+        (403, "The database does not allow this.")
+    ] * 3
+    assert [record["note"] for record in stored] == ["a"]

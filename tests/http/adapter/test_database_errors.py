@@ -44,7 +44,7 @@ class Thing(Base):
         sa.UniqueConstraint("x", "y"),
         sa.Index("labels_are_unique", "label", unique=True),
         sa.CheckConstraint("amount >= 0", name="amounts_are_not_negative"),
-        sa.CheckConstraint("low < high"),
+        sa.CheckConstraint("low < high", name="low_below_high"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

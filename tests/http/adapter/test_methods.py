@@ -39,6 +39,15 @@ class Task(Base):
     done: Mapped[bool] = mapped_column(default=False)
 
 
+class Seat(Base):
+    __tablename__ = "seat"
+
+    row: Mapped[str] = mapped_column(sa.String(1), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    code: Mapped[str] = mapped_column(sa.String(20), unique=True)
+    guest: Mapped[str | None] = mapped_column(sa.String(20))
+
+
 class ItemBase(DeclarativeBase):
     __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
 
@@ -218,6 +227,8 @@ def app_of_module(module_url):
         )
         records.add(path, service, public=True)
 
+    records.add("seats", SQLAlchemyService(Seat, id="code"), public=True)
+
     with served(db, records, module_url) as app:
         yield app
 
@@ -228,6 +239,7 @@ def app(app_of_module):
     db = app_of_module.extensions["sqlalchemy"]
 
     with app_of_module.app_context(), db.engine.begin() as connection:
+        connection.execute(sa.delete(Seat))
         connection.execute(sa.delete(Task))
         connection.execute(sa.insert(Task), ALL)
 
@@ -329,7 +341,7 @@ def test_the_fields_selected_and_the_id_are_answered(client):
     query = "$select[]=title&$select=rank"
     answer = {"id": 4, "title": "Task 4", "rank": 5}
 
-    assert client.post(f"/tasks?{query}", json=body).json == answer
+    assert client.post(f"/tasks?{query}", json=body | {"id": 4}).json == answer
     assert client.get(f"/tasks/4?{query}").json == answer
     assert client.get(f"/tasks?rank=5&{query}").json == [answer]
     assert client.put(f"/tasks/4?{query}", json=body).json == answer
@@ -450,3 +462,20 @@ def test_a_call_in_python_can_do_without_pages(app, app_context):
 
     assert paged.find() == Page(3, 2, 0, ALL[:2])
     assert paged.find(Params(paginate=False)) == ALL
+
+
+def test_an_id_option_may_name_another_field_than_the_primary_key(client):
+    a1 = {"row": "A", "number": 1, "code": "A-1", "guest": None}
+
+    created = client.post("/seats", json=a1)
+    patched = client.patch("/seats/A-1", json=a1 | {"guest": "Ann", "code": "B-2"})
+    replaced = client.put("/seats/A-1", json={"guest": "Bob", "row": "B"})
+
+    assert status_and_body(created) == (201, a1)
+    assert patched.json == a1 | {"guest": "Ann"}
+    assert replaced.json == a1 | {"guest": "Bob"}
+    assert client.get("/seats/A-1?$select=guest").json == {
+        "code": "A-1",
+        "guest": "Bob",
+    }
+    assert client.delete("/seats/A-1").json == replaced.json

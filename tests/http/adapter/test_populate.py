@@ -190,25 +190,6 @@ def test_relationships_of_all_kinds(app, url, result):
     assert app.test_client().get(url).json == result
 
 
-def test_every_method_answers_relationships(changeable):
-    client = changeable.test_client()
-    max = {"id": 9, "name": "Max", "team_id": 2, "boss_id": None}
-
-    created = client.post("/people?$populate=team", json=max)
-    many = client.post("/people?$populate=boss", json=[max | {"id": 8, "boss_id": 9}])
-    patched = client.patch("/people/9?$populate=team", json={"team_id": 1})
-    all_patched = client.patch("/people?id=9&$populate=clubs", json={"team_id": 2})
-    updated = client.put("/people/9?$populate=team", json={"name": "Max"})
-    removed = client.delete("/people/8?$populate=boss")
-
-    assert created.json == max | {"team": BLUE}
-    assert many.json == [max | {"id": 8, "boss_id": 9, "boss": max}]
-    assert patched.json == max | {"team_id": 1, "team": RED}
-    assert all_patched.json == [max | {"clubs": []}]
-    assert updated.json == max | {"team_id": None, "team": None}
-    assert removed.json["boss"] == max | {"team_id": None}
-
-
 @pytest.mark.parametrize(
     ("url", "name"),
     [
@@ -243,20 +224,6 @@ def test_populate_takes_names(app, value):
     )
 
 
-def test_a_wrong_relationship_is_refused_before_anything_is_written(changeable):
-    client = changeable.test_client()
-
-    answers = [
-        client.post("/people?$populate=nope", json=EVE | {"id": 9}),
-        client.patch("/people/1?$populate=nope", json={"name": "X"}),
-        client.put("/people/1?$populate=nope", json=EVE),
-        client.delete("/people/1?$populate=nope"),
-    ]
-
-    assert [answer.status_code for answer in answers] == [400] * 4
-    assert client.get("/people").json == [ANN, BOB, EVE]
-
-
 @pytest.mark.parametrize(
     ("url", "name"),
     [("/people?$populate=team", "team"), ("/teams?$populate=people", "people")],
@@ -268,16 +235,6 @@ def test_a_relationship_over_a_hidden_field_is_refused(url, name):
         response = app.test_client().get(url)
 
     assert (response.status_code, response.json) == (400, refused(name))
-
-
-def test_populate_needs_to_be_on_the_whitelist():
-    records = services(whitelist=[])
-
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        response = app.test_client().get("/people?$populate=team")
-
-    assert response.status_code == 400
-    assert response.json["message"] == "Invalid query parameter $populate"
 
 
 def test_a_call_in_python_sees_hidden_fields_of_the_other_service(app):
@@ -304,47 +261,44 @@ def test_hooks_of_the_other_service_restrict_what_is_shown(changeable):
     assert len(calls) == 1
 
 
-def test_hooks_of_the_other_service_restrict_what_a_list_shows(changeable):
-    @changeable.extensions["records"]["clubs"].before("find")
-    def only_chess(method, context):
-        context.params.query["name"] = "Chess"
+def test_every_write_answers_relationships(changeable):
+    client = changeable.test_client()
+    max = {"id": 9, "name": "Max", "team_id": 2, "boss_id": None}
 
-    response = changeable.test_client().get("/people/1?$populate=clubs")
+    created = client.post("/people?$populate=team", json=max)
+    many = client.post("/people?$populate=boss", json=[max | {"id": 8, "boss_id": 9}])
+    patched = client.patch("/people?id=9&$populate=clubs", json={"team_id": 1})
+    updated = client.put("/people/9?$populate=team", json={"name": "Max"})
+    removed = client.delete("/people/8?$populate=boss")
+    refused = client.delete("/people/1?$populate=nope")
 
-    assert response.json == ANN | {"clubs": [CHESS]}
+    assert created.json == max | {"team": BLUE}
+    assert many.json == [max | {"id": 8, "boss_id": 9, "boss": max}]
+    assert patched.json == [max | {"team_id": 1, "clubs": []}]
+    assert updated.json == max | {"team_id": None, "team": None}
+    assert removed.json["boss"] == max | {"team_id": None}
+    assert refused.status_code == 400
+    assert client.get("/people/1").json == ANN
 
 
 def test_hooks_of_the_other_service_change_what_is_shown(changeable):
-    @changeable.extensions["records"]["teams"].after("find")
+    records = changeable.extensions["records"]
+
+    @records["teams"].after("find")
     def shout(method, context):
         for team in context.result:
             team["name"] = team["name"].upper()
 
-    response = changeable.test_client().get("/people/1?$populate=team")
-
-    assert response.json == ANN | {"team": RED | {"name": "RED"}}
-
-
-def test_a_hook_of_the_other_service_may_take_the_key_away(changeable):
-    @changeable.extensions["records"]["teams"].after("find")
-    def take_away(method, context):
-        for team in context.result:
-            del team["id"]
-
-    response = changeable.test_client().get("/people?$populate=team")
-
-    assert response.status_code == 200
-
-
-def test_an_error_of_the_other_service_is_the_answer(changeable):
-    @changeable.extensions["records"]["teams"].before("find")
+    @records["clubs"].before("find")
     def refuse(method, context):
-        raise NotAuthenticated("No teams for you")
+        raise NotAuthenticated("No clubs for you")
 
-    response = changeable.test_client().get("/people/1?$populate=team")
+    client = changeable.test_client()
 
-    assert response.status_code == 401
-    assert response.json["message"] == "No teams for you"
+    assert client.get("/people/1?$populate=team").json == ANN | {
+        "team": RED | {"name": "RED"}
+    }
+    assert client.get("/people/1?$populate=clubs").status_code == 401
 
 
 def test_a_service_that_needs_a_token_is_not_shown_without(records):

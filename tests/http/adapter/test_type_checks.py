@@ -171,15 +171,3 @@ def test_a_key_by_which_mariadb_finds_no_record_is_refused(type_, why):
 
     with pytest.raises(ValueError, match=f"'Thing.id': .*{why}"):
         app_of(MARIADB, Thing)
-
-
-def test_a_double_may_be_a_key_of_mariadb():
-    class Base(DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-
-        id = mapped_column(sa.Double(), primary_key=True, autoincrement=False)
-
-    assert app_of(MARIADB, Thing)

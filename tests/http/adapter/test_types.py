@@ -86,28 +86,23 @@ WRONG = {
 }
 """Values that are of the type of a field neither in a query nor in a body."""
 
-WRONG_BODIES = [
-    ("integer", 1.5),
-    ("integer", True),
-    ("integer", [1]),
-    ("integer", 2**31),
-    ("text", {}),
-    ("text", ["a"]),
-    ("short", "0123456789x"),
-    ("boolean", []),
-    ("real", True),
-    ("price", "1.234"),
-    ("price", "100000000"),
-    ("naive", True),
-    ("aware", {"$date": 1}),
-    ("day", 1.5),
-    ("clock", 5),
-    ("span", "1e30"),
-    ("unique_id", 5),
-    ("color", 1),
-    ("color", ["red"]),
-    ("blob", [1]),
-]
+WRONG_BODIES = {
+    "integer": [1.5, True, [1], 2**31],
+    "text": [{}, ["a"]],
+    "short": ["0123456789x"],
+    "boolean": [[]],
+    "real": [True],
+    "price": ["1.234", "100000000"],
+    "naive": [True],
+    "aware": [{"$date": 1}],
+    "day": [1.5],
+    "clock": [5],
+    "span": ["1e30"],
+    "unique_id": [5],
+    "color": [1, ["red"]],
+    "blob": [[1]],
+}
+"""Values that a body can have, and that are not of the type of their field."""
 
 
 @pytest.fixture(scope="module")
@@ -180,51 +175,54 @@ def test_moments_are_ordered_whatever_their_zone(everything):
     assert [record["integer"] for record in ordered.json] == [None, 1, 2]
 
 
-@pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("number", ["1e999", "-1e999"])
-def test_number_that_is_too_large_is_refused_by_its_field(client, field, number):
-    body = f'{{"{field}": {number}}}'
+def test_number_that_is_too_large_is_refused_by_its_field(client, number):
+    body = "{" + ", ".join(f'"{field}": {number}' for field in FIELDS) + "}"
 
     response = client.post("/all", data=body, content_type="application/json")
 
-    assert (response.status_code, list(response.json["errors"])) == (400, [field])
+    assert (response.status_code, sorted(response.json["errors"])) == (
+        400,
+        sorted(FIELDS),
+    )
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_null_makes_the_round_trip(everything, field):
-    value = next(read for name, _, read in VALUES if name == field)
-    created = everything.post("/all", json={field: value}).json
-    is_text = field in ("text", "short", "blob")
-    is_null = f"{field}[$null]=true" if is_text else f"{field}=null"
+def test_null_makes_the_round_trip(everything):
+    values = {name: read for name, _, read in VALUES}
+    created = everything.post("/all", json=values).json
 
-    patched = everything.patch(f"/all/{created['id']}", json={field: None})
-    found = everything.get(f"/all?{is_null}&id={created['id']}")
+    patched = everything.patch(f"/all/{created['id']}", json=NULLS)
 
     assert patched.json == {"id": created["id"]} | NULLS
-    assert found.json == [patched.json]
-    assert everything.get(f"/all?{equals(field, value)}").json == []
+
+    for field, value in values.items():
+        is_text = field in ("text", "short", "blob")
+        is_null = f"{field}[$null]=true" if is_text else f"{field}=null"
+        found = everything.get(f"/all?{is_null}&id={created['id']}")
+
+        assert found.json == [patched.json]
+        assert everything.get(f"/all?{equals(field, value)}").json == []
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [(field, value) for field in WRONG for value in WRONG[field]]
-)
-def test_a_wrong_value_is_refused_with_the_name_of_its_field(client, field, value):
-    queried = client.get(f"/all?{field}[$ne]={quote(value)}")
-    written = client.post("/all", json={field: value})
+@pytest.mark.parametrize(("field", "values"), WRONG.items())
+def test_a_wrong_value_is_refused_with_the_name_of_its_field(client, field, values):
+    for value in values:
+        queried = client.get(f"/all?{field}[$ne]={quote(value)}")
+        written = client.post("/all", json={field: value})
 
-    assert (queried.status_code, [*queried.json["errors"]]) == (400, [field])
-    assert (written.status_code, [*written.json["errors"]]) == (400, [field])
-    assert f"'{field}'" in queried.json["message"]
-    assert f"'{field}'" in written.json["message"]
+        for answer in (queried, written):
+            assert (answer.status_code, [*answer.json["errors"]]) == (400, [field])
+            assert f"'{field}'" in answer.json["message"]
 
 
-@pytest.mark.parametrize(("field", "value"), WRONG_BODIES)
+@pytest.mark.parametrize(("field", "values"), WRONG_BODIES.items())
 def test_a_wrong_value_in_a_body_is_refused_with_the_name_of_its_field(
-    client, field, value
+    client, field, values
 ):
-    response = client.post("/all", json={field: value})
+    for value in values:
+        response = client.post("/all", json={field: value})
 
-    assert (response.status_code, [*response.json["errors"]]) == (400, [field])
+        assert (response.status_code, [*response.json["errors"]]) == (400, [field])
 
 
 DOCUMENTS = [
@@ -294,12 +292,6 @@ def test_documents_have_no_order(client, query):
     assert (response.status_code, [*response.json["errors"]]) == (400, ["document"])
 
 
-def test_a_text_that_is_no_json_is_compared_as_text(documents):
-    found = documents.get("/all?document=text")
-
-    assert [record["document"] for record in found.json] == ["text"]
-
-
 def test_a_uuid_names_a_record(everything):
     created = everything.post("/all", json={"id": UUID, "integer": 1})
 
@@ -309,7 +301,7 @@ def test_a_uuid_names_a_record(everything):
     assert everything.get("/all/1").json["message"] == "No record found for id '1'"
 
 
-@pytest.mark.parametrize("number", [2**63, 37370840295276863488, -(2**63) - 1, 2**200])
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**200])
 def test_large_number_of_json_is_found_as_it_is_answered(everything, number):
     created = everything.post("/all", json={"document": number}).json
 

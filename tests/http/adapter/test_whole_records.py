@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import math
 from decimal import Decimal
 from typing import Any
 
@@ -20,10 +19,7 @@ from sqlalchemy.orm import relationship
 from sqlalchemy.orm import validates
 
 from flask_records import FlaskRecords
-from flask_records import Params
 from flask_records import SQLAlchemyService
-from flask_records.adapter.unchanged import is_unchanged
-from flask_records.query import Fields
 
 from ...databases import served
 from ...sql import statements_of
@@ -156,7 +152,7 @@ def of_javascript(record):
 
 @pytest.mark.parametrize("verb", ["put", "patch"])
 @pytest.mark.parametrize("passed_on", [dict, of_javascript])
-def test_whole_record_is_taken_back(client, book, verb, passed_on):
+def test_whole_record_is_taken_back(app, client, book, verb, passed_on):
     path = f"/books/{book['id']}"
     body = passed_on(book) | {"title": "B"}
 
@@ -166,15 +162,8 @@ def test_whole_record_is_taken_back(client, book, verb, passed_on):
     assert response.json == book | {"title": "B", "label": "B!"}
     assert client.get(path).json == response.json
 
-
-@pytest.mark.parametrize("verb", ["put", "patch"])
-def test_hidden_field_keeps_its_value(app, client, book, verb):
-    getattr(client, verb)(f"/books/{book['id']}", json=book)
-
     with app.app_context():
-        record = app.extensions["records"]["books"].get(book["id"])
-
-    assert record["secret"] == "s"
+        assert app.extensions["records"]["books"].get(book["id"])["secret"] == "s"
 
 
 DIFFERENT = {
@@ -193,29 +182,35 @@ DIFFERENT = {
 }
 
 
-@pytest.mark.parametrize("verb", ["put", "patch"])
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_value_that_differs_is_refused(client, book, verb, name):
-    body = book | {name: DIFFERENT[name], "title": "B"}
+def test_value_that_differs_is_refused_or_ignored(client, book, name):
+    strange = ["red?", [], {}, 10**400, "nan"]
 
-    response = getattr(client, verb)(f"/books/{book['id']}", json=body)
+    for path, verb in (("books", "put"), ("books", "patch"), ("lenient", "patch")):
+        for value in (DIFFERENT[name], *strange):
+            answer = getattr(client, verb)(
+                f"/{path}/{book['id']}", json=book | {name: value}
+            )
 
-    assert response.status_code == 400
-    assert response.json["errors"] == {name: "is read-only"}
+            if path == "lenient":
+                assert (answer.status_code, answer.json) == (200, book)
+            else:
+                assert answer.status_code == 400
+                assert answer.json["errors"] == {name: "is read-only"}
+
     assert client.get(f"/books/{book['id']}").json == book
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
-def test_value_that_differs_is_left_out_if_read_only_fields_are_ignored(
-    client, book, name
-):
-    path = f"/lenient/{book['id']}"
-    body = book | {name: DIFFERENT[name]}
+def test_other_calls_have_no_unchanged_values(client, book):
+    many = client.patch(f"/books?id={book['id']}", json={"isNew": True})
+    new = client.post("/books", json={"title": "B", "isNew": True})
+    ignored = {"isNew": False, "author": {"id": 1}, "twice": 1, "id": 0}
+    lenient = client.patch(f"/lenient?id={book['id']}", json=ignored)
 
-    for verb in ("put", "patch"):
-        response = getattr(client, verb)(path, json=body)
+    for response in (many, new):
+        assert response.json["errors"] == {"isNew": "is read-only"}
 
-        assert (response.status_code, response.json) == (200, book)
+    assert lenient.json == [book]
 
 
 def test_other_problems_are_told_if_read_only_fields_are_ignored(client, book):
@@ -233,14 +228,6 @@ def test_other_problems_are_told_if_read_only_fields_are_ignored(client, book):
     assert response.json["errors"] == {"authorId": "can't be changed"}
 
 
-def test_many_records_take_ignored_fields(client, book):
-    body = {"isNew": False, "author": {"id": 1}, "twice": 1, "id": 0}
-
-    response = client.patch(f"/lenient?id={book['id']}", json=body)
-
-    assert response.json == [book]
-
-
 def test_copy_of_a_record_is_created_if_read_only_fields_are_ignored(client, book):
     sent = client.get(f"/lenient/{book['id']}?$populate=author").json
 
@@ -249,14 +236,6 @@ def test_copy_of_a_record_is_created_if_read_only_fields_are_ignored(client, boo
     assert response.status_code == 201
     assert response.json == book | {"id": response.json["id"]}
     assert response.json["id"] != book["id"]
-
-
-@pytest.mark.parametrize("value", ["red?", [], {}, 10**400, "nan"])
-def test_value_of_another_kind_differs(client, book, value):
-    for name in DIFFERENT:
-        response = client.patch(f"/books/{book['id']}", json={name: value})
-
-        assert response.json["errors"] == {name: "is read-only"}
 
 
 def test_all_problems_are_told_together(client, book):
@@ -280,18 +259,6 @@ def test_record_has_to_be_there_and_meet_the_query(client, book):
     assert client.patch(f"{path}?title=A", json=book).status_code == 200
 
 
-def test_many_records_have_no_unchanged_values(client, book):
-    response = client.patch("/books?title=A", json={"isNew": True})
-
-    assert response.json["errors"] == {"isNew": "is read-only"}
-
-
-def test_new_record_has_no_unchanged_values(client, book):
-    response = client.post("/books", json={"title": "B", "isNew": True})
-
-    assert response.json["errors"] == {"isNew": "is read-only"}
-
-
 @pytest.mark.parametrize("verb", ["put", "patch"])
 def test_populated_relationship_is_left_out(client, book, verb):
     path = f"/books/{book['id']}"
@@ -305,16 +272,6 @@ def test_populated_relationship_is_left_out(client, book, verb):
         "title": "B",
         "label": "B!",
     }
-
-
-def test_populated_list_is_left_out(client, book):
-    path = f"/authors/{book['authorId']}"
-    populated = client.get(f"{path}?$populate=books").json
-
-    response = client.put(path, json=populated | {"name": "Bob", "books": []})
-
-    assert response.json == {"id": populated["id"], "name": "Bob"}
-    assert client.get(f"{path}?$populate=books").json == populated | {"name": "Bob"}
 
 
 def test_relationship_that_is_never_shown_is_not_a_field(client, book):
@@ -335,16 +292,6 @@ def test_unit_of_work_takes_a_whole_record(client):
     }
 
 
-def test_call_in_python_takes_a_whole_record(app, book):
-    service = app.extensions["records"]["books"]
-
-    with app.app_context():
-        record = service.get(book["id"], Params({"$populate": ["author"]}))
-        again = service.update(book["id"], record | {"title": "B"})
-
-    assert again["title"] == "B"
-
-
 def test_record_is_read_for_values_that_can_not_be_written_only(app, client, book):
     path = f"/books/{book['id']}"
 
@@ -362,33 +309,3 @@ def test_record_is_read_for_values_that_can_not_be_written_only(app, client, boo
         for statements in (plain, compared)
     ]
     assert compared == plain + 1
-
-
-class Reading(Base):
-    __tablename__ = "reading"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    value: Mapped[float | None]
-    text: Mapped[str | None] = mapped_column(sa.String(20))
-    document: Mapped[Any | None] = mapped_column(sa.JSON)
-
-
-@pytest.mark.parametrize(
-    ("name", "sent", "stored", "is_same"),
-    [
-        ("value", None, math.nan, True),
-        ("value", 0, -0.0, True),
-        ("value", None, 0.0, False),
-        ("text", "", None, False),
-        ("text", "", "", True),
-        ("document", [1, {"a": 2**53}], [1.0, {"a": LARGE}], True),
-        ("document", [1], [1, 2], False),
-        ("document", {"a": 1}, {"b": 1}, False),
-        ("document", 1, True, False),
-        ("document", {"a": 1}, [1], False),
-        ("document", {"a": 1.5}, {"a": 10**400}, False),
-        ("document", None, None, True),
-    ],
-)
-def test_value_of_a_body_is_what_the_record_shows(name, sent, stored, is_same):
-    assert is_unchanged(Fields(Reading)[name], sent, stored) == is_same

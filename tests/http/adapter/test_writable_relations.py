@@ -125,25 +125,6 @@ class Seat(Base):
     postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
 
 
-class Own(Base):
-    """A model with a constructor of its own."""
-
-    __tablename__ = "own"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    tags: Mapped[set[Tag]] = relationship(
-        secondary=sa.Table(
-            "own_tag",
-            Base.metadata,
-            sa.Column("own_id", sa.ForeignKey("own.id"), primary_key=True),
-            sa.Column("tag_id", sa.ForeignKey("tag.id"), primary_key=True),
-        )
-    )
-
-    def __init__(self, **options):
-        super().__init__(**options)
-
-
 MANY = ["tags", "marks", "keyed", "written", "dynamic", "loose", "owned", "sorted"]
 OTHERS = {"loose": Loose, "firm": Firm, "owned": Owned, "sorted": Sorted}
 
@@ -168,9 +149,6 @@ def app(module_url):
 
     for path, model in (OTHERS | {"seats": Seat}).items():
         records.add(path, SQLAlchemyService(model, client_ids=True), public=True)
-
-    own = SQLAlchemyService(Own, whitelist=["$populate"], writable_relations=["tags"])
-    records.add("own", own, public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         app.config["RECORDS_BOUNDS"] = {"list_items": 5}
@@ -263,61 +241,48 @@ def test_list_of_records_is_written_by_identifiers(client, editor, others, name)
         assert shown(client, post, name) == sorted(expected)
 
 
-def test_answer_shows_the_relationship_if_it_is_populated(client, post, tags):
+def test_answer_shows_the_relationship_if_it_is_populated(client, app, post, tags):
     path = f"/posts/{post['id']}?$populate=tags"
 
-    plain = client.patch(f"/posts/{post['id']}", json={"tags": tags[:1]})
+    events = []
+    posts = app.extensions["records"]["posts"]
+
+    with posts.events.connected_to(lambda *event: events.append(event[:2])):
+        plain = client.patch(f"/posts/{post['id']}", json={"tags": tags[:1]})
+
     populated = client.patch(path, json={"tags": tags[:2]})
 
     assert plain.json == post
+    assert events == [("patched", post)]
     assert [tag["id"] for tag in populated.json["tags"]] == tags[:2]
     assert client.put(path, json=populated.json).json == populated.json
 
 
-def test_list_that_a_body_leaves_out_stays(client, post, tags):
-    client.patch(f"/posts/{post['id']}", json={"tags": tags})
-
-    client.put(
-        f"/posts/{post['id']}", json={"title": "B", "editorId": post["editorId"]}
-    )
-
-    assert shown(client, post, "tags") == tags
-
-
-def test_order_of_a_list_is_stored(client, post, python, others_of_sorted):
-    one, two, three = others_of_sorted
-    path = f"/posts/{post['id']}"
-
-    client.patch(path, json={"sorted": [three, one, two]})
-    client.patch(path, json={"sorted": [two, three]})
-
-    found = client.get(f"{path}?$populate=sorted").json["sorted"]
-    assert [each["id"] for each in found] == [two, three]
-
-
-@pytest.fixture
-def others_of_sorted(python):
-    return [python["sorted"].create({})["id"] for _ in range(3)]
-
-
-WRONG = [
-    (None, {"tags": "is not a list of identifiers"}),
-    (1, {"tags": "is not a list of identifiers"}),
-    ({"id": 1}, {"tags": "is not a list of identifiers"}),
-    ([None], {"tags.0": "names 'None', which is not there"}),
-    (["x"], {"tags.0": "names 'x', which is not there"}),
-    ([[1]], {"tags.0": "names '[1]', which is not there"}),
-    ([{}], {"tags.0": "names a record without identifier, which is not there"}),
-    ([0, 2**70], None),
+MISSING = "which is not there"
+REFUSED = [
+    ("tags", None, {"tags": "is not a list of identifiers"}),
+    ("tags", 1, {"tags": "is not a list of identifiers"}),
+    ("tags", {"id": 1}, {"tags": "is not a list of identifiers"}),
+    ("tags", ["x"], {"tags.0": f"names 'x', {MISSING}"}),
+    ("tags", [[1]], {"tags.0": f"names '[1]', {MISSING}"}),
+    ("tags", [{}], {"tags.0": f"names a record without identifier, {MISSING}"}),
+    ("tags", list(range(1, 1002)), {"tags": "names more than 1000 records"}),
+    ("editor", None, {"editorId": "is required"}),
+    ("author", 0, {"author": f"names '0', {MISSING}"}),
+    ("author", "x", {"author": f"names 'x', {MISSING}"}),
+    ("author", True, None),
+    ("author", [1], None),
+    ("author", {}, None),
 ]
 
 
-@pytest.mark.parametrize(("value", "errors"), WRONG)
-def test_list_of_something_else_is_refused(client, post, value, errors):
-    response = client.patch(f"/posts/{post['id']}", json={"tags": value})
+@pytest.mark.parametrize(("name", "value", "errors"), REFUSED, ids=str)
+def test_what_names_no_records_is_refused(client, post, name, value, errors):
+    response = client.patch(f"/posts/{post['id']}", json={name: value})
 
     assert response.status_code == 400
-    assert errors is None or response.json["errors"] == errors
+    assert errors in (None, response.json["errors"])
+    assert list(response.json["errors"])[0].startswith(name)
 
 
 def test_missing_records_are_named_by_their_places(client, post, editor, tags):
@@ -375,21 +340,6 @@ def test_record_is_written_by_its_identifier(client, editor):
     assert client.patch(path, data={"author": ""}).json["authorId"] is None
 
 
-def test_record_that_is_required_is_named(client, post):
-    missing = client.post("/posts", json={"title": "A"})
-    null = client.patch(f"/posts/{post['id']}", json={"editor": None})
-
-    assert missing.json["errors"] == {"editorId": "is required"}
-    assert (null.status_code, null.json["errors"]) == (400, {"editorId": "is required"})
-
-
-@pytest.mark.parametrize("value", [0, "x", [1], [], {}, {"id": None}, True])
-def test_something_else_than_a_record_is_refused(client, post, value):
-    response = client.patch(f"/posts/{post['id']}", json={"author": value})
-
-    assert (response.status_code, list(response.json["errors"])) == (400, ["author"])
-
-
 def test_field_and_relationship_of_a_whole_record(client, post, editor):
     path = f"/posts/{post['id']}?$populate=author&$populate=editor"
     other = created(client, "authors")["id"]
@@ -432,17 +382,6 @@ def test_records_that_need_their_parent_are_not_left_out(client, python, post, e
     assert shown(client, other, "firm") == firm[:1]
 
 
-def test_records_that_the_model_removes_with_their_parent_are_removed(
-    client, python, post
-):
-    owned = [python["owned"].create({"postId": post["id"]})["id"] for _ in range(2)]
-
-    client.patch(f"/posts/{post['id']}", json={"owned": owned[:1]})
-
-    assert client.get(f"/owned/{owned[1]}").status_code == 404
-    assert shown(client, post, "owned") == owned[:1]
-
-
 def test_records_of_several_columns_are_written_by_identifiers(client, post):
     for number in (1, 2):
         client.delete(f"/seats/{post['id']},{number}")
@@ -465,28 +404,6 @@ def test_many_records_get_the_same_list(client, editor, tags):
     assert [shown(client, post, "tags") for post in posts] == [tags[:2]] * 2
 
 
-def test_list_is_bounded_for_clients(client, python, post):
-    bound = 1000
-    ids = list(range(1, bound + 2))
-
-    response = client.patch(f"/posts/{post['id']}", json={"tags": ids})
-
-    assert response.json["errors"] == {"tags": "names more than 1000 records"}
-
-
-def test_constructor_of_the_application_gets_no_list(client, tags):
-    own = created(client, "own", tags=tags[:2])
-
-    assert shown(client, own, "tags", "own") == tags[:2]
-
-
-def test_record_may_be_its_own_parent(client, editor):
-    path = f"/authors/{editor}"
-
-    assert client.patch(path, json={"boss": editor}).json["bossId"] == editor
-    assert client.patch(path, json={"boss": None}).json["bossId"] is None
-
-
 def test_records_may_refer_to_each_other(client, editor):
     other = created(client, "authors")["id"]
     query = f"id[$in][]={editor}&id[$in][]={other}"
@@ -495,14 +412,6 @@ def test_records_may_refer_to_each_other(client, editor):
     response = client.patch(f"/authors?{query}", json={"boss": editor})
 
     assert [record["bossId"] for record in response.json] == [editor] * 2
-
-
-def test_call_in_python_writes_what_no_client_sees(python, post, secret):
-    record = python["posts"].patch(
-        post["id"], {"tags": [secret]}, Params({"$populate": ["tags"]})
-    )
-
-    assert [tag["id"] for tag in record["tags"]] == [secret]
 
 
 def test_relationship_needs_a_service():
@@ -535,20 +444,6 @@ def test_relationship_needs_a_service_that_the_caller_may_use(tmp_path):
 
     engine.dispose()
     assert (anonymous.status_code, ann.status_code) == (401, 201)
-
-
-def test_write_of_a_relationship_is_one_event(client, app, post, tags):
-    events = []
-    posts = app.extensions["records"]["posts"]
-
-    def receive(name, record, context):
-        events.append((name, record))
-
-    with posts.events.connected_to(receive):
-        path = f"/posts/{post['id']}?$populate=tags"
-        client.patch(path, json={"tags": tags})
-
-    assert events == [("patched", post)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Views and tables that the database does not write."""
+"""Views of the database, which only those with a trigger can write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
 from ...databases import served
-from ...databases import url_of
 
 READ_ONLY = "These records can only be read."
 
@@ -121,48 +120,3 @@ def test_a_view_with_a_trigger_is_written(records, tmp_path):
 
         assert client.patch("/totals/1", json={"amount": 7}).status_code == 200
         assert client.get("/totals/1").json == {"id": 1, "amount": 7}
-
-
-def test_a_table_without_the_right_to_write_is_a_403(server_urls):
-    url = url_of("postgresql", server_urls)
-    records = FlaskRecords()
-    records.add("sales", SQLAlchemyService(Sale, multi=True), public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, url) as app:
-        with app.app_context():
-            engine = app.extensions["sqlalchemy"].engine
-
-        with engine.begin() as connection:
-            connection.execute(sa.insert(Sale).values(id=1, amount=5))
-            connection.exec_driver_sql("CREATE ROLE records_reader")
-            connection.exec_driver_sql(
-                f"GRANT SELECT ON {Sale.__tablename__} TO records_reader"
-            )
-
-        def limit(connection, record, proxy):
-            connection.execute("SET ROLE records_reader")
-            connection.commit()
-
-        sa.event.listen(engine, "checkout", limit)
-        client = app.test_client()
-
-        try:
-            answers = [
-                client.post("/sales", json={"amount": 1}),
-                client.patch("/sales/1", json={"amount": 1}),
-                client.delete("/sales"),
-            ]
-            sales = client.get("/sales").json
-        finally:
-            sa.event.remove(engine, "checkout", limit)
-            engine.dispose()
-
-            with engine.begin() as connection:
-                connection.exec_driver_sql("DROP OWNED BY records_reader")
-                connection.exec_driver_sql("DROP ROLE records_reader")
-
-        assert [each.status_code for each in answers] == [403, 403, 403]
-        assert {each.json["message"] for each in answers} == {
-            "The database does not allow this."
-        }
-        assert sales == [{"id": 1, "amount": 5}]

@@ -1,0 +1,95 @@
+"""Values and queries that only MariaDB refuses: 400 with the name of the only field."""
+
+from __future__ import annotations
+
+import pytest
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import String
+from sqlalchemy.dialects import mysql
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import mapped_column
+
+from flask_records import FlaskRecords
+from flask_records import SQLAlchemyService
+
+from ..databases import served
+from ..databases import url_of
+
+MISFIT = "does not fit its column"
+BAD_PATTERN = "is not a regular expression of the database"
+OPERATORS = ["$like", "$ilike", "$regex", "$search"]
+
+
+class OnMariaDB(DeclarativeBase):
+    pass
+
+
+class Stamp(OnMariaDB):
+    __tablename__ = "misfit_stamp"
+    __table_args__ = {"mariadb_charset": "latin1"}
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    note: Mapped[str | None] = mapped_column(String(20))
+    title: Mapped[str | None] = mapped_column(String(20))
+    stamp = mapped_column(mysql.TIMESTAMP, nullable=True)
+
+
+@pytest.fixture
+def stamps(server_urls):
+    records, db = FlaskRecords(), SQLAlchemy(model_class=OnMariaDB)
+    service = SQLAlchemyService(Stamp, multi=True, whitelist=OPERATORS)
+    records.add("things", service, public=True)
+
+    with served(db, records, url_of("mariadb", server_urls)) as app:
+        client = app.test_client()
+        client.post("/things", json={"note": "a"})
+        yield client
+
+
+def answer(response):
+    return response.status_code, response.json["errors"]
+
+
+@pytest.mark.parametrize(
+    ("query", "errors"),
+    [
+        ("note[$regex]=\\N{DIGIT ONE}", {"note": BAD_PATTERN}),
+        ("note=🎉", {"note": MISFIT}),
+        ("note=🎉&title=a", {}),
+        ("note[$in][]=é&note[$in][]=ł", {"note": MISFIT}),
+        ("note[$search]=🎉", {"note": MISFIT}),
+        ("note[$ilike]=🎉", {"note": MISFIT}),
+        ("title[$regex]=🎉", {"title": MISFIT}),
+    ],
+)
+def test_a_query_that_mariadb_refuses_names_its_only_field(stamps, query, errors):
+    response = stamps.get(f"/things?{query}")
+
+    assert answer(response) == (400, errors)
+
+
+def test_patterns_are_matched_in_any_character_set(stamps):
+    stamps.post("/things", json={"note": "Zoë"})
+    notes = [
+        [each["note"] for each in stamps.get(f"/things?note[$like]={like}").json]
+        for like in ("Zo_", "zo_", "%ë", "🎉%")
+    ]
+
+    assert notes == [["Zoë"], [], ["Zoë"], []]
+
+
+@pytest.mark.parametrize("verb", ["patch", "delete"])
+def test_a_time_that_mariadb_cannot_hold_is_not_found(stamps, verb):
+    body = {"json": {"note": "b"}} if verb == "patch" else {}
+    response = getattr(stamps, verb)("/things/1?stamp=0001-01-01", **body)
+
+    assert response.status_code == 404
+    assert len(stamps.get("/things").json) == 1
+
+
+def test_characters_that_a_column_lacks_are_refused(stamps):
+    body = {"note": "🎉", "title": "ok"}
+
+    assert answer(stamps.post("/things", json=body)) == (400, {"note": MISFIT})
+    assert answer(stamps.patch("/things/1", json=body)) == (400, {"note": MISFIT})
