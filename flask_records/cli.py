@@ -65,7 +65,7 @@ def check_oauth(base_url: str | None) -> None:
         return
 
     # They are loaded for the providers alone.
-    from .authentication.oauth_check import check_provider
+    from .authentication.oauth_client import check_provider
 
     has_problem = False
 
@@ -73,10 +73,9 @@ def check_oauth(base_url: str | None) -> None:
         address = callback_address(provider.name, base_url or own_url)
         click.echo(f"{provider.name}\n  register {address}")
 
-        for check in check_provider(provider):
-            has_problem = has_problem or check.problem is not None
-            text = "ok" if check.problem is None else check.problem
-            click.echo(f"  {check.name} {check.url}: {text}")
+        for name, url, problem in check_provider(provider):
+            has_problem = has_problem or problem is not None
+            click.echo(f"  {name} {url}: {problem or 'ok'}")
 
     if has_problem:
         raise SystemExit(1)

@@ -6,6 +6,7 @@ import re
 import typing as t
 from urllib.parse import urljoin
 
+import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration
 from authlib.integrations.flask_client import FlaskOAuth2App
@@ -17,11 +18,14 @@ from requests import HTTPError
 
 from ..http.origins import origin_of
 from ..pagination import without
+from .oauth_errors import describe
 from .oauth_errors import InvalidResponse
+from .oauth_errors import PROVIDER_ERRORS
 from .oauth_errors import ProviderError
 from .oauth_errors import raise_error_in
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Mapping
 
     from requests import Response
@@ -117,6 +121,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         return t.cast("Record", self.server_metadata)
 
     def _parse(self, configuration: Record) -> Record:
+        issuer = configuration.get("issuer")
+
+        if not isinstance(issuer, str) or not issuer:
+            raise InvalidResponse("The issuer is not text.")
+
         found: Record = {}
 
         for name, setting in ENDPOINTS.items():
@@ -124,11 +133,6 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
             if url or name != "userinfo_endpoint":
                 found[name] = _url(name, url)
-
-        issuer = configuration.get("issuer")
-
-        if not isinstance(issuer, str) or not issuer:
-            raise InvalidResponse("The issuer is not text.")
 
         algorithms = configuration.get(ALGORITHMS) or ["RS256"]
         return {
@@ -148,21 +152,6 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("There are no keys.")
 
         return {"keys": usable}
-
-    def addresses(self) -> dict[str, str]:
-        """Return all addresses, by the names of their settings."""
-        metadata, provider = self.load_server_metadata(), self._provider
-        urls = {
-            "authorize_url": metadata.get("authorization_endpoint"),
-            "access_url": metadata.get("token_endpoint"),
-            "profile_url": metadata.get("userinfo_endpoint"),
-            "keys_url": metadata.get("jwks_uri"),
-        }
-        names = ("discovery_url", *urls, "emails_url")
-        found = {
-            name: getattr(provider, name, None) or urls.get(name) for name in names
-        }
-        return {name: url for name, url in found.items() if url}
 
     def raw_profile(self, started: Record, answer: Mapping[str, str]) -> Record:
         """Return the profile of a login as the provider sends it.
@@ -333,3 +322,41 @@ def _issuer(issuer: str, claims: Record) -> str | None:
         return None
 
     return issuer.replace(TENANT_PLACEHOLDER, tenant)
+
+
+def check_provider(provider: Provider) -> Iterator[tuple[str, str, str | None]]:
+    """Request the addresses of a provider, without key and secret, and yield each: the
+    setting for it, the address, and the reason why it can't be used, or ``None``.
+    Endpoints respond with an error to that: it counts that they respond.
+    """
+    client = ProviderClient(provider)
+
+    try:
+        metadata = client.load_server_metadata()
+    except PROVIDER_ERRORS as error:
+        yield "discovery_url", t.cast("str", provider.discovery_url), describe(error)
+        return
+
+    for name, url in {
+        "discovery_url": provider.discovery_url,
+        "authorize_url": metadata.get("authorization_endpoint", provider.authorize_url),
+        "access_url": metadata.get("token_endpoint", provider.access_url),
+        "profile_url": metadata.get("userinfo_endpoint"),
+        "keys_url": metadata.get("jwks_uri"),
+        "emails_url": provider.emails_url,
+    }.items():
+        if url is not None:
+            yield name, url, _problem_of(url)
+
+
+def _problem_of(url: str) -> str | None:
+    try:
+        # Users are redirected to pages elsewhere.
+        response = requests.get(url, timeout=TIMEOUT, allow_redirects=False)
+
+        if response.status_code >= 500:
+            response.raise_for_status()
+    except PROVIDER_ERRORS as error:
+        return describe(error)
+
+    return None

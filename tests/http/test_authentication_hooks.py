@@ -9,12 +9,10 @@ import pytest
 from flask_records import authenticate
 from flask_records import BadRequest
 from flask_records import limit_to_user
-from flask_records import NotAuthenticated
 from flask_records import Params
 from flask_records import restrict
 from flask_records import set_user_field
 from flask_records import SQLAlchemyService
-from flask_records import Strategy
 from tests.authentication import bearer
 from tests.http.hooked import _pairs
 from tests.http.hooked import ANN
@@ -122,24 +120,6 @@ def test_authenticate_lets_calls_in_python_pass(app_context, echo):
 
 
 @pytest.mark.parametrize(
-    "authentication",
-    [
-        {},
-        {"strategy": "jwt"},
-        {"strategy": "jwt", "accessToken": "a.b.c"},
-        {"strategy": "api-key", "key": "robot's key"},
-    ],
-)
-def test_authenticate_refuses_calls_in_python_that_say_it_wrong(
-    app_context, echo, authentication
-):
-    echo.before()(authenticate())
-
-    with pytest.raises(NotAuthenticated):
-        echo.find(Params(authentication=authentication))
-
-
-@pytest.mark.parametrize(
     ("verb", "path", "data", "owner"),
     [
         ("POST", "/messages", {"text": "a"}, 1),
@@ -176,18 +156,6 @@ def test_client_without_a_user_owns_nothing(
     assert (response.status_code, owners()) == (status, OWNERS)
 
 
-@pytest.mark.parametrize("user", [None, {"id": None}, {"name": "R2"}])
-def test_user_without_an_id_may_call_what_needs_none(records, client, user):
-    robot = Strategy(lambda *call: {"user": user}, lambda headers: {})
-    records.authentication().strategies["robot"] = robot
-    own = records.add("own", SQLAlchemyService(Message), strategies=["robot"])
-    own.before("find")(limit_to_user("user_id"))
-
-    statuses = [client.get(path).status_code for path in ("/own", "/own/1")]
-
-    assert statuses == [403, 200]
-
-
 def test_owner_has_the_id_of_the_users_of_the_login(records, client, wanda, owners):
     own = records.add("own", SQLAlchemyService(Message), authentication="staff")
     own.before("create")(set_user_field("text"))
@@ -220,12 +188,8 @@ TWO_OR_THREE = {"$or": [{"id": 2}, {"id": 3}]}
     [
         ({}, [{"id": 1}], [1]),
         ({}, [{"user_id": None}], [3]),
-        ({"id": "2"}, [{"id": 1}], []),
         ({"id": {"$lt": "3"}}, [{"id": {"$gt": 1}}], [2]),
-        ({"id": ["1", "2"]}, [{"id": {"$in": [2, 3]}}], [2]),
         ({"$sort": {"id": "-1"}, "$limit": "1"}, [{"id": {"$lt": 3}}], [2]),
-        ({"id": "2"}, [{"$or": [{"id": 1}]}], []),
-        ({"$or": ONE_OR_TWO}, [{"id": {"$gt": 1}}], [2]),
         ({"$or": ONE_OR_TWO}, [TWO_OR_THREE], [2]),
         ({"$or": {"0": {"id": "1"}, "30": {"id": "2"}}}, [TWO_OR_THREE], [2]),
         ({"$or": []}, [TWO_OR_THREE], []),
@@ -233,7 +197,6 @@ TWO_OR_THREE = {"$or": [{"id": 2}, {"id": 3}]}
         ({"$or": ONE_OR_TWO, "id": {"$ne": "1"}}, [{"id": {"$gt": 0}}], [2]),
         ({"$or": ONE_OR_TWO, "id": {"$ne": "1"}}, [TWO_OR_THREE | {"id": 3}], []),
         ({"$or": [{"$or": ONE_OR_TWO}]}, [{"$or": [TWO_OR_THREE]}], [2]),
-        ({}, [{"id": 1}, {"id": 2}], []),
         ({}, [TWO_OR_THREE, {"$or": [{"id": 1}, {"id": 2}]}, {"text": "hi"}], [2]),
         ({"id": "2"}, [{"id": 2}, {"id": 2}, {"id": 2}], [2]),
     ],

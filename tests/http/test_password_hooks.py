@@ -103,14 +103,6 @@ def test_protected_fields_are_in_no_page(records, client):
     assert response.json == {"total": 2, "limit": 1, "skip": 0, "data": data}
 
 
-def test_protected_field_that_is_selected_is_left_out(client, users):
-    users.after()(protect("age"))
-
-    response = client.get("/users/1?$select[]=age&$select[]=email")
-
-    assert response.json == {"id": 1, "email": "ann@example.com"}
-
-
 def test_protected_field_is_seen_by_hooks_and_calls_in_python(
     app_context, records, users
 ):
@@ -119,14 +111,6 @@ def test_protected_field_is_seen_by_hooks_and_calls_in_python(
     records.after()(lambda method, context: seen.append(context.result["age"]))
 
     assert (users.get(1), seen) == (ANN, [30])
-
-
-@pytest.mark.parametrize("result", [None, "text", 5, []])
-def test_protect_leaves_a_result_that_is_no_record(client, echo, result):
-    echo.before("find")(lambda method, context: setattr(context, "result", result))
-    echo.after()(protect("user"))
-
-    assert client.get("/echo").get_json(silent=True) == result
 
 
 def test_protect_hides_fields_of_a_mended_result(client, users):

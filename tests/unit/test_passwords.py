@@ -163,13 +163,6 @@ def test_bcrypt_looks_at_the_first_72_bytes(passwords):
     assert passwords.verify("x" * 71 + "y", hash) is False
 
 
-def test_bcrypt_looks_at_bytes_behind_nul(passwords):
-    hash = bcrypted("a\0b")
-
-    assert passwords.verify("a\0b", hash) is True
-    assert passwords.verify("a\0c", hash) is False
-
-
 WITHOUT_BCRYPT = """
 import sys
 

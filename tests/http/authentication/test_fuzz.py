@@ -27,7 +27,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(BODIES | VALUES)
 def test_no_body_of_a_login_is_an_error_of_the_server(client, body):
     response = client.post("/authentication", json=body)
@@ -35,7 +35,7 @@ def test_no_body_of_a_login_is_an_error_of_the_server(client, body):
     assert response.status_code in (400, 401)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(
     st.binary(max_size=60),
     st.sampled_from(
@@ -55,7 +55,7 @@ def test_no_bytes_of_a_login_are_an_error_of_the_server(client, data, content_ty
     assert response.status_code in (400, 401)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(
     st.sampled_from(["Bearer ", "JWT ", "Basic ", ""]),
     st.text(st.characters(max_codepoint=255, blacklist_characters="\r\n"), max_size=40),

@@ -11,7 +11,6 @@ from sqlalchemy.orm import mapped_column
 
 from flask_records import SQLAlchemyService
 from tests.authentication import ANN
-from tests.authentication import bearer
 from tests.authentication import log_in
 from tests.authentication import LOGIN
 from tests.authentication import make_records
@@ -53,10 +52,6 @@ def test_login_with_a_token_answers_with_the_same_token(client):
         "authentication": {**data, "payload": claims},
         "user": USER,
     }
-
-
-def test_login_with_a_form(client):
-    assert client.post("/authentication", data=LOGIN).json["user"] == USER
 
 
 @pytest.mark.parametrize(
@@ -198,15 +193,6 @@ def test_name_of_a_user_can_be_normalized():
         data = {**LOGIN, "email": "ANN@Example.com"}
 
         assert client.post("/authentication", json=data).json["user"] == USER
-
-
-def test_removed_user_can_not_log_in():
-    with serving(make_records()) as client:
-        client.delete("/users/1", headers=bearer(log_in(client)))
-
-        response = client.post("/authentication", json=LOGIN)
-
-    assert response.json == refused("Invalid login")
 
 
 class LooseBase(DeclarativeBase):

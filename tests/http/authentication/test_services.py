@@ -137,18 +137,6 @@ def test_services_with_one_pair_of_keys_do_not_start(algorithm, tmp_path):
     assert start(two_doors(), **config)
 
 
-def test_services_that_are_added_later_are_compared_too():
-    records = FlaskRecords()
-    records.add("messages", Echo(), public=True)
-    app = start(records, SECRET_KEY=SECRET, ADMIN={"passwords": CHEAP})
-    records.add("authentication", AuthenticationService())
-
-    with pytest.raises(RuntimeError, match="'admin' would accept tokens"):
-        records.add("admin", AuthenticationService(settings="ADMIN"))
-
-    assert app.extensions["records"] is records
-
-
 def test_authentication_has_the_path_that_it_is_added_at():
     records = FlaskRecords()
     service = AuthenticationService("people", custom_hashing=True)

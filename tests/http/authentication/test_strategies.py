@@ -19,17 +19,6 @@ from tests.http.authentication.authenticated import SETTINGS
 from tests.http.authentication.authenticated import USER
 
 
-def test_strategy_of_the_application_lets_callers_in(client):
-    response = client.get("/vault", headers=KEY)
-
-    assert response.json == {
-        "user": None,
-        "authentication": {"strategy": "api-key"},
-        "authenticated": True,
-        "extra": {"robot": "R2"},
-    }
-
-
 @pytest.mark.parametrize(
     ("path", "headers", "message"),
     [

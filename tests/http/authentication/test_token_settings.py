@@ -194,9 +194,9 @@ def test_algorithm_of_keys_needs_both(keys, option):
 
 @pytest.mark.parametrize("option", ["private_key", "public_key"])
 @pytest.mark.parametrize(
-    "value", ["nowhere.pem", "/", "\0", __file__, "-----BEGIN PUBLIC KEY-----", "ES384"]
+    "value", ["nowhere.pem", "\0", __file__, "-----BEGIN PUBLIC KEY-----", "ES384"]
 )
-@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
 def test_wrong_key_file_is_refused_at_start_up(keys, algorithm, option, value):
     wrong = keys[value][option] if value in keys else value
     options = {"algorithm": algorithm, **keys[algorithm], option: wrong}

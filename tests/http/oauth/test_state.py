@@ -133,6 +133,16 @@ def test_what_is_kept_fits_a_cookie(site, query):
     assert len(started.headers.get("Set-Cookie", "")) <= 4093
 
 
+def test_large_logins_leave_room_for_fewer(site):
+    noise = "".join(f"{number:x}" for number in range(0, 100_000, 333))[:1400]
+    started = [site.start(f"?note={number}{noise}") for number in range(5)]
+
+    answers = [site.visit(site.authorize(each)) for each in (started[0], started[-1])]
+
+    assert {len(each.headers["Set-Cookie"]) < 4093 for each in started} == {True}
+    assert [error_of(answer) for answer in answers] == [LOST, None]
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [

@@ -6,7 +6,6 @@ import pytest
 
 from flask_records import BadRequest
 from flask_records import Params
-from flask_records import Transaction
 from tests.authentication import bearer
 from tests.http.revocation.revocations import everywhere
 from tests.http.revocation.revocations import in_tables
@@ -79,21 +78,6 @@ def test_failed_change_revokes_nothing(records, client, ann):
     assert response.status_code == 400
     assert is_valid(client, token)
     assert is_valid(client, log_in(client))
-
-
-@in_tables
-def test_change_that_is_undone_within_a_transaction_revokes_nothing(app, client, ann):
-    token = log_in(client)
-    users = app.extensions["records"]["users"]
-
-    with app.app_context(), Transaction():
-        with pytest.raises(BadRequest), Transaction():
-            users.patch(ann, {"password": "new"})
-            raise BadRequest
-
-        users.patch(ann, {"name": "Ann"})
-
-    assert is_valid(client, token)
 
 
 @everywhere
