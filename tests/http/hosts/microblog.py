@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 
 import sqlalchemy as sa
-from flask import abort
 from flask import Blueprint
 from flask import current_app
 from flask import Flask
@@ -174,19 +173,6 @@ def index():
 
     posts = db.session.scalars(sa.select(Post).order_by(Post.timestamp, Post.id))
     return render_template_string(INDEX, posts=posts)
-
-
-@main.post("/follow/<username>")
-@login_required
-def follow(username):
-    followed = db.session.scalar(sa.select(User).where(User.username == username))
-
-    if followed is None:
-        abort(404)
-
-    current_user.following.add(followed)
-    db.session.commit()
-    return redirect(url_for("main.index"))
 
 
 @main.get("/search")

@@ -23,7 +23,6 @@ from .microblog import Post
 from .microblog import User
 
 ANN = {"username": "ann", "email": "ann@example.com", "password": "correct horse"}
-BOB = {"username": "bob", "email": "bob@example.com", "password": "battery staple"}
 
 CREDENTIALS = {
     "strategy": "local",
@@ -115,15 +114,6 @@ class TestHost:
         browser.get("/auth/logout")
         assert browser.get("/").url.endswith("/auth/login?next=%2F")
 
-    def test_followers(self, serving, prepare):
-        browser = serving(prepare)
-        browser.register(ANN)
-        browser.register(BOB)
-        browser.log_in(ANN)
-
-        assert browser.post("/follow/bob").status_code == 200
-        assert browser.post("/follow/nobody").status_code == 404
-
     def test_error_pages(self, serving, prepare):
         browser = serving(prepare)
 
@@ -140,13 +130,6 @@ class TestHost:
 
 
 # The tests of its records.
-
-
-def test_login_for_records_leaves_the_login_of_pages_as_it_was(site):
-    page = site.log_in(ANN)
-
-    assert page.url.endswith("/")
-    assert site.get("/api/users/1").json()["username"] == "ann"
 
 
 def test_password_that_a_client_changes_logs_in_at_the_page(site):
@@ -176,13 +159,6 @@ def test_user_with_posts_is_not_removed(site):
     assert (answer.status_code, answer.json()["className"]) == (409, "conflict")
     assert "still refer to" in answer.json()["message"]
     assert site.get("/api/users/1").status_code == 200
-
-
-def test_user_without_posts_is_removed(site):
-    site.register(BOB)
-
-    assert site.delete("/api/users/2").json()["username"] == "bob"
-    assert [user["id"] for user in site.get("/api/users").json()] == [1]
 
 
 def test_errors_of_records_are_json_and_those_of_pages_pages(site):
