@@ -281,26 +281,6 @@ def test_every_write_answers_relationships(changeable):
     assert client.get("/people/1").json == ANN
 
 
-def test_hooks_of_the_other_service_change_what_is_shown(changeable):
-    records = changeable.extensions["records"]
-
-    @records["teams"].after("find")
-    def shout(method, context):
-        for team in context.result:
-            team["name"] = team["name"].upper()
-
-    @records["clubs"].before("find")
-    def refuse(method, context):
-        raise NotAuthenticated("No clubs for you")
-
-    client = changeable.test_client()
-
-    assert client.get("/people/1?$populate=team").json == ANN | {
-        "team": RED | {"name": "RED"}
-    }
-    assert client.get("/people/1?$populate=clubs").status_code == 401
-
-
 def test_a_service_that_needs_a_token_is_not_shown_without(records):
     db = SQLAlchemy(model_class=Base)
     options = {"whitelist": ["$populate"], "populate": {"clubs": "private"}}

@@ -1,12 +1,10 @@
+"""The statements that calls run."""
+
 from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import sessionmaker
 
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
@@ -88,22 +86,18 @@ def kinds(statements):
 READS = [
     ("/message", "SELECT COUNT"),
     ("/message?$limit=7", "SELECT"),
-    ("/message?$skip=3", "SELECT"),
     ("/message?$skip=9", "SELECT COUNT"),
     ("/message?$limit=0", "COUNT"),
     ("/message?rank[$gt]=3&$sort[rank]=-1&$select=text", "SELECT"),
-    ("/message?rank=99", "SELECT"),
     ("/message/1", "SELECT"),
     ("/message/99", "SELECT"),
     ("/message/x", ""),
     ("/message?nope=1", ""),
     ("/message/1?$populate=user", "SELECT SELECT"),
-    ("/message?$limit=7&$populate=user", "SELECT SELECT"),
     ("/message?$limit=7&$populate[]=user&$populate[]=room", "SELECT SELECT SELECT"),
     ("/message/6?$populate=user", "SELECT"),
     ("/user?$populate=messages", "SELECT SELECT"),
     ("/user?$populate=rooms", "SELECT SELECT SELECT"),
-    ("/user?id=9&$populate=rooms", "SELECT"),
     ("/user?$limit=0&$populate=rooms", "COUNT"),
 ]
 
@@ -197,15 +191,12 @@ def many_terms(count):
 LARGE = many_terms(45)
 LARGE_CALLS = [
     ("GET", f"/message?{LARGE}&$limit=3", None),
-    ("GET", f"/message?{LARGE}&$limit=3&$skip=2&$sort[rank]=-1", None),
     ("GET", f"/message?{LARGE}&$limit=1&$skip=1001&$sort[rank]=-1", None),
     ("GET", f"/message?{LARGE}&$limit=0", None),
     ("GET", f"/message/1?{LARGE}", None),
     ("PATCH", f"/message/1?{LARGE}", {"rank": 5}),
-    ("PUT", f"/message/1?{LARGE}", NEW),
     ("PATCH", f"/message?{LARGE}", {"rank": 5}),
     ("DELETE", f"/message/2?{LARGE}", None),
-    ("DELETE", f"/message?{LARGE}&$limit=1", None),
 ]
 
 
@@ -225,41 +216,3 @@ def test_large_statement_enters_no_cache(engine, client, compiled, verb, url, bo
     assert call(url).status_code == 200
 
     assert len(compiled) == before
-
-
-class SeatBase(DeclarativeBase):
-    __table_args__ = {"mysql_collate": "utf8mb4_bin", "mariadb_collate": "utf8mb4_bin"}
-
-
-class Seat(SeatBase):
-    __tablename__ = "statement_seat"
-
-    row: Mapped[str] = mapped_column(sa.String(10), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-
-
-def do_nothing(*args):
-    """Let the unit of work write the records."""
-
-
-def test_statement_of_several_keys_has_one_shape(engine, compiled):
-    """The number of the records that are written at once makes no other statement."""
-    records = FlaskRecords()
-    service = SQLAlchemyService(Seat, session=sessionmaker(engine), multi=True)
-    seats = records.add("seats", service, public=True)
-    SeatBase.metadata.create_all(engine)
-    sa.event.listen(Seat, "after_insert", do_nothing)
-
-    for count in (1, 2, 3):
-        seats.create([{"row": f"{count}{n}", "number": n} for n in range(count)])
-
-    before = len(compiled)
-
-    for count in (4, 5, 600):
-        rows = [{"row": f"{count}{n}", "number": n} for n in range(count)]
-        ids = [{"id": f"{row['row']},{row['number']}"} for row in rows]
-        created = [id | row for id, row in zip(ids, rows, strict=True)]
-        assert seats.create(rows) == created
-
-    assert len(compiled) == before
-    SeatBase.metadata.drop_all(engine)

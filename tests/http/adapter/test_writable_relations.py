@@ -404,16 +404,6 @@ def test_many_records_get_the_same_list(client, editor, tags):
     assert [shown(client, post, "tags") for post in posts] == [tags[:2]] * 2
 
 
-def test_records_may_refer_to_each_other(client, editor):
-    other = created(client, "authors")["id"]
-    query = f"id[$in][]={editor}&id[$in][]={other}"
-    client.patch(f"/authors/{editor}", json={"boss": other})
-
-    response = client.patch(f"/authors?{query}", json={"boss": editor})
-
-    assert [record["bossId"] for record in response.json] == [editor] * 2
-
-
 def test_relationship_needs_a_service():
     records = FlaskRecords()
     service = SQLAlchemyService(Post, writable_relations=["tags"])

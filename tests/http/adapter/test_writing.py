@@ -406,13 +406,6 @@ def test_a_text_is_stored_as_a_whole_or_not_at_all(client, dialect):
     )
 
 
-@pytest.mark.parametrize("id", [2**31, -(2**31) - 1, 10**30, "x", 1.5, True])
-def test_an_id_that_does_not_fit_is_refused(client, id):
-    response = client.post("/accounts", json=ANN | {"id": id})
-
-    assert (response.status_code, [*response.json["errors"]]) == (400, ["id"])
-
-
 @pytest.mark.parametrize(
     "body",
     [

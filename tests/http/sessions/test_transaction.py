@@ -1,3 +1,5 @@
+"""Calls within others, and blocks of calls, are committed or undone together."""
+
 from __future__ import annotations
 
 import pytest
@@ -5,8 +7,6 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import orm
 
-from flask_records import BadRequest
-from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import Forbidden
 from flask_records import RecordsError
@@ -36,12 +36,6 @@ def on_disk(db, records, users, rooms, messages, tmp_path):
         app.app_context(),
     ):
         yield app
-
-
-def test_call_is_committed_at_its_end(on_disk, db, rooms):
-    rooms.create({"name": "Lobby"})
-
-    assert stored(db) == ["Lobby"]
 
 
 def test_nested_call_is_committed_with_the_outermost(on_disk, db, rooms, messages):
@@ -89,18 +83,6 @@ def test_nested_call_that_breaks_a_constraint_is_undone_alone(
 
         assert [user["email"] for user in users.find()] == ["first@example.com"]
         assert stored(db) == ["hi"]
-
-
-def test_underscored_call_that_fails_is_undone_alone(on_disk, users):
-    with Transaction():
-        users.create({"email": "first@example.com"})
-
-        with pytest.raises(Conflict, match="already"):
-            users._create({"email": "first@example.com"})
-
-        users._create({"email": "second@example.com"})
-
-    assert [user["id"] for user in users.find()] == [1, 2]
 
 
 def test_call_inside_of_a_nested_call_that_fails_is_undone_with_it(
@@ -273,35 +255,6 @@ def test_what_a_hook_writes_is_committed_with_the_call(
 
     db.session.remove()
     assert stored(db)[:1] == ["Log"]
-
-
-def test_what_a_hook_of_a_nested_call_writes_is_undone_with_it(
-    on_disk, db, rooms, messages
-):
-    @rooms.before("create")
-    def log(method, context):
-        db.session.add(Room(name="Log"))
-
-    @messages.before("create")
-    def try_to_open_room(method, context):
-        with pytest.raises(BadRequest):
-            rooms.create({"nome": "Lobby"})
-
-    messages.create({"text": "hi"})
-
-    assert stored(db) == ["hi"]
-
-
-def test_read_that_fails_does_not_undo_the_transaction_of_the_application(
-    on_disk, db, messages
-):
-    db.session.add(Room(name="Draft"))
-
-    with pytest.raises(RecordsError):
-        messages.get(99)
-
-    db.session.commit()
-    assert stored(db) == ["Draft"]
 
 
 @pytest.mark.parametrize(

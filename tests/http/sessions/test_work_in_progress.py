@@ -10,7 +10,6 @@ from flask import Flask
 from sqlalchemy import orm
 
 from flask_records import BadRequest
-from flask_records import Conflict
 from flask_records import FlaskRecords
 from flask_records import RecordsError
 from flask_records import SQLAlchemyService
@@ -79,14 +78,6 @@ def test_custom_method_and_find_of_an_object_are_committed(app, db):
     assert stored(db) == ["a", "found"]
 
 
-def test_transaction_commits_the_session_and_gives_its_connection_back(app, db):
-    with Transaction():
-        db.session.add(Room(name="Lobby"))
-
-    assert stored(db) == ["Lobby"]
-    assert db.engine.pool.checkedout() == 0
-
-
 def test_part_that_fails_is_undone_alone(app, db, own_rooms):
     with Transaction():
         db.session.add(Room(name="first"))
@@ -126,17 +117,6 @@ def test_error_hook_has_a_transaction_of_its_own(app, db, rooms):
     assert stored(db) == ["create failed", "get failed"]
 
 
-def test_error_hook_that_fails_is_undone(app, db, rooms):
-    @rooms.error()
-    def note(method, context):
-        db.session.add(Room(name="noted"))
-        db.session.flush()
-        raise BadRequest("Again")
-
-    assert app.test_client().get("/rooms/9").json["message"] == "Again"
-    assert stored(db) == []
-
-
 def test_receivers_have_a_transaction_each(app, db, rooms, caplog):
     def fail(event, record, context):
         db.session.add(Room(name="bad"))
@@ -170,19 +150,6 @@ def test_calls_of_a_receiver_that_fails_send_no_event(app, db, rooms, messages, 
     assert (stored(db), sent) == (["Lobby"], ["created"])
 
 
-async def note_later(method, context):
-    note_later.db.session.add(Room(name="noted"))
-
-
-def test_async_hook_is_committed_with_its_call(app, db, users):
-    note_later.db = db
-    users.after("create")(note_later)
-
-    app.test_client().post("/users", json={"email": "ann@example.com"})
-
-    assert stored(db) == ["noted"]
-
-
 def test_setting_of_the_session_is_no_work(app, db, rooms):
     if db.engine.dialect.name == "postgresql":
         db.session.execute(sa.text("SET LOCAL work_mem = '1MB'"))
@@ -192,44 +159,6 @@ def test_setting_of_the_session_is_no_work(app, db, rooms):
     rooms.create({"name": "Lobby"})
 
     assert stored(db) == ["Lobby"]
-
-
-def test_transaction_without_an_application_joins_nothing():
-    with Transaction() as transaction:
-        assert list(transaction.participants) == []
-
-
-def test_scoped_session_that_a_service_is_given(tmp_path):
-    app, records = Flask("tests"), FlaskRecords()
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
-    Room.metadata.create_all(engine)
-    session = orm.scoped_session(orm.sessionmaker(engine))
-    records.add("rooms", SQLAlchemyService(Room, session=session), public=True)
-    records.init_app(app)
-
-    with app.app_context(), Transaction():
-        session.add(Room(name="Lobby"))
-
-    with orm.Session(engine) as other:
-        assert other.scalars(sa.select(Room.name)).all() == ["Lobby"]
-
-    session.remove()
-    engine.dispose()
-
-
-def test_other_extension_of_the_same_name_is_left_alone(tmp_path):
-    app, records = Flask("tests"), FlaskRecords()
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
-    Room.metadata.create_all(engine)
-    app.extensions["sqlalchemy"] = object()
-    service = SQLAlchemyService(Room, session=orm.sessionmaker(engine))
-    records.add("rooms", service, public=True)
-    records.init_app(app)
-
-    answer = app.test_client().post("/rooms", json={"name": "Lobby"})
-
-    engine.dispose()
-    assert answer.status_code == 201
 
 
 def test_session_of_a_function_joins_when_its_service_is_called(tmp_path):
@@ -281,10 +210,6 @@ def add_in_a_savepoint(db):
         db.session.add(Room(name="order"))
 
 
-def change(db):
-    db.session.scalars(sa.select(Room)).one().name = "order"
-
-
 @pytest.fixture(
     params=[add_pending, insert_text, insert_on_the_connection, add_in_a_savepoint]
 )
@@ -318,18 +243,6 @@ def test_calls_that_fail_leave_work_in_progress(
 
     db.session.commit()
     assert (stored(db), sent) == (["order"], [])
-
-
-def test_change_in_progress_survives_a_call_that_fails(app, db, rooms, users):
-    rooms.create({"name": "Lobby"})
-    users.create({"email": "ann@example.com"})
-    change(db)
-
-    with pytest.raises(Conflict):
-        users.create({"email": "ann@example.com"})
-
-    db.session.commit()
-    assert stored(db) == ["order"]
 
 
 def test_calls_are_committed_with_work_in_progress(
@@ -391,18 +304,6 @@ def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
 
     assert stored(db) == ["Lobby", "Lobby", "hi"]
     assert sent == ["created", "created"]
-
-
-def test_savepoint_of_an_object_is_undone_with_its_call(app, db, own_rooms):
-    @own_rooms.after("create")
-    def refuse(method, context):
-        with db.session.begin_nested():
-            db.session.add(Room(name="noted"))
-
-        raise BadRequest("No")
-
-    assert app.test_client().post("/own_rooms", json={"name": "a"}).status_code == 400
-    assert stored(db) == []
 
 
 def test_find_with_a_savepoint_first_is_undone(app, db, rooms):
