@@ -182,19 +182,3 @@ test('a login returns to the page that it names', async () => {
   await page.getByText('Hello, CY').waitFor()
   assert.equal(page.url(), `${home}/inbox?unread=true`)
 })
-
-test('only the answer is removed from the address', async () => {
-  for (const [path, rest] of [['/#/inbox#error=x', '/#/inbox'], ['/?a=1#error=', '/?a=1'], ['//x#access_token=1', '//x']]) {
-    await page.goto('about:blank')
-    await page.goto(home + path)
-    await page.getByText(NOT_BEGUN).waitFor()
-    assert.equal(page.url(), home + rest)
-  }
-
-  for (const path of ['/#/inbox', '/#section', '/#errors=1']) {
-    await page.goto('about:blank')
-    await page.goto(home + path)
-    await page.getByText('Nobody').waitFor()
-    assert.equal(page.url(), home + path)
-  }
-})

@@ -105,24 +105,6 @@ test('people edit and remove their own messages, in place', async () => {
   assert.equal(await line(ben, 'one').getByRole('button').count(), 0)
 })
 
-test('a search finds the messages of the room that contain a text', async () => {
-  const room = await api.room(`Shelf ${number}`)
-  await api.write(room, ['red wine', 'white wine', 'beer'])
-  await api.write(await api.room(`Cellar ${number}`), ['more wine'])
-  await enter(ann)
-  await openRoom(ann, room.name)
-
-  await ann.getByRole('searchbox').fill('WINE')
-  await ann.keyboard.press('Enter')
-  await shows(ann, ['red wine', 'white wine'])
-  await ann.getByRole('searchbox').fill('water')
-  await ann.keyboard.press('Enter')
-  await ann.getByText('No message contains this.').waitFor()
-  await ann.getByRole('searchbox').fill('')
-
-  await shows(ann, ['red wine', 'white wine', 'beer'])
-})
-
 test('scrolling up loads older messages, and keeps the place', async () => {
   const room = await api.room(`Archive ${number}`)
   await api.write(room, 100)
@@ -166,22 +148,6 @@ test('the others see who is typing, until they stop', async () => {
   await ann.keyboard.press('Enter')
   await shows(ben, ['Hello'])
   await ben.getByText(`ann${number} is typing …`).waitFor({ state: 'detached' })
-})
-
-test('messages in other rooms are counted until the room is opened', async () => {
-  const here = await api.room(`Parlour ${number}`)
-  const there = await api.room(`Kitchen ${number}`)
-  await enter(ben)
-  await openRoom(ben, here.name)
-
-  await api.write(there, 3)
-  await ben.getByRole('link', { name: `${there.name} 3 unread` }).waitFor()
-  assert.match(await ben.title(), /^\(3\) Parlour/)
-  await openRoom(ben, there.name)
-
-  await shows(ben, ['1', '2', '3'])
-  assert.equal(await ben.getByRole('link', { name: /unread/ }).count(), 0)
-  assert.match(await ben.title(), /^Kitchen/)
 })
 
 test('a new password keeps this window logged in, and ends the others', async () => {

@@ -98,19 +98,6 @@ test('a token that is revoked leads to the login form, in words, and back', asyn
   assert.deepEqual(page.problems, [])
 })
 
-test('a token that expires leads to the login form', async t => {
-  const brief = await start({ FLASK_RECORDS_AUTHENTICATION__lifetime: '4' })
-  t.after(() => brief.stop())
-  await Api.register(brief.base, 'dan')
-  await page.goto(brief.base)
-  await logIn(page, 'dan')
-
-  await alert(page, 'Your session has ended. Log in again.').waitFor()
-
-  assert.equal(await page.locator('#chat').isVisible(), false)
-  assert.equal(await page.locator('#login').getByLabel('Email').evaluate(field => field === document.activeElement), true)
-})
-
 test('the page polls where WebSockets are refused', async t => {
   const network = await startNetwork(server.base, { refusesWebSockets: true })
   t.after(() => network.stop())

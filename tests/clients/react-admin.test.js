@@ -79,18 +79,6 @@ test('a record is created, saved as a whole and deleted', async () => {
   await assert.rejects(provider.getOne('messages', { id: record.id }), { code: 404 })
 })
 
-test('changes alone are sent with usePatch', async () => {
-  const [a, b] = await messages('a', 'b')
-  const provider = dataProvider(client, { usePatch: true })
-
-  const saved = await provider.update('messages', { id: a.id, data: { ...a, text: 'c' }, previousData: a })
-  const marked = await provider.updateMany('messages', { ids: [a.id, b.id], data: { read: true } })
-
-  const { data } = await provider.getMany('messages', { ids: [a.id, b.id] })
-  assert.deepEqual([saved.data, marked.data], [{ ...a, text: 'c' }, [a.id, b.id]])
-  assert.deepEqual(data, [{ ...a, text: 'c', read: true }, { ...b, read: true }])
-})
-
 test('errors keep their problems by field, as forms show them', async () => {
   const provider = dataProvider(client)
 
