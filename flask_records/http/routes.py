@@ -91,7 +91,7 @@ class Routes:
         self._paths: dict[str, str] = {}
         self._literal_paths: set[str] = set()
         self._names = Map(converters=app.url_map.converters)
-        self._below = re.compile(PLACEHOLDER.sub("[^/]+", mount.url_prefix) + "(/|$)")
+        self._below = _urls_below(mount.url_prefix)
         self._is_checked = False
         app.extensions[EXTENSION] = self
         request_started.connect(self._begin, app, weak=False)
@@ -230,6 +230,12 @@ def join_prefixes(first: str | None, second: str) -> str:
     """Return two prefixes of URLs as one, without a slash at its end."""
     parts = [part.strip("/") for part in (first or "", second)]
     return "".join(f"/{part}" for part in parts if part)
+
+
+def _urls_below(prefix: str) -> re.Pattern[str]:
+    """Return the pattern of the URLs below a prefix, which may have placeholders."""
+    escaped = re.escape(PLACEHOLDER.sub("\0", prefix))
+    return re.compile(escaped.replace("\0", "[^/]+") + "(/|$)")
 
 
 def _place_of(rule: Rule) -> tuple[str, str, str]:

@@ -496,10 +496,14 @@ def test_pages_below_the_prefix_are_reached():
     assert client.post("/api/own/page").status_code == 405
 
 
-def test_unknown_url_below_a_prefix_with_placeholders():
-    client = app_below(FlaskRecords.init_app, "/<int:tenant>/api").test_client()
+@pytest.mark.parametrize(
+    ("prefix", "url"),
+    [("/<int:tenant>/api", "/1/api/nothing"), ("/c++/v1.0", "/c++/v1.0/nothing")],
+)
+def test_unknown_url_below_a_prefix_of_any_form(prefix, url):
+    client = app_below(FlaskRecords.init_app, prefix).test_client()
 
-    assert client.get("/1/api/nothing").json == error_at("/1/api/nothing")
+    assert client.get(url).json == error_at(url)
 
 
 # The OpenAPI document and its page.
