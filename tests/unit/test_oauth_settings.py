@@ -97,11 +97,11 @@ def test_wrong_option_is_named_in_full(option, values):
     assert {message.split(" ")[0] for message in messages} == {f"OAUTH[{option!r}]"}
 
 
-@pytest.mark.parametrize("value", [*NO_ORIGINS, None, "/", "https://*.app.example"])
-def test_wrong_origin_is_named_in_full(value):
-    message = message_of(github=GITHUB, origins=["https://app.example", value])
+def test_wrong_origin_is_named_in_full():
+    for value in (*NO_ORIGINS, None, "/", "https://*.app.example"):
+        message = message_of(github=GITHUB, origins=["https://app.example", value])
 
-    assert message.startswith("OAUTH['origins'][1] ")
+        assert message.startswith("OAUTH['origins'][1] ")
 
 
 @pytest.mark.parametrize("said", [None, "x", 5, ["x"]])
