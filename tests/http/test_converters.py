@@ -10,7 +10,6 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -257,15 +256,6 @@ class Kinds(Base):
     fine: Mapped[Sorted | None]
     odd: Mapped[Unsorted | None]
 
-    @hybrid_property
-    def double(self) -> int | None:
-        return self.id * 2
-
-    @double.inplace.expression
-    @classmethod
-    def _double(cls):
-        return sa.func.abs(cls.id * 2, type_=sa.types.NullType())
-
 
 @pytest.fixture
 def kinds(database_url):
@@ -295,11 +285,3 @@ def test_an_enum_in_another_order_says_why_it_has_none(kinds, query):
         "odd": "can't be sorted or compared, since databases have different orders of"
         " its values"
     }
-
-
-def test_a_hybrid_without_a_type_goes_by_its_annotation(kinds):
-    found = kinds.get("/kinds?double[$gte]=4&$sort[double]=-1&$select=double").json
-    wrong = kinds.get("/kinds?double=x")
-
-    assert found == [{"id": 2, "double": 4}]
-    assert wrong.json["errors"] == {"double": "is not a whole number"}

@@ -5,7 +5,6 @@ import pytest
 from flask_records import BadRequest
 from flask_records.query.syntax import Comparison
 from flask_records.query.syntax import Group
-from flask_records.query.syntax import items_of
 from flask_records.query.syntax import Query
 from flask_records.query.syntax import Syntax
 
@@ -281,25 +280,3 @@ def test_twenty_levels_are_parsed(level):
 def test_more_than_twenty_levels_are_refused(level, depth):
     with pytest.raises(BadRequest, match="^The query nests deeper than 20 levels.$"):
         Query.parse(nested(level, depth), FULL)
-
-
-@pytest.mark.parametrize(
-    ("value", "items"),
-    [
-        (["b", "a"], ["b", "a"]),
-        (("a",), ["a"]),
-        ([], []),
-        ({"0": "a", "2": "c", "10": "d"}, ["a", "c", "d"]),
-        ({"10": "d", "9": "c"}, ["c", "d"]),
-        ({}, None),
-        ({"0": "a", "b": "c"}, None),
-        ({"-1": "a"}, None),
-        ({"٣": "a"}, None),
-        ({0: "a"}, None),
-        ("a", None),
-        (1, None),
-        (None, None),
-    ],
-)
-def test_items_of(value, items):
-    assert items_of(value) == items

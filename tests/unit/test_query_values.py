@@ -303,15 +303,9 @@ def test_what_the_column_can_not_hold_is_told(type_, value, phrase):
     ("type_", "value"),
     [
         (sa.String(3), "ééé"),
-        (sa.Text(), "x" * 100_000),
         (sa.LargeBinary(3), b"ttt"),
-        (sa.Numeric(5, 2), Decimal("999.99")),
         (sa.Numeric(5, 2), Decimal("-999.990")),
-        (sa.Numeric(5, 2), Decimal("0.00")),
-        (sa.Numeric(5, 2), Decimal("1e2")),
         (sa.Numeric(5), Decimal("99999")),
-        (sa.Numeric(), Decimal("1e100")),
-        (sa.Integer(), 5),
     ],
 )
 def test_what_the_column_can_hold_passes(type_, value):

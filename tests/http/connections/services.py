@@ -17,9 +17,7 @@ from sqlalchemy.pool import QueuePool
 
 from flask_records import FlaskRecords
 from flask_records import Params
-from flask_records import RevokedTokenMixin
 from flask_records import SQLAlchemyService
-from flask_records import TableRevocations
 
 SET_TENANT = "SELECT set_config('records.tenant', 'Acme', true)"
 """A setting of PostgreSQL that lasts until the end of the transaction."""
@@ -64,10 +62,6 @@ class Tag(Base):
     name: Mapped[str] = mapped_column(sa.String(20))
 
 
-class Mark(RevokedTokenMixin, Base):
-    __tablename__ = "connection_mark"
-
-
 class Missing(DeclarativeBase):
     pass
 
@@ -78,10 +72,6 @@ class Gone(Missing):
     __tablename__ = "connection_gone"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-
-
-class GoneMark(RevokedTokenMixin, Missing):
-    __tablename__ = "connection_gone_mark"
 
 
 class TenantBase(DeclarativeBase):
@@ -124,10 +114,6 @@ class Served:
 
     def texts(self, **query):
         return [note["text"] for note in self.find(**query)]
-
-    def last_mark(self, model):
-        """Read as each call with a token does."""
-        return TableRevocations(model, session=lambda: self.session).latest("key")
 
     def in_use(self):
         return self.engine.pool.checkedout(), self.session.in_transaction()
@@ -208,5 +194,4 @@ READS = [
     lambda served: served.find(**{"$populate": ["book"]}),
     lambda served: served["notes"].get(1),
     lambda served: served.client.get("/notes/1"),
-    lambda served: served.last_mark(Mark),
 ]  # fmt: skip

@@ -42,12 +42,6 @@ def test_a_setting_of_a_session_holds_for_its_reads(tenants):
     assert tenants.in_use() == IDLE
 
 
-def test_a_setting_of_the_transaction_of_a_session_holds_for_its_reads(tenants):
-    tenants.session.execute(sa.text(SET_TENANT))
-
-    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
-
-
 def test_a_setting_of_an_engine_holds_for_reads(tenants):
     begun = []
 
@@ -76,15 +70,6 @@ def test_a_transaction_that_a_checkout_opens_holds_for_reads(tenants, setting):
     assert tenants.in_use() == IDLE
 
 
-def test_a_checkout_without_a_transaction_holds_for_reads(tenants):
-    @sa.event.listens_for(tenants.engine, "checkout")
-    def check_out(connection, record, proxy):
-        connection.execute("SET records.tenant = 'Acme'")
-        connection.commit()
-
-    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
-
-
 def autocommits(engine):
     """A list of whether the connection of each statement begins no transaction."""
     found = []
@@ -96,7 +81,7 @@ def autocommits(engine):
     return found
 
 
-@pytest.mark.parametrize("read", READS[:-1])
+@pytest.mark.parametrize("read", READS)
 def test_a_read_of_an_idle_session_begins_no_transaction(tenants, read):
     found = autocommits(tenants.engine)
 

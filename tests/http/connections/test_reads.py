@@ -12,7 +12,6 @@ from flask_records import Params
 
 from ...sql import statements_of
 from .services import Base
-from .services import GoneMark
 from .services import IDLE
 from .services import Note
 from .services import READS
@@ -32,7 +31,6 @@ def served(make_engine, url):
 FAILURES = [
     (lambda served: served["notes"].get(99), NotFound),
     (lambda served: served["gone"].find(), Exception),
-    (lambda served: served.last_mark(GoneMark), Exception),
 ]  # fmt: skip
 
 

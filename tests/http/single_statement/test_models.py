@@ -6,7 +6,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.mutable import MutableDict
-from sqlalchemy.orm import column_property
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.orm import Mapped
 from sqlalchemy.orm import mapped_column
@@ -14,8 +13,6 @@ from sqlalchemy.orm import MappedAsDataclass
 from sqlalchemy.orm import relationship
 from sqlalchemy.orm import sessionmaker
 from sqlalchemy.orm import validates
-
-from flask_records import Params
 
 from .notes import note_of
 from .twins import answer
@@ -299,23 +296,6 @@ def test_a_table_may_have_no_primary_key_or_another_one_than_the_model(
     assert [one, many] == [{"code": "c", "text": "z"}, bodies]
     assert patched == {"code": "a", "text": "n"}
     assert service.remove("b") == bodies[0]
-
-
-@pytest.mark.parametrize("make", [sessionmaker, observed])
-def test_a_comparison_of_the_model_itself_holds_for_writes(make_notes, make):
-    class AnyCase(orm.ColumnProperty.Comparator):
-        def operate(self, op, *others, **options):
-            column = sa.func.lower(self.__clause_element__())
-            return op(column, *[sa.func.lower(each) for each in others], **options)
-
-    text = column_property(sa.Column(sa.String(20)), comparator_factory=AnyCase)
-    service = make_notes(note_of(text=text), make=make).service
-    service.create({"text": "Ann"})
-
-    patched = service.patch(1, {"text": "Bob"}, Params({"text": "ANN"}))
-
-    assert patched == {"id": 1, "text": "Bob"}
-    assert service.remove(1, Params({"text": "BOB"})) == patched
 
 
 @pytest.mark.parametrize("make", [sessionmaker, observed])
