@@ -15,7 +15,6 @@ from sqlalchemy.orm import sessionmaker
 from sqlalchemy.orm import validates
 
 from .notes import note_of
-from .twins import answer
 from .twins import nothing
 from .twins import observed
 
@@ -243,34 +242,6 @@ def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
     make_notes, make, methods
 ):
     assert make_notes(make()).methods_of_one_statement() == methods
-
-
-CALLS = [
-    ("create", {"text": "a"}),
-    ("create", [{"text": "b"}, {"text": "c"}]),
-    ("create", {"id": 2, "text": "d"}),
-    ("patch", 1, {"text": "e"}),
-    ("patch", 2, {}),
-    ("patch", 9, {"text": "f"}),
-    ("patch", 1, {"nope": "f"}),
-    ("update", 2, {"text": "g"}),
-    ("remove", 3),
-    ("remove", 3),
-    ("find",),
-]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [make for make, methods in VARIANTS if methods == ALL],
-    ids=lambda make: make.__name__,
-)
-def test_a_model_is_written_as_the_unit_of_work_does(make_notes, make):
-    twins = [make_notes(make()), make_notes(make(), make=observed)]
-
-    answers = [[answer(notes.service, *call) for call in CALLS] for notes in twins]
-
-    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("make", [sessionmaker, observed])
