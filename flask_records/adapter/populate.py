@@ -322,15 +322,17 @@ def form_of_keys(database: Database, column: t.Any) -> Callable[[t.Any], t.Any]:
     """Return a function that makes keys the same that MariaDB and MySQL compare as
     equal: texts that differ by case, or by spaces at the end.
     """
-    is_loose = database.reading().dialect.name in LOOSE and not is_exact(column)
+    dialect = database.reading().dialect
+    is_loose = dialect.name in LOOSE and not is_exact(column, dialect)
     return _folded if is_loose else _same
 
 
-def is_exact(column: t.Any) -> bool:
+def is_exact(column: t.Any, dialect: sa.Dialect) -> bool:
     """Return ``True`` if a model gives a column a collation that ignores nothing."""
     options = column.table.kwargs
     table = options.get("mariadb_collate") or options.get("mysql_collate")
-    collation = getattr(column.type, "collation", None) or table or ""
+    type_ = column.type.dialect_impl(dialect)
+    collation = getattr(type_, "collation", None) or table or ""
     return str(collation).endswith("_bin")
 
 
