@@ -180,7 +180,8 @@ def documents(type_, **options):
         [1.0, 1.5, -0.0, 1e300, -1e300, 5e-324, 2**63, -(2**63) - 1, 2**64, 10**40]
         + ["\0", ["a\0"], {"\0": 1}, 0.1, 1e22, 123456789012345678901234567890],
         st.recursive(
-            scalars | st.floats(allow_nan=False, allow_infinity=False),
+            # PostgreSQL writes out larger ones, with other digits than Python.
+            scalars | st.floats(-1e15, 1e15),
             lambda inner: (
                 st.lists(inner, max_size=3)
                 | st.dictionaries(st.text(max_size=2), inner, max_size=3)
