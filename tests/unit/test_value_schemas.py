@@ -1,4 +1,4 @@
-"""The JSON Schemas of values, by the types of columns. Those of tests/differential
+"""The JSON Schemas of values, by the types of columns. Those of tests/http/differential
 check that each value which is answered is valid.
 """
 
