@@ -191,30 +191,3 @@ def test_log_tells_the_way_of_a_write(app, db, posts, caplog):
         "Post: insert by unit of work: the session has listeners, or its own way to"
         " write.",
     ]
-
-
-def test_listener_to_a_mixin_is_called(db, records, database_url):
-    calls = []
-
-    class Audited:
-        pass
-
-    note = lambda mapper, connection, target: calls.append(target.text)  # noqa: E731
-    sa.event.listen(Audited, "before_insert", note, propagate=True)
-
-    class Base(DeclarativeBase):
-        pass
-
-    class Entry(Audited, Base):
-        __tablename__ = "listened_entry"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        text: Mapped[str] = mapped_column(sa.String(20))
-
-    db = SQLAlchemy(model_class=Base)
-    records.add("entries", SQLAlchemyService(Entry), public=True)
-
-    with served(db, records, database_url) as app:
-        app.test_client().post("/entries", json={"text": "a"})
-
-    assert calls == ["a"]

@@ -308,23 +308,6 @@ def test_a_sessionmaker_may_get_its_engine_after_the_first_read(engines):
     assert (len(before), len(notes.find())) == (0, 1)
 
 
-def test_a_session_that_chooses_its_engine_by_its_state_reads_itself(engines):
-    chosen = []
-
-    class Routed(sa.orm.Session):
-        def __init__(self, **options):
-            super().__init__(**options)
-            self.is_chosen = bool(chosen)
-
-        def get_bind(self, *arguments, **options):
-            return engines[0] if self.is_chosen else engines[1]
-
-    notes = notes_of(sessionmaker(class_=Routed))
-    chosen.append(True)
-
-    assert len(notes.find()) == 1
-
-
 def test_connections_that_the_application_has_opened_get_functions(engines):
     with engines[0].connect() as connection:
         connection.exec_driver_sql("SELECT 1")
