@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 import shlex
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent import futures
 from contextlib import closing
 from contextlib import contextmanager
 from contextlib import suppress
@@ -28,7 +26,6 @@ from ..processes import call
 from ..processes import connected
 from ..processes import environment
 from ..processes import logged_in
-from ..processes import PASSWORD
 from ..processes import ROOT
 
 README = ROOT.joinpath("README.md").read_text()
@@ -36,8 +33,6 @@ COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
 """The line of the README."""
 
 WSGI = "granian --interface wsgi --blocking-threads 4 wsgi:app"
-
-POLL = "/socket.io/?EIO=4&transport=polling"
 
 
 class Log:
@@ -98,9 +93,11 @@ class Granian:
 
 
 @contextmanager
-def granian(folder, *options, workers=1, command=WSGI):
+def granian(folder, *options, workers=1, command=WSGI, variables=None):
     """A granian that serves the example application from a new database, as soon as
     its workers have started, and is stopped after the block.
+
+    :param variables: The environment of another application that the command names.
     """
     port = free_port()
     url = f"sqlite:///{folder}/example.db"
@@ -108,7 +105,7 @@ def granian(folder, *options, workers=1, command=WSGI):
         [Path(sys.executable).parent / "granian", *shlex.split(command)[1:]]
         + ["--workers", str(workers), *options],
         cwd=ROOT,
-        env={**environment(url, folder), "GRANIAN_PORT": str(port)},
+        env={**(variables or environment(url, folder)), "GRANIAN_PORT": str(port)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -260,85 +257,3 @@ def raw_answer(host, text, *, is_end=False):
         with http.client.HTTPResponse(client, method=text.split()[0]) as response:
             response.begin()
             return response.status, response.read().decode()
-
-
-class Poller:
-    """A client of Socket.IO that polls."""
-
-    def __init__(self, host, token):
-        self._http = connected(host)
-        self._path = POLL
-        welcome = json.loads(self.packets()[0][1:])
-        self._path = f"{POLL}&sid={welcome['sid']}"
-        self.upgrades = welcome["upgrades"]
-        self.post(f"40{json.dumps({'token': token})}")
-        assert self.packets()[0].startswith("40")
-
-    def post(self, packet):
-        with closing(connected(self._http.host + f":{self._http.port}")) as http:
-            http.request("POST", self._path, packet)
-            assert http.getresponse().read().upper() == b"OK"
-
-    def packets(self):
-        """The packets that come next."""
-        self._http.request("GET", self._path)
-        response = self._http.getresponse()
-        text = response.read().decode()
-        assert response.status == 200, text
-        return text.split("\x1e")
-
-    def call(self, *message):
-        """The answer to a call, and the events before it."""
-        self.post(f"421{json.dumps(message)}")
-        packets = []
-
-        while not packets or not packets[-1].startswith("431"):
-            packets += self.packets()
-
-        *events, answer = packets
-        return json.loads(answer[3:]), [json.loads(event[2:]) for event in events]
-
-    def close(self):
-        self.post("1")
-        self._http.close()
-
-
-@pytest.mark.parametrize("server", [COMMAND], indirect=True)
-def test_client_that_polls_calls_and_gets_events(server, connection, ann):
-    with closing(Poller(server.host, ann)) as poller:
-        login = {
-            "strategy": "local",
-            "email": "ann@example.com",
-            "password": PASSWORD,
-        }
-        (error, result), _ = poller.call("create", "authentication", login)
-
-        with futures.ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(poller.packets)
-            call(connection, "POST", "/messages", {"text": "hello"}, ann)
-            packets = waiting.result()
-
-        answer, _ = poller.call(
-            "find", "messages", {"text": "hello", "$select": ["text"]}
-        )
-
-    name, message = json.loads(packets[0][2:])
-    assert error is None
-    assert (name, message["text"]) == ("messages created", "hello")
-    assert [record["text"] for record in answer[1]["data"]] == ["hello"]
-
-
-UPGRADE = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-}
-
-
-@pytest.mark.parametrize("server", [COMMAND], indirect=True)
-def test_asgi_application_has_websockets(server, connection):
-    connection.request("GET", POLL.replace("polling", "websocket"), headers=UPGRADE)
-    status = connection.getresponse().status
-
-    assert status == 101
