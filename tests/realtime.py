@@ -221,6 +221,13 @@ class MemoryClient:
     error = Client.error
     log_in = Client.log_in
 
+    @property
+    def is_connected(self):
+        return self._client.is_connected
+
+    def disconnect(self):
+        self._client.disconnect()
+
     def events(self):
         """The events since the last time."""
         return [list(event) for event in self._client.events()]

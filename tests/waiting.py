@@ -8,7 +8,7 @@ START = 60
 """The seconds in which a server starts, on a machine that others use as well."""
 
 
-def wait_until(condition, seconds=3):
+def wait_until(condition, seconds=30):
     """Return the seconds after which a condition is met.
 
     :raises AssertionError: It is not met in time.

@@ -6,7 +6,7 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from ...realtime import live
+from ...realtime import in_memory
 from ...realtime import make_live_records
 
 
@@ -35,7 +35,7 @@ def version_in(response):
 def test_script_is_the_client_of_the_version_that_pages_expect(
     records, tmp_path, settings, name, version
 ):
-    with live(records, tmp_path, settings) as site:
+    with in_memory(records, tmp_path, settings) as site:
         response = site.http.get(f"/socket.io/{name}", buffered=True)
 
     assert version_in(response) == version
@@ -44,7 +44,7 @@ def test_script_is_the_client_of_the_version_that_pages_expect(
 
 def test_scripts_refer_to_no_source_map(records, tmp_path):
     """A browser would report that it is missing."""
-    with live(records, tmp_path, {"legacy_clients": True}) as site:
+    with in_memory(records, tmp_path, {"legacy_clients": True}) as site:
         scripts = [
             site.http.get(f"/socket.io/{name}", buffered=True).text
             for name in ("socket.io.js", "socket.io.min.js")
@@ -54,7 +54,7 @@ def test_scripts_refer_to_no_source_map(records, tmp_path):
 
 
 def test_browser_that_has_the_script_does_not_get_it_again(records, tmp_path):
-    with live(records, tmp_path) as site:
+    with in_memory(records, tmp_path) as site:
         first = site.http.get("/socket.io/socket.io.js?v=1", buffered=True)
         headers = {"If-None-Match": first.headers["ETag"]}
         second = site.http.get(
@@ -66,14 +66,14 @@ def test_browser_that_has_the_script_does_not_get_it_again(records, tmp_path):
 
 
 def test_script_has_the_path_of_the_server(records, tmp_path):
-    with live(records, tmp_path, {"path": "records.io"}) as site:
+    with in_memory(records, tmp_path, {"path": "records.io"}) as site:
         response = site.http.get("/records.io/socket.io.js", buffered=True)
 
     assert version_in(response) == "4."
 
 
 def test_script_is_below_the_prefix_of_the_application(records, tmp_path):
-    with live(records, tmp_path) as site:
+    with in_memory(records, tmp_path) as site:
         mounted = DispatcherMiddleware(None, {"/app": site.app})
         response = Client(mounted).get("/app/socket.io/socket.io.js", buffered=True)
 
@@ -93,7 +93,7 @@ def test_script_is_below_the_prefix_of_the_application(records, tmp_path):
     ],
 )
 def test_nothing_else_is_sent(records, tmp_path, verb, name, status):
-    with live(records, tmp_path) as site:
+    with in_memory(records, tmp_path) as site:
         response = site.http.open(f"/socket.io/{name}", method=verb, buffered=True)
 
     assert response.status_code == status

@@ -11,9 +11,9 @@ from sqlalchemy.orm import sessionmaker
 
 from flask_records import SQLAlchemyService
 
-from ..authentication import ANN
-from ..realtime import live
-from ..realtime import make_live_records
+from ...authentication import ANN
+from ...realtime import in_memory
+from ...realtime import make_live_records
 
 
 class Base(DeclarativeBase):
@@ -37,7 +37,7 @@ def site(tmp_path):
     records.add("seats", seats)
     records.add("others", seats, readable=lambda user: {"id": {"$ne": "2,a"}})
 
-    with live(records, tmp_path) as site:
+    with in_memory(records, tmp_path) as site:
         yield site
 
     engine.dispose()

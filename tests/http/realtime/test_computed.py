@@ -6,12 +6,12 @@ import pytest
 
 from flask_records import SQLAlchemyService
 
-from ..authentication import ANN
-from ..http.realtime.test_fields import events_of
-from ..models import Message
-from ..realtime import BOB
-from ..realtime import live
-from ..realtime import make_live_records
+from ...authentication import ANN
+from ...models import Message
+from ...realtime import BOB
+from ...realtime import in_memory
+from ...realtime import make_live_records
+from .test_fields import events_of
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def site(tmp_path, numbers):
     )
     records.add("notes", notes)
 
-    with live(records, tmp_path) as site:
+    with in_memory(records, tmp_path) as site:
         site.register(BOB)
 
         with site.app.app_context():

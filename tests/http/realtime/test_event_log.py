@@ -45,39 +45,6 @@ def test_events_after_a_place(log, offset, records):
     assert log.has(offset) is (records is not None)
 
 
-def test_places_follow_the_events():
-    log = EventLog(Bounds())
-
-    assert log.append("a", messages(1, 2)) == ["a.1", "a.2"]
-    assert log.end == "a.2"
-
-
-def test_events_are_read_in_parts(log):
-    assert records_after(log, "a.0", limit=2) == [1, 2]
-    assert [each.offset for each in log.after("a.0", 2)] == ["a.1", "a.2"]
-
-
-def test_log_that_begins_anew_has_no_earlier_place(log):
-    log.begin([("c", []), ("d", messages(4))])
-
-    assert not log.has("b.1")
-    assert records_after(log, "c.0") == [4]
-
-
-def test_messages_that_are_published_to_nobody_are_no_events():
-    log = EventLog(Bounds())
-    log.begin([("a", [{"record": 1, "channels": []}, *messages(2)])])
-
-    assert records_after(log, "a.0") == [2]
-
-
-def test_ids_of_one_worker_are_of_no_other():
-    logs = [EventLog(Bounds()), EventLog(Bounds())]
-    places = [log.append(None, messages(1))[0] for log in logs]
-
-    assert not logs[0].has(places[1])
-
-
 @pytest.mark.parametrize("bounds", [{"events": 3}, {"bytes": 3}])
 def test_log_has_as_much_as_a_client_may_have_missed(bounds):
     log = EventLog(Bounds(**bounds))
@@ -97,9 +64,3 @@ def test_invalid_bounds_are_an_error_at_the_start(app, value):
 
     with pytest.raises(RuntimeError, match="'event_log'. must be a mapping of"):
         Settings.of(app)
-
-
-def test_default_bounds_need_no_numbers(app):
-    app.config["RECORDS_REALTIME"] = {"event_log": {}}
-
-    assert Settings.of(app).event_log == Bounds()

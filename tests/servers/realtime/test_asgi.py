@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import socket
 import struct
-import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import websocket
-from flask import Flask
 from flask import request
 from flask import request_finished
-from flask import Response
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi import event_loop
 from flask_records.realtime.asgi import sockets
 from flask_records.realtime.asgi.outlet import ServerOutlet
-from flask_records.realtime.asgi.packet import Packet
-from flask_records.realtime.asgi.session import MAX_WAITING
 
 from ...polling import calls
-from ...polling import Polling
 from ...polling import received
 from ...realtime import live
 from ...realtime import loop_of
 from ...realtime import make_live_records
 from ...realtime import reason_of
-from ...realtime import running_asgi
 from ...waiting import START
 from ...waiting import wait_until
 from .test_sessions import begin_polling
@@ -136,37 +126,6 @@ def test_calls_of_a_connection_follow_each_other_while_others_go_on(records, tmp
     assert calls == [8, "slow", 7, 9]
 
 
-def test_call_goes_on_while_an_event_is_written_to_many(records, tmp_path):
-    """A call needs Python's lock again and again."""
-    number = 20_000
-
-    class Steps:
-        def get(self, id, params):
-            transport = loop_of(site)
-            transport.send_event("steps sent", 1, [params.connection] * number)
-
-            for _ in range(60):
-                time.sleep(1e-5)
-
-            return {"id": id}
-
-    records.add("steps", Steps(), public=True)
-    interval = sys.getswitchinterval()
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-        sys.setswitchinterval(1)
-
-        try:
-            client.result("get", "steps", 1)
-        finally:
-            sys.setswitchinterval(interval)
-
-        events = len(client._events)
-
-    assert events < number / 3
-
-
 def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
     """The publisher runs before the answer, the rules after it."""
     may_go_on = threading.Event()
@@ -241,25 +200,6 @@ def test_large_events_arrive_whole(records, tmp_path, way):
         events = client.events()
 
     assert [record["text"] for _, record in events] == texts
-
-
-def test_large_answer_is_not_counted_as_unread_events(records, tmp_path, way):
-    class Large:
-        def find(self, params):
-            return ["x" * 20_000_000]
-
-    records.add("large", Large(), public=True)
-    publish(records)
-
-    with live(records, tmp_path, {"max_unsent": 100_000}) as site:
-        client = site.connect()
-        [session] = loop_of(site).sessions.values()
-        client.send('42900["find","large"]')
-        wait_until(lambda: session.outlet.unsent, 30)
-        emit(site, *"abc")
-        texts = [record["text"] for _, record in client.events()]
-
-    assert texts == ["a", "b", "c"]
 
 
 def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way):
@@ -345,29 +285,6 @@ def test_compression_of_a_server_that_serves_others_is_warned_of_once(
     assert "--ws-per-message-deflate false" in caplog.text
 
 
-def test_call_of_a_large_message_begins_before_the_next_is_read(
-    records, tmp_path, slow
-):
-    is_begun, may_go_on = slow
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-        [session] = loop_of(site).sessions.values()
-        client.send('4290000["find","slow"]')
-        assert is_begun.wait(30)
-
-        for number in range(90001, 90011):
-            client.send(f'42{number}["find","slow",{json.dumps({"x": "y" * 70_000})}]')
-
-        site.connect().result("find", "messages")
-        most = len(session._jobs)
-        may_go_on.set()
-        answers = received(client.socket, 11)
-
-    assert most == 1
-    assert list(answers) == list(range(90000, 90011))
-
-
 def test_client_whose_pong_is_behind_its_calls_is_not_closed(
     records, tmp_path, monkeypatch, slow
 ):
@@ -431,23 +348,6 @@ def test_frozen_client_leaves_no_socket(records, tmp_path):
         frozen.socket.shutdown()
 
 
-@pytest.mark.slow
-def test_client_that_never_connects_to_socketio_is_closed(records, tmp_path):
-    with live(records, tmp_path) as site:
-        url = site.url.replace("http", "ws", 1)
-        path = "/socket.io/?EIO=4&transport=websocket"
-        client = websocket.create_connection(url + path, timeout=30)
-        polling = begin_polling(site)
-        assert client.recv().startswith("0{")
-        opcode, data = client.recv_data()
-        wait_until(lambda: not loop_of(site).sessions, 30)
-        status = ask(site, "GET", polling)[0]
-        client.shutdown()
-
-    assert (opcode, data[2:]) == (8, b"Connect to Socket.IO in time.")
-    assert status == 400
-
-
 def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
     origin = "https://app.test"
 
@@ -464,64 +364,6 @@ def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
     assert response.headers["Access-Control-Allow-Headers"] == "X-A"
 
 
-def test_second_body_at_the_same_time_ends_the_session(records, tmp_path, slow):
-    is_begun, may_go_on = slow
-
-    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
-        polling = Polling(site.url)
-        polling.connect()
-        first = pool.submit(
-            polling.post, *calls(range(MAX_WAITING + 2), "find", "slow")
-        )
-        assert is_begun.wait(30)
-        second = polling.post(*calls([100]))
-
-        assert second == (400, '"Another request of the session is under way."')
-        assert first.result(10) == (200, "ok")
-        may_go_on.set()
-
-
-def test_body_is_answered_whose_calls_an_upgrade_does_not_wait_for(
-    records, tmp_path, slow
-):
-    is_begun, may_go_on = slow
-
-    with live(records, tmp_path) as site, ThreadPoolExecutor(1) as pool:
-        polling = Polling(site.url)
-        polling.connect()
-        packets = map(Packet, calls(range(MAX_WAITING + 2), "find", "slow"))
-        body = polling.protocol.join(packets)
-        posted = pool.submit(polling.request, "POST", body, timeout=30)
-        assert is_begun.wait(30)
-        [session] = loop_of(site).sessions.values()
-        wait_until(lambda: session.is_busy, 30)
-        socket = polling.upgrade()
-        socket.send(*calls([100], "find", "slow"))
-        wait_until(lambda: len(session._jobs) > MAX_WAITING + 1, 30)
-        may_go_on.set()
-
-        assert posted.result() == (200, "ok")
-        polling.close()
-
-
-def test_one_websocket_at_a_time_replaces_polling(records, tmp_path):
-    with live(records, tmp_path) as site:
-        polling = Polling(site.url)
-        polling.connect()
-        first, second = polling.open_websocket(), polling.open_websocket()
-        first.send("2probe")
-        assert first.recv() == "3probe"
-        second.send("2probe")
-
-        with pytest.raises(websocket.WebSocketConnectionClosedException):
-            second.recv()
-
-        first.send("5")
-        first.send(*calls([1]))
-        assert received(first, 1) == {1: [None, []]}
-        polling.close()
-
-
 def test_events_that_wait_for_a_poll_are_bounded(records, tmp_path):
     publish(records)
 
@@ -535,49 +377,6 @@ def test_events_that_wait_for_a_poll_are_bounded(records, tmp_path):
         status = ask(site, "GET", path)[0]
 
     assert status == 400
-
-
-def test_other_paths_have_no_websocket(records, tmp_path):
-    with live(records, tmp_path) as site:
-        url = site.url.replace("http", "ws", 1)
-
-        with pytest.raises(websocket.WebSocketBadStatusException, match="404"):
-            websocket.create_connection(f"{url}/messages", timeout=30)
-
-
-def test_responses_are_streamed_and_bodies_arrive_whole():
-    may_go_on = threading.Event()
-    app, records = Flask("tests"), FlaskRecords()
-
-    @app.get("/stream")
-    def stream():
-        def parts():
-            yield "first"
-            assert may_go_on.wait(30)
-            yield "second"
-
-        return Response(parts())
-
-    @app.post("/size")
-    def size():
-        return str(len(request.get_data()))
-
-    records.init_app(app)
-    realtime = Realtime(records, app)
-
-    with running_asgi(app, realtime) as url:
-        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
-        connection.request("GET", "/stream")
-        response = connection.getresponse()
-        first = response.read1(5)
-        may_go_on.set()
-        rest = response.read()
-        body = iter([b"x" * 100_000] * 30)
-        connection.request("POST", "/size", body, encode_chunked=True)
-        length = connection.getresponse().read()
-        connection.close()
-
-    assert (first, rest, length) == (b"first", b"second", b"3000000")
 
 
 def test_body_that_is_cut_off_is_not_stored(records, tmp_path):
@@ -613,19 +412,6 @@ def test_end_of_the_server_runs_the_receivers_of_disconnections(records, tmp_pat
 
     assert set(left) == ids
     assert len(clients) == len(left) == 3
-
-
-def test_writes_go_on_after_the_end_of_the_server(tmp_path):
-    records = make_live_records(public=True, readable=lambda user: True)
-
-    with live(records, tmp_path) as site:
-        asyncio.run(loop_of(site).stop())
-
-        with site.app.app_context():
-            record = records["messages"].create({"text": "A"})
-            patched = records["messages"].patch(record["id"], {"text": "B"})
-
-    assert patched["text"] == "B"
 
 
 def test_calls_that_are_too_fast_wait_without_a_thread(records, tmp_path):
@@ -753,38 +539,6 @@ def test_client_that_sends_and_leaves_has_made_its_calls(records, tmp_path, leav
     assert notes.made == list(range(50))
 
 
-def test_client_that_posts_and_leaves_has_made_its_calls(records, tmp_path):
-    notes = Notes()
-    records.add("notes", notes, public=True)
-
-    with live(records, tmp_path, {"max_connections": 1}) as site:
-        polling = Polling(site.url)
-        polling.connect()
-        packets = calls([1, 2, 3], "create", "notes", {"number": 1})
-        posted = polling.post(*packets, "41", "1")
-        wait_until(lambda: not site.connections, 30)
-
-        assert posted == (200, "ok")
-        assert notes.made == [1, 1, 1]
-        wait_until(lambda: ask(site, "GET", POLL)[0] == 200, 30)
-
-
-def test_connection_ends_after_the_call_that_its_client_does_not_wait_for(
-    records, tmp_path, slow
-):
-    is_begun, may_go_on = slow
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-        client.send(*calls([1], "find", "slow"))
-        assert is_begun.wait(30)
-        leave_by_packet(client)
-        wait_until(lambda: not loop_of(site).sessions, 30)
-        may_go_on.set()
-
-        wait_until(lambda: not site.connections, 30)
-
-
 def test_session_that_the_server_ends_makes_no_call_that_waits(records, tmp_path, slow):
     is_begun, may_go_on = slow
     notes = Notes()
@@ -801,21 +555,6 @@ def test_session_that_the_server_ends_makes_no_call_that_waits(records, tmp_path
         wait_until(lambda: not site.connections, 30)
 
     assert notes.made == []
-
-
-def test_client_that_connects_anew_before_it_is_connected_leaves_nothing(
-    records, tmp_path
-):
-    with live(records, tmp_path) as site:
-        for _ in range(20):
-            polling = Polling(site.url)
-            polling.post("40", "41", "40", "41", "40")
-            polling.post("41", "1")
-
-        wait_until(lambda: not site.connections, 30)
-        channels = site.app.extensions["records_realtime"].connections.channels
-
-    assert channels == []
 
 
 def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):

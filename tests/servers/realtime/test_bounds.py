@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import struct
-from contextlib import closing
 from contextlib import contextmanager
 from contextlib import ExitStack
-from http.client import HTTPConnection
 from itertools import cycle
-from pathlib import Path
 
 import pytest
 
-from ...processes import call
-from ...realtime_clients import login_of
 from ...realtime_clients import serving
 from ...realtime_clients import settings_of
 from ...waiting import wait_until
@@ -50,11 +44,6 @@ def server(tmp_path):
 def files_of(server):
     """The number of files and sockets that the worker has open."""
     return len(os.listdir(f"/proc/{server.workers[0]}/fd"))
-
-
-def threads_of(server):
-    status = Path(f"/proc/{server.workers[0]}/status").read_text()
-    return int(re.search(r"Threads:\s+(\d+)", status)[1])
 
 
 def dialled(server):
@@ -103,30 +92,6 @@ def joined(server, token=None):
         # The end of the answer: the one before ends with a number.
         read_until(connection, b'"}')
         yield connection
-
-
-def test_frozen_clients_hold_nothing_for_long(server):
-    """They have filled what the system keeps for them, and answer no ping."""
-    with closing(HTTPConnection(server.host, timeout=60)) as http, ExitStack() as stack:
-        token = call(http, "POST", "/authentication", login_of(0))[1]["accessToken"]
-        before = files_of(server)
-        frozen = [stack.enter_context(joined(server, token)) for _ in range(80)]
-        while_connected = files_of(server)
-
-        def are_gone():
-            # Calls over HTTP are answered meanwhile.
-            answer = call(http, "POST", "/pads", {"text": "x" * 50_000}, token)
-            assert answer[0] == 201
-            return files_of(server) <= before + 8
-
-        wait_until(are_gone, 120)
-        wait_until(lambda: threads_of(server) <= 120 + 5, 60)
-
-        with joined(server, token):
-            pass
-
-    assert while_connected >= before + 80
-    assert len(frozen) == 80
 
 
 def stage_socket(connection):

@@ -88,22 +88,6 @@ def test_body_of_a_thousand_calls_is_answered_whole(polling):
     assert set(map(str, polling.answers(1000).values())) == {"[None, []]"}
 
 
-def test_calls_that_come_with_the_connect_packet_are_answered(polling):
-    polling.post("40", *calls(MANY))
-
-    assert polling.get()[0].startswith("40{")
-    assert list(polling.answers(1000)) == list(MANY)
-
-
-def test_thousand_calls_over_a_websocket_are_answered(site):
-    client = site.connect()
-
-    for packet in calls(MANY):
-        client.send(packet)
-
-    assert list(received(client.socket, 1000)) == list(MANY)
-
-
 def test_calls_before_and_after_an_upgrade_are_answered_in_their_order(polling):
     polling.connect()
     polling.post(*calls(range(500)))
@@ -125,26 +109,6 @@ def test_calls_that_take_long_do_not_hold_the_request_that_brings_them(held, pol
 
     assert (posted, later) == ((200, "ok"), (200, "ok"))
     assert list(polling.answers(20)) == list(range(1, 21))
-
-
-def test_client_that_sends_more_than_is_handled_waits(held, records, tmp_path):
-    with live(records, tmp_path, {"max_payload": 1000}) as site:
-        polling = Polling(site.url)
-        polling.connect()
-        bodies = [calls(range(n, n + 20)) for n in range(100, 400, 20)]
-        polling.post(*calls([1]), *calls([2], "get", "held", "a"))
-
-        with ThreadPoolExecutor(1) as pool:
-            posts = pool.submit(lambda: [polling.post(*body) for body in bodies])
-            assert held.begun.wait(30)
-            is_waiting = not posts.done()
-            held.go.set()
-            statuses = {status for status, _ in posts.result()}
-
-        assert len(polling.answers(302)) == 302
-
-    assert is_waiting
-    assert statuses == {200}
 
 
 def posted_without_polling(site, pool, pads):
@@ -198,28 +162,6 @@ def test_client_that_leaves_its_answers_is_closed(pads, records, tmp_path):
     assert len(pads) < 20
 
 
-def test_request_after_the_upgrade_is_refused_and_the_websocket_stays(polling):
-    polling.connect()
-    socket = polling.upgrade()
-    socket.send(calls([1])[0])
-    received(socket, 1)
-
-    posted = polling.post(*calls([2]))
-    socket.send(calls([3])[0])
-
-    assert posted == (400, '"The session has a WebSocket."')
-    assert received(socket, 1) == {3: [None, []]}
-
-
-def test_calls_before_a_disconnect_in_the_same_body_are_made(made, polling):
-    polling.connect()
-
-    posted = polling.post(*calls(range(50), "create", "notes", {}), "41", "1")
-
-    assert posted == (200, "ok")
-    wait_until(lambda: len(made) == 50, 30)
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """The time as connections see it, set by hand."""
@@ -228,18 +170,6 @@ def clock(monkeypatch):
         "flask_records.realtime.connection.time.monotonic", lambda: clock["now"]
     )
     return clock
-
-
-def test_calls_wait_once_there_were_too_many_at_once(clock):
-    connection = Connection("1", Headers(), calls_per_second=10)
-
-    at_once = [connection.count_call() for _ in range(BURST * 10)]
-    later = [connection.count_call() for _ in range(3)]
-    clock["now"] += 1
-
-    assert set(at_once) == {0}
-    assert later == pytest.approx([0.1, 0.2, 0.3])
-    assert [connection.count_call() for _ in range(8)] == pytest.approx([0] * 7 + [0.1])
 
 
 def test_call_that_would_wait_too_long_is_refused(clock):

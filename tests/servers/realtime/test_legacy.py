@@ -183,15 +183,6 @@ def test_packet_of_the_other_side_ends_the_session(site, version, packet):
     assert polling.request("GET")[0] == 400
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["", "40", "1:", "3:42[", b"\x00\x01\xff4", "b4:AAAA", "6:b4AAEC", "0:", "-1:4"],
-)
-def test_body_without_packets_ends_the_session(polling, body):
-    assert polling.request("POST", body)[0] == 400
-    assert polling.request("GET")[0] == 400
-
-
 def test_body_may_be_larger_than_a_message(records, tmp_path):
     """Clients of this protocol put all that waits into one body."""
     with live(records, tmp_path, {**LEGACY, "max_payload": 2000}) as site:
@@ -203,15 +194,6 @@ def test_body_may_be_larger_than_a_message(records, tmp_path):
 
     assert posted == (200, "ok")
     assert refused == (400, '"The body is too large."')
-
-
-def test_message_of_a_body_has_the_limit_of_messages(records, tmp_path):
-    with live(records, tmp_path, {**LEGACY, "max_payload": 2000}) as site:
-        polling = Polling(site.url, "3")
-
-        refused = polling.post(*calls([1], "create", "plain", {"t": "€" * 1000}))
-
-    assert refused == (400, '"Messages must not exceed 2000 bytes."')
 
 
 def refusal(site, query):
@@ -255,10 +237,3 @@ def test_request_that_can_not_be_answered_is_told_why(site, query, words):
 
     assert status == 400
     assert words in text
-
-
-@pytest.mark.parametrize("value", [1, "yes", None])
-def test_setting_is_true_or_false(records, tmp_path, value):
-    with pytest.raises(RuntimeError, match=r"legacy_clients'\] must be True or False"):
-        with live(records, tmp_path, {"legacy_clients": value}):
-            pass

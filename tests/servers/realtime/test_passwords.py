@@ -54,21 +54,11 @@ def test_changed_password_ends_the_login_of_a_connection(site, change):
     assert connection.is_logged_in
 
     change(site, token)
-    took = wait_until(lambda: not connection.is_logged_in)
+    wait_until(lambda: not connection.is_logged_in)
     client.events()
 
     with site.app.app_context():
         site.records["messages"].create({"text": "Hi"})
 
-    assert took < 1.1
     assert client.names() == []
-    assert client.error("find", "secrets") == (401, "jwt revoked")
-
-
-def test_number_of_a_user_in_a_message_may_be_a_float(site):
-    token = site.token()
-    client = site.connect(**bearer(token))
-
-    client.result("patch", "users", 1.0, {"password": "new"})
-
     assert client.error("find", "secrets") == (401, "jwt revoked")

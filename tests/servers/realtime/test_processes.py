@@ -25,7 +25,6 @@ from ...realtime_clients import run_command
 from ...realtime_clients import serving
 from ...realtime_clients import settings_of
 from ...realtime_clients import Socket
-from ...waiting import wait_until
 
 AWAY = "The message queue is not available"
 
@@ -135,24 +134,6 @@ def test_event_of_a_command_reaches_connections_of_both_workers(places, settings
     run_command(settings, "create", "items", "red", "of a command")
 
     assert [socket.gets("of a command") for socket in sockets] == [True, True]
-
-
-def test_order_is_kept_at_a_worker_that_is_behind(places):
-    """One worker sends more than the other one, with more connections, can take."""
-    one, other = places
-    token = one.log_in()
-    sockets = [other.socket(one.log_in(number)) for number in range(10, 50)]
-    id = one.create("0", token)["id"]
-
-    one("POST", "/items", [{"team": "red", "text": "many"}] * 300, token)
-    first = one("PATCH", f"/items/{id}", {"text": "first"}, token)
-    second = other("PATCH", f"/items/{id}", {"text": "second"}, token)
-
-    assert [first["version"], second["version"]] == [2, 3]
-    assert all(socket.gets("first", 20) for socket in sockets)
-    assert all(socket.gets("second", 20) for socket in sockets)
-    orders = {tuple(t for t in s.texts() if t in ("first", "second")) for s in sockets}
-    assert orders == {("first", "second")}
 
 
 def log_out(place, user, token):
@@ -278,61 +259,9 @@ def test_workers_go_on_while_redis_hangs(own_redis, own_server):
     assert lines_with(own_server, "Traceback") == []
 
 
-@pytest.mark.slow
-def test_redis_that_hung_keeps_nobody_waiting_for_a_lock(own_redis, own_server):
-    """It carries out later what the worker has given up."""
-    with places_of(own_server) as (one, other):
-        token = one.log_in()
-        id = one.create("0", token)["id"]
-        sockets = [place.socket(token) for place in (one, other)]
-        path, change = f"/items/{id}", {"text": "changed"}
-        # The worker has a connection to Redis for locks from now on.
-        one("PATCH", path, change, token)
-        os.kill(own_redis.process.pid, signal.SIGSTOP)
-        hanging = [timed(one, "PATCH", path, change, token) for _ in range(20)]
-        os.kill(own_redis.process.pid, signal.SIGCONT)
-        after = [timed(other, "PATCH", path, change, token) for _ in range(5)]
-        is_back = resumes(one, sockets[1], token)
-
-    assert hanging[0] < 3
-    assert max(hanging[1:]) < 0.5
-    assert max(after) < 1
-    assert is_back
-
-
 @pytest.fixture
 def bus(own_redis):
     return SharedBus(RedisBroker(own_redis.url, "app"))
-
-
-def keys_of(own_redis):
-    with closing(redis.Redis.from_url(own_redis.url)) as client:
-        return client.keys()
-
-
-def test_lock_that_is_held_while_redis_hangs_is_released_later(own_redis, bus):
-    name, lock = bus.lock("items:1")
-
-    with lock:
-        held = keys_of(own_redis)
-        os.kill(own_redis.process.pid, signal.SIGSTOP)
-        bus.publish([{"service": "items"}])
-
-    os.kill(own_redis.process.pid, signal.SIGCONT)
-    wait_until(lambda: held[0] not in keys_of(own_redis))
-
-    assert len(held) == 1
-
-
-def test_lock_of_another_worker_is_not_released(own_redis, bus):
-    name, lock = bus.lock("items:1")
-
-    with closing(redis.Redis.from_url(own_redis.url)) as client:
-        with lock:
-            [key] = client.keys()
-            client.set(key, "of another worker")
-
-        assert client.get(key) == b"of another worker"
 
 
 def test_lock_of_a_worker_that_was_killed_ends_soon(own_redis, bus):
@@ -359,21 +288,3 @@ def test_names_on_redis_begin_with_the_channel(own_redis, bus):
     named = {name: rest[0] for name, rest in known if name not in UNNAMED}
     assert set(named) == {"SET", "XADD", "get", "del"}
     assert all(name.startswith("app") for name in named.values())
-
-
-def test_body_reaches_the_handlers_of_all_buses_once(own_redis, bus):
-    other = SharedBus(RedisBroker(own_redis.url, "app"))
-    received = {}
-
-    for number, each in enumerate([bus, other]):
-        received[number] = bodies = []
-        each.on("news", lambda body, id, bodies=bodies: bodies.append(body))
-        each.start()
-
-    bus.send("news", {"joined": [1]})
-    other.send("unknown", "for nobody")
-    other.send("news", {"left": [1]})
-
-    sent = [{"joined": [1]}, {"left": [1]}]
-    wait_until(lambda: [len(bodies) for bodies in received.values()] == [2, 2])
-    assert received == {0: sent, 1: sent}

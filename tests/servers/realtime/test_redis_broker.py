@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import subprocess
 import sys
-import threading
 import time
 import uuid
 from concurrent import futures
@@ -21,14 +18,8 @@ from flask_records.realtime.bus.redis import Lost
 from flask_records.realtime.bus.redis import RedisBroker
 
 from ...databases import url_in
-from ...processes import ROOT
 from ...redis_server import own_redis
 from ...waiting import wait_until
-
-PROCESSES = 3
-THREADS = 4
-APPENDS = 50
-"""How many entries each thread appends."""
 
 
 class Log:
@@ -114,15 +105,6 @@ def test_entries_are_read_in_the_order_of_their_appends(log):
     assert writer.end() == ids[-1]
 
 
-def test_entries_are_read_after_any_id(log):
-    broker = log.broker()
-    ids = [broker.append(data) for data in (b"one", b"two", b"three")]
-
-    assert data_of(read_all(broker, ids[0], 2)) == [b"two", b"three"]
-    assert data_of(read_all(broker, ids[1], 1)) == [b"three"]
-    assert data_of(read_all(broker, ids[0], 2)) == [b"two", b"three"]
-
-
 @pytest.mark.parametrize("data", [b"", b"\0\xff'\\\r\n\"", b"x" * 3_000_000])
 def test_any_bytes_are_read_as_they_were_appended(log, data):
     writer, reader = log.broker(), log.broker()
@@ -149,17 +131,6 @@ def test_reader_waits_for_an_entry(log):
         assert read.result() == [(id, b"one")]
 
 
-def test_reader_returns_after_its_timeout(log):
-    reader = log.broker()
-    start = reader.end()
-
-    began = time.monotonic()
-
-    assert reader.read(start, 0.2) == []
-    assert reader.read(start, 0.2) == []
-    assert time.monotonic() - began >= 0.4
-
-
 def test_logs_of_other_channels_are_apart(log):
     other = Log(log.url)
     first, second = log.broker(), other.broker()
@@ -177,78 +148,6 @@ def test_logs_of_other_channels_are_apart(log):
         other.erase()
 
 
-def test_ids_of_an_empty_log_stay_valid(log):
-    broker, later = log.broker(), log.broker()
-    start = broker.end()
-    assert later.end() == start
-
-    broker.append(b"one")
-
-    assert data_of(read_all(broker, start, 1)) == [b"one"]
-    assert data_of(read_all(later, start, 1)) == [b"one"]
-
-
-# A process that appends the number of its process, its thread and the entry.
-WRITER = f"""
-import sys
-from concurrent import futures
-from tests.servers.realtime.test_redis_broker import RedisBroker, THREADS, APPENDS
-
-url, channel, process = sys.argv[1:]
-broker = RedisBroker(url, channel)
-
-def write(thread):
-    for number in range(APPENDS):
-        broker.append(f"{{process}} {{thread}} {{number}}".encode())
-
-with futures.ThreadPoolExecutor({THREADS}) as pool:
-    list(pool.map(write, range(THREADS)))
-
-broker.close()
-"""
-
-
-def test_all_read_one_order_while_many_append(log):
-    readers = [log.broker(), log.broker()]
-    starts = [reader.end() for reader in readers]
-    count = PROCESSES * THREADS * APPENDS
-    writer = [sys.executable, "-c", WRITER, log.url, log.channel]
-    writers = [
-        subprocess.Popen([*writer, str(number)], cwd=ROOT)
-        for number in range(PROCESSES)
-    ]
-
-    with futures.ThreadPoolExecutor() as pool:
-        counts = [count] * len(readers)
-        first, second = pool.map(read_all, readers, starts, counts, [120, 120])
-
-    assert [writer.wait(60) for writer in writers] == [0] * PROCESSES
-    assert first == second
-    assert len({entry.id for entry in first}) == len(first) == count
-    assert sorted(data_of(first)) == sorted(
-        f"{process} {thread} {number}".encode()
-        for process in range(PROCESSES)
-        for thread in range(THREADS)
-        for number in range(APPENDS)
-    )
-
-    for process in range(PROCESSES):
-        for thread in range(THREADS):
-            own = f"{process} {thread} ".encode()
-            numbers = [data[len(own) :] for data in data_of(first) if own in data[:4]]
-            assert [int(number) for number in numbers] == list(range(APPENDS))
-
-
-def test_recent_entries_are_read_in_their_order(log):
-    broker = log.broker()
-    assert broker.recent() == []
-
-    ids = [broker.append(data) for data in (b"one", b"two")]
-
-    assert broker.recent() == [(ids[0], b"one"), (ids[1], b"two")]
-    assert log.broker().recent() == broker.recent()
-
-
 def test_recent_entries_are_bounded_by_number(log):
     broker = log.broker(max_entries=100)
 
@@ -258,52 +157,6 @@ def test_recent_entries_are_bounded_by_number(log):
     recent = data_of(broker.recent())
     assert recent == [str(number).encode() for number in range(1200)][-len(recent) :]
     assert 50 <= len(recent) <= 700
-
-
-def test_recent_entries_are_bounded_by_age(log):
-    broker = log.broker(max_age=1)
-    broker.append(b"old")
-
-    def has_aged():
-        broker.append(b"new")
-        return b"old" not in data_of(broker.recent())
-
-    wait_until(has_aged, 30)
-    assert b"new" in data_of(broker.recent())
-
-
-def test_recent_entries_are_bounded_by_size(log):
-    broker = log.broker()
-    first = broker.append(b"first")
-    size = 1_000_000
-
-    for number in range(90):
-        broker.append(b"%d" % number * (size // len(b"%d" % number)))
-
-    def is_trimmed():
-        broker.append(b"x" * size)
-        return sum(len(data) for data in data_of(broker.recent())) <= 88 * size
-
-    wait_until(is_trimmed, 30)
-    assert sum(len(data) for data in data_of(broker.recent())) >= 10 * size
-
-    with pytest.raises(Lost):
-        broker.read(first, 0)
-
-
-def test_bounds_are_those_of_the_last_worker(log):
-    first = log.broker(max_entries=100)
-
-    for number in range(50):
-        first.append(str(number).encode())
-
-    second = log.broker(max_entries=2000)
-    second.end()
-
-    for number in range(50, 1000):
-        second.append(str(number).encode())
-
-    assert len(second.recent()) == 1000
 
 
 def test_reader_learns_that_entries_are_trimmed(log):
@@ -319,29 +172,6 @@ def test_reader_learns_that_entries_are_trimmed(log):
     end = reader.end()
     assert end == last
     assert reader.read(end, 0) == []
-
-
-def test_reader_misses_no_entry_while_others_are_trimmed(log):
-    broker, reader = log.broker(max_entries=10), log.broker(max_entries=10)
-    last = reader.end()
-    numbers = [-1]
-    chance = random.Random(1)
-
-    for number in range(1200):
-        broker.append(str(number).encode())
-
-        # It falls behind now and then.
-        if chance.random() < 0.01:
-            try:
-                entries = reader.read(last, 0)
-            except Lost:
-                last = reader.end()
-                numbers = [number]
-            else:
-                last = entries[-1].id if entries else last
-                numbers += map(int, data_of(entries))
-
-            assert numbers == list(range(numbers[0], numbers[-1] + 1))
 
 
 @pytest.mark.parametrize("is_reading", [True, False])
@@ -374,18 +204,6 @@ def test_reader_learns_that_the_log_has_begun_anew(log, is_reading):
     assert reader.read(end, 10) == [(id, b"later")]
 
 
-BAD_IDS = ["", "0", "other", "5-7", "1700000000000-0", "9" * 30, "0-" + "0" * 32]
-
-
-@pytest.mark.parametrize("id", BAD_IDS)
-def test_reader_learns_that_an_id_is_of_no_entry(log, id):
-    broker = log.broker()
-    broker.append(b"one")
-
-    with pytest.raises(Lost):
-        broker.read(id, 0)
-
-
 def test_lock_has_one_holder(log):
     first, second = log.broker(), log.broker()
 
@@ -409,20 +227,6 @@ def test_lock_is_freed_by_its_holder_only(log):
 
     assert not first.lock("name", "c", 5)
     assert not second.lock("name", "c", 5)
-
-
-def test_one_of_many_gets_a_lock(log):
-    brokers = [log.broker(), log.broker()]
-    tokens = [f"{number}" for number in range(20)]
-
-    with futures.ThreadPoolExecutor(8) as pool:
-        taken = list(
-            pool.map(
-                lambda token: brokers[int(token) % 2].lock("name", token, 30), tokens
-            )
-        )
-
-    assert taken.count(True) == 1
 
 
 def start(url):
@@ -449,58 +253,6 @@ def test_missing_package_is_named(monkeypatch):
         start("redis://127.0.0.1")
 
 
-HOLDER = """
-import sys, time
-from tests.servers.realtime.test_redis_broker import RedisBroker
-
-url, channel = sys.argv[1:]
-broker = RedisBroker(url, channel)
-print(broker.lock("name", "killed", 1), flush=True)
-time.sleep(60)
-"""
-
-
-def test_lock_of_a_killed_worker_is_freed(log):
-    broker = log.broker()
-    command = [sys.executable, "-c", HOLDER, log.url, log.channel]
-
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"True\n"
-        holder.kill()
-
-    wait_until(lambda: broker.lock("name", "b", 5), 20)
-
-
-def test_closed_broker_is_not_available(log):
-    broker = log.broker()
-    broker.append(b"one")
-
-    broker.close()
-    broker.close()
-
-    for call in (broker.end, broker.recent, lambda: broker.append(b"two")):
-        with pytest.raises(BrokerError):
-            call()
-
-
-def test_close_ends_a_read(log):
-    reader = log.broker()
-    start = reader.end()
-    ended = threading.Event()
-
-    def read():
-        try:
-            while True:
-                reader.read(start, 1)
-        except BrokerError:
-            ended.set()
-
-    threading.Thread(target=read, daemon=True).start()
-    reader.close()
-
-    assert ended.wait(30)
-
-
 @pytest.mark.slow
 def test_broker_goes_on_after_its_server_has_stopped(server, own_log):
     broker = own_log.broker()
@@ -525,25 +277,3 @@ def test_broker_goes_on_after_its_server_has_stopped(server, own_log):
     assert broker.read(end, 10) == [(id, b"three")]
     broker.unlock("name", "a")
     wait_until(lambda: broker.lock("name", "c", 5), 20)
-
-
-@pytest.mark.slow
-def test_broker_waits_a_bounded_time_for_a_server_that_hangs(server, own_log):
-    broker, reader = own_log.broker(), own_log.broker()
-    end = broker.append(b"one")
-    assert reader.read(end, 0) == []
-
-    with server.paused():
-        began = time.monotonic()
-
-        with futures.ThreadPoolExecutor(8) as pool:
-            calls = [pool.submit(broker.append, b"two") for _ in range(8)]
-            errors = [call.exception() for call in calls]
-
-        # Those that wait for each other's turn do so at most twice as long.
-        assert [type(error) for error in errors] == [BrokerError] * 8
-        assert time.monotonic() - began < 10
-
-    wait_until(lambda: is_available(broker), 30)
-    id = broker.append(b"three")
-    wait_until(lambda: (id, b"three") in broker.recent(), 30)
