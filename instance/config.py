@@ -5,14 +5,25 @@ there is ``RECORDS_...`` here.
 """
 
 from os import environ
+from pathlib import Path
+from secrets import token_hex
 
 # A file in this folder, unless DATABASE_URL names another database, for example
 # postgresql+psycopg://user:password@host/name or mariadb+pymysql://user@host/name.
 SQLALCHEMY_DATABASE_URI = environ.get("DATABASE_URL", "sqlite:///records.db")
 
-# The secret that signs tokens. By default, it is in a file in this folder. All workers
-# and machines need the same secret.
+# The secret that signs tokens. By default, the first start puts one into a file in this
+# folder. All workers and machines need the same secret.
 SECRET_KEY = environ.get("SECRET_KEY")
+
+if not SECRET_KEY:
+    secret_file = Path(__file__).with_name("secret.key")
+
+    if not secret_file.exists():
+        secret_file.touch(mode=0o600)
+        secret_file.write_text(token_hex(32))
+
+    SECRET_KEY = secret_file.read_text()
 
 # Logins at OAuth providers return to the page. The environment adds providers:
 # FLASK_RECORDS_AUTHENTICATION__oauth__github__key and ..._secret. See docs/oauth.md.
@@ -31,10 +42,6 @@ RECORDS_LIMITS = {
     "rooms.create": "10 per minute; 100 per hour",
     "messages.create": "60 per minute; 1000 per hour",
 }
-
-# Show the image of gravatar.com for users without one. Every browser that shows it
-# sends a hash of the user's email there. FLASK_GRAVATAR=true enables it.
-GRAVATAR = False
 
 # Carries events between workers and machines, for example redis://127.0.0.1:6379.
 # Most systems let a process open 1024 files, of which each connection is one.

@@ -13,12 +13,13 @@ from hypothesis import settings
 from flask_records import FlaskRecords
 from flask_records import SQLAlchemyService
 
+from .listening import running
 from .models import Base
 from .models import Message
 from .models import Room
 from .models import User
 
-pytest_plugins = ["tests.databases", "tests.leaks", "tests.example_fixtures"]
+pytest_plugins = ["tests.databases", "tests.leaks"]
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("slow", max_examples=250, deadline=None)
@@ -118,6 +119,17 @@ def site(records, tmp_path):
 
     with live(records, tmp_path) as site:
         yield site
+
+
+@pytest.fixture
+def provider():
+    """An OAuth provider that runs."""
+    from .oauth_providers import Provider
+
+    provider = Provider()
+
+    with running(provider) as provider.url:
+        yield provider
 
 
 @pytest.fixture

@@ -132,24 +132,6 @@ test('scrolling up loads older messages, and keeps the place', async () => {
   await shows(ann, Array.from({ length: 100 }, (_, index) => `${index + 1}`))
 })
 
-test('the others see who is typing, until they stop', async () => {
-  const room = await api.room(`Pen ${number}`)
-  await enter(ann, ben)
-  await openRoom(ann, room.name)
-  await openRoom(ben, room.name)
-
-  await ann.getByLabel('Message in').pressSequentially('Hel')
-  await ben.getByText(`ann${number} is typing …`).waitFor()
-  assert.equal(await ann.locator('#typing').innerText(), '')
-  await ben.getByText(`ann${number} is typing …`).waitFor({ state: 'detached' })
-
-  await ann.getByLabel('Message in').pressSequentially('lo')
-  await ben.getByText(`ann${number} is typing …`).waitFor()
-  await ann.keyboard.press('Enter')
-  await shows(ben, ['Hello'])
-  await ben.getByText(`ann${number} is typing …`).waitFor({ state: 'detached' })
-})
-
 test('a new password keeps this window logged in, and ends the others', async () => {
   const room = await api.room(`Keys ${number}`)
   await enter(ann)

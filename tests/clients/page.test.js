@@ -55,41 +55,6 @@ test('the page uses a WebSocket, and requests nothing from other sites', async (
   assert.deepEqual([sockets, page.elsewhere, page.problems], [['/socket.io/'], [], []])
 })
 
-test('a script that gets into the page does not run', async () => {
-  await page.goto(server.base)
-
-  await page.evaluate(() => {
-    const script = document.createElement('script')
-    script.textContent = 'window.isBroken = true'
-    document.body.append(script)
-    document.body.insertAdjacentHTML('beforeend', '<b onclick="window.isBroken = true">Press</b>')
-  })
-  await page.getByText('Press').dispatchEvent('click')
-
-  assert.equal(await page.evaluate(() => window.isBroken), undefined)
-  assert.match(page.problems.join(), /inline script.*inline event handler/)
-})
-
-test('an image of another site is not loaded, nor the page shown in a frame', async t => {
-  // Providers have the images of their users.
-  const plain = await start()
-  t.after(() => plain.stop())
-  await page.goto(plain.base)
-
-  await page.evaluate(() => new Promise(resolve => {
-    const image = document.createElement('img')
-    image.onerror = resolve
-    image.src = 'https://gravatar.com/avatar/x'
-    document.body.append(image)
-  }))
-
-  const frame = await page.context().newPage()
-  await frame.setContent(`<iframe src="${plain.base}"></iframe>`)
-  const inside = await frame.frames()[1].locator('#login').count()
-  assert.match(page.problems.join(), /img-src/)
-  assert.deepEqual([page.elsewhere, inside], [[], 0])
-})
-
 test('a wrong password is refused in words, and the right one accepted', async () => {
   await register(page, server.base, 'ben')
   await account(page).click()
@@ -144,7 +109,7 @@ test('a link of another site logs nobody in, nor out', async () => {
   await other.context().close()
 })
 
-test('a login that is connected is shown, and can be disconnected', async () => {
+test('a login that is connected is shown', async () => {
   const google = page.locator('#account [data-provider=google]')
   await register(page, server.base, 'max')
   await account(page).click()
@@ -153,9 +118,7 @@ test('a login that is connected is shown, and can be disconnected', async () => 
   await page.locator('#chat').waitFor()
 
   await page.locator('#show-account').click()
-  await google.getByText('connected').waitFor()
-  await google.getByRole('button', { name: 'Disconnect Google' }).click()
-  await google.getByText('not connected').waitFor()
 
+  await google.getByText('connected', { exact: true }).waitFor()
   assert.equal(await page.locator('#account .email').innerText(), 'max@example.com')
 })

@@ -27,7 +27,8 @@ export const gunicorn = port =>
   ['gunicorn', '-c', 'instance/gunicorn.conf.py', '--bind', `127.0.0.1:${port}`, ...KEPT]
 const granian = port =>
   ['granian', '--interface', 'asgi', '--port', port, '--workers-kill-timeout', '1s', 'wsgi:asgi']
-const uvicorn = port => ['uvicorn', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', 'wsgi:asgi']
+export const uvicorn = (port, app = 'wsgi:asgi') =>
+  ['uvicorn', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', app]
 
 // The server of the tests may be named by the environment.
 const SERVERS = { gunicorn, granian, uvicorn }

@@ -12,7 +12,7 @@ import rest from '@feathersjs/rest-client'
 import socketio from '@feathersjs/socketio-client'
 import { io } from 'socket.io-client'
 import { newLogin, next } from './clients.js'
-import { start } from './server.js'
+import { start, uvicorn } from './server.js'
 
 const run = promisify(execFile)
 const HERE = fileURLToPath(new URL('.', import.meta.url))
@@ -35,7 +35,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'records-types-'))
   const { stdout } = await run(
     process.env.PYTHON || 'python3',
-    ['-m', 'flask', '--app', 'wsgi', 'records', 'types'],
+    ['-m', 'flask', '--app', 'tests.typed_app', 'records', 'types'],
     { cwd: ROOT, env: { ...process.env, DATABASE_URL: `sqlite:///${join(folder, 'test.db')}` } }
   )
   await writeFile(join(folder, 'types.ts'), stdout)
@@ -65,7 +65,7 @@ test('wrong calls do not, line by line', async () => {
 test('the client makes calls, custom ones too, and gets events', async t => {
   assert.equal(await compile('types.ts', { noEmit: false }), '')
   const { createClient } = await import(pathToFileURL(join(folder, 'types.js')))
-  const server = await start()
+  const server = await start({}, port => uvicorn(port, 'tests.typed_app:asgi'))
   const socket = io(server.base)
   t.after(() => {
     socket.close()
@@ -77,12 +77,13 @@ test('the client makes calls, custom ones too, and gets events', async t => {
   const { id: userId } = await ann.service('users').create(login)
   await Promise.all([ann, live].map(client => client.authenticate({ strategy: 'local', ...login })))
   const room = await ann.service('rooms').create({ name: 'Lobby' })
-  const seen = next(live.service('messages'), 'typing')
+  const seen = next(live.service('messages'), 'created')
 
-  const typing = await ann.service('messages').typing({ roomId: room.id })
+  const message = await ann.service('messages').create({ text: 'Hello', roomId: room.id })
+  const typing = await ann.service('typists').tell({ roomId: room.id })
 
+  assert.deepEqual(await seen, message)
   assert.deepEqual(typing, { roomId: room.id, userId })
-  assert.deepEqual(await seen, typing)
-  assert.deepEqual(await live.service('messages').typing({ roomId: room.id }), typing)
+  assert.deepEqual(await live.service('typists').tell({ roomId: room.id }), typing)
   assert.equal((await live.service('messages').find({ query: { roomId: null } })).total, 0)
 })

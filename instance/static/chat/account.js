@@ -24,7 +24,6 @@ function showProvider (line, user) {
   const isConnected = Boolean(user[`${line.dataset.provider}Id`])
   find('.state', line).textContent = isConnected ? 'connected' : 'not connected'
   find('.connect', line).hidden = isConnected
-  find('.disconnect', line).hidden = !isConnected
 }
 
 function changed (user) {
@@ -40,16 +39,8 @@ async function connect (provider) {
 }
 
 for (const line of providers) {
-  const { provider } = line.dataset
-
   find('.connect', line).addEventListener('click', event => {
-    attempt(event.target, alert, () => connect(provider))
-  })
-  find('.disconnect', line).addEventListener('click', event => {
-    attempt(event.target, alert, async () => {
-      changed(await client.service('users').unlink({ provider }))
-      find('.connect', line).focus()
-    })
+    attempt(event.target, alert, () => connect(line.dataset.provider))
   })
 }
 

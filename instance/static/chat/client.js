@@ -25,9 +25,3 @@ client.configure(window.feathers.authentication({
   locationKey: '(?!)',
   locationErrorKey: '(?!)'
 }))
-client.use('users', connection.service('users'), {
-  methods: ['find', 'get', 'create', 'patch', 'unlink']
-})
-client.use('messages', connection.service('messages'), {
-  methods: ['find', 'get', 'create', 'patch', 'remove', 'typing']
-})

@@ -3,7 +3,6 @@ import { socket } from './client.js'
 import { find, onSubmit } from './dom.js'
 import { send } from './messages.js'
 import { currentRoom } from './rooms.js'
-import { tellTyping } from './typing.js'
 
 const form = find('#composer')
 const field = find('#text')
@@ -60,10 +59,7 @@ onSubmit(form, find('[role=alert]', form), async () => {
   count()
 })
 
-field.addEventListener('input', () => {
-  count()
-  if (field.value.trim()) tellTyping(currentRoom())
-})
+field.addEventListener('input', count)
 
 field.addEventListener('keydown', event => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing || !hasKeyboard.matches) return

@@ -8,7 +8,6 @@ import { enter, hideLogin, showLogin } from './login.js'
 import { catchUp, forgetMessages, searched, showMessages } from './messages.js'
 import * as rooms from './rooms.js'
 import { onBegin, onEnd } from './session.js'
-import { forgetTypists } from './typing.js'
 import { remember } from './users.js'
 import './loss.js'
 
@@ -66,7 +65,6 @@ function forget (user) {
   previous = user.id
   rooms.forgetRooms()
   forgetMessages()
-  forgetTypists()
 }
 
 function showNoRoom () {
@@ -83,7 +81,6 @@ rooms.onRename(showRoomName)
 
 rooms.onOpen(async opened => {
   say(notice)
-  forgetTypists()
   searchForm.reset()
   showRoomName(opened)
   showComposer(opened)

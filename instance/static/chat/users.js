@@ -26,7 +26,7 @@ export function showName (place, id) {
 
 export function showImage (image, id) {
   image.dataset.imageOf = id
-  // The content security policy may block the image.
+  // Another site may not answer.
   image.addEventListener('error', () => { image.hidden = true })
   fillImage(image)
 }

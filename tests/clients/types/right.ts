@@ -24,7 +24,7 @@ export async function use(): Promise<string> {
   const many: Message[] = await messages.create([data])
   await messages.patch(made.id, { read: true })
   const gone: Message[] = await messages.remove(null, { query: { archived: true } })
-  await messages.typing({ roomId: 1 })
+  await app.service('typists').tell({ roomId: 1 })
   messages.on('created', (message: Message) => message.text)
   live.service('rooms').on('patched', console.log)
   messages.hooks({ before: { find: [async (context) => { context.params.query }] } })
@@ -43,14 +43,15 @@ export async function useClient(): Promise<Application[]> {
   const { user, accessToken } = await client.authenticate({ strategy: 'local', email: 'a', password: 'b' })
   const created = ({ id, text }: Message) => `${id} ${text}`
   client.on('login', ({ user }: { user: User }) => user.id)
-  client.service('messages').on('created', created).once('typing', console.log)
+  client.service('messages').on('created', created)
+  client.service('typists').once('typing', console.log)
   client.service('messages').on('patched', message => message.text.length)
   client.service('messages').removeListener('created', created)
   client.service('messages').hooks({
     before: { find: [async (context: HookContext<ClientApplication>) => { context.app.service('users') }] }
   })
   client.hooks({ around: [async (context, next) => { await next(); console.log(context.path) }] })
-  const typing = await client.service('messages').typing({ roomId: 1 })
+  const typing = await client.service('typists').tell({ roomId: 1 })
   const many: Message[] = await client.service('messages').patch(null, { read: true }, { query: { text: 'a' } })
   const [{ user: author }] = (await client.service('messages').find({ query: { $populate: ['user'] } })).data
   const email: string | null | undefined = author?.email

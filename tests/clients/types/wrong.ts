@@ -24,7 +24,7 @@ export async function misuse(message: Message) {
   // @ts-expect-error Only some services change many.
   await app.service('rooms').patch(null, { name: 'Hi' })
   // @ts-expect-error The service has no such method.
-  await app.service('rooms').unlink({ provider: 'github' })
+  await app.service('rooms').enter({ roomId: 1 })
   // @ts-expect-error Find answers a page.
   ;(await app.service('messages').find()).map(String)
   // @ts-expect-error Nobody sees a password.
@@ -48,7 +48,7 @@ export async function misuse(message: Message) {
   // @ts-expect-error There is no such field in a change.
   await app.service('messages').patch(1, { txt: 'Hi' })
   // @ts-expect-error Only the services with this method have it.
-  await app.service('rooms').typing({ roomId: 1 })
+  await app.service('rooms').tell({ roomId: 1 })
 }
 
 export function misuseClient(message: Message) {
@@ -60,12 +60,12 @@ export function misuseClient(message: Message) {
   client.service('mesages')
   // @ts-expect-error There is no such event.
   client.service('messages').on('craeted', console.log)
-  // @ts-expect-error Only the messages have this event.
+  // @ts-expect-error Only the typists have this event.
   client.service('rooms').on('typing', console.log)
   // @ts-expect-error The event has a message.
   client.service('messages').on('created', (user: User) => user.email)
   // @ts-expect-error There is no such method.
-  client.service('messages').typign({ roomId: 1 })
+  client.service('typists').tel({ roomId: 1 })
   // @ts-expect-error The text is required.
   client.service('messages').create({ read: true })
   // @ts-expect-error Nobody sees a password.

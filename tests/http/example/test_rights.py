@@ -1,0 +1,162 @@
+"""Users of the example see all records, and change their own."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from ...processes import PASSWORD
+from .people import new_email
+
+CHANGES = ["PUT", "PATCH", "DELETE"]
+
+CLOSED = [
+    *product(["GET", "POST", *CHANGES], ["/rooms", "/rooms/1"]),
+    *product(["GET", "POST", *CHANGES], ["/messages", "/messages/1"]),
+    *product(["GET", *CHANGES], ["/users", "/users/1"]),
+    *product(["DELETE"], ["/authentication"]),
+]
+
+
+def data_of(path):
+    """The body that replaces a record of a service."""
+    services = {
+        "users": {"email": new_email(), "password": PASSWORD},
+        "rooms": {"name": "Lobby"},
+        "messages": {"text": "hello"},
+    }
+    return services[path.split("/")[1]]
+
+
+@pytest.mark.parametrize("header", [None, "Bearer x", "Basic YTpi"])
+def test_services_are_closed_without_a_token(api, header):
+    headers = {"Authorization": header} if header else {}
+
+    answers = [api(verb, path, {}, headers=headers) for verb, path in CLOSED]
+
+    assert {(status, body["name"]) for status, body in answers} == {
+        (401, "NotAuthenticated")
+    }
+
+
+def test_open_registration_opens_no_other_method(api):
+    for method in ("find", "get", "update", "patch", "remove", "_find"):
+        answer = api(
+            "POST", "/users", data_of("/users"), headers={"X-Service-Method": method}
+        )
+
+        assert (method, answer[0]) == (method, 405)
+
+
+@pytest.fixture(params=["users", "rooms", "messages"])
+def theirs(request, api, bob):
+    """The path of a record of Bob."""
+    if request.param == "users":
+        return bob.path
+
+    path = f"/{request.param}"
+    status, record = api("POST", path, data_of(path), bob)
+    assert (status, record["userId"]) == (201, bob.id)
+    return f"{path}/{record['id']}"
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_owner_changes_their_record(api, bob, theirs, verb):
+    status, record = api(verb, theirs, data_of(theirs), bob)
+
+    assert (status, f"{theirs.rpartition('/')[0]}/{record['id']}") == (200, theirs)
+
+
+@pytest.mark.parametrize("query", ["", "?$or[0][id][$gt]=0", "?id[$ne]=0"])
+@pytest.mark.parametrize("verb", CHANGES)
+def test_others_see_a_record_and_do_not_change_it(api, ann, theirs, verb, query):
+    before = api("GET", theirs, None, ann)
+
+    status, error = api(verb, theirs + query, data_of(theirs), ann)
+
+    assert (status, error["name"]) == (404, "NotFound")
+    assert api("GET", theirs, None, ann) == before
+    assert before[0] == 200
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_room_without_an_owner_is_changed_by_nobody(example, api, ann, verb):
+    with example.app.app_context():
+        room = example.rooms.create({"name": "Lobby"})
+
+    status, _ = api(verb, f"/rooms/{room['id']}", {"name": "Mine"}, ann)
+
+    assert (status, room["userId"]) == (404, None)
+
+
+@pytest.mark.parametrize("owner", [None, 0, "x", {"$ne": 0}, "bob"])
+@pytest.mark.parametrize("path", ["/rooms", "/messages"])
+def test_owner_is_the_user_who_writes_whatever_the_body_says(
+    api, ann, bob, path, owner
+):
+    said = {"userId": bob.id if owner == "bob" else owner}
+
+    created = api("POST", path, {**data_of(path), **said}, ann)
+    own = f"{path}/{created[1]['id']}"
+    answers = [
+        created,
+        api("PUT", own, {**data_of(path), **said}, ann),
+        api("PATCH", own, said, ann),
+        api("PUT", own, data_of(path), ann),
+        api("PATCH", own, {}, ann),
+    ]
+
+    assert [body["userId"] for _, body in answers] == [ann.id] * 5
+
+
+def test_owner_of_many_is_the_user_who_writes_them(api, ann, bob):
+    data = [{"text": "one", "userId": bob.id}, {"text": "two"}]
+
+    status, created = api("POST", "/messages", data, ann)
+
+    assert (status, [each["userId"] for each in created]) == (201, [ann.id] * 2)
+
+
+@pytest.mark.parametrize(
+    "query", ["read=false", "userId[$ne]=0", "$or[0][read]=false", "userId[$in][]={0}"]
+)
+@pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
+def test_changes_of_many_reach_own_records_only(api, ann, bob, verb, query):
+    mine = api("POST", "/messages", [{"text": "hello"}] * 2, ann)[1]
+    others = api("POST", "/messages", {"text": "hello"}, bob)[1]
+    path = f"/messages?{query.format(bob.id)}"
+
+    status, changed = api(verb, path, {"read": True}, ann)
+
+    expected = [] if "$in" in query else [each["id"] for each in mine]
+    assert (status, [each["id"] for each in changed]) == (200, expected)
+    assert api("GET", f"/messages/{others['id']}", None, ann) == (200, others)
+
+
+@pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
+def test_changes_of_many_need_a_condition(api, ann, verb):
+    mine = api("POST", "/messages", {"text": "hello"}, ann)[1]
+
+    status, error = api(verb, "/messages?$limit=1", {"read": True}, ann)
+
+    assert (status, error["name"]) == (400, "BadRequest")
+    assert api("GET", f"/messages/{mine['id']}", None, ann) == (200, mine)
+
+
+@pytest.mark.parametrize(
+    ("verb", "data", "status"),
+    [
+        ("POST", [{"email": "a@b.com", "password": "x"}], 405),
+        ("PUT", {"email": "a@b.com", "password": "x"}, 400),
+        ("PATCH", {"name": "nobody"}, 405),
+        ("DELETE", None, 405),
+    ],
+)
+def test_users_are_changed_one_by_one(api, ann, verb, data, status):
+    before = api("GET", ann.path, None, ann)
+
+    answer = api(verb, f"/users?id={ann.id}", data, ann)
+
+    assert answer[0] == status
+    assert api("GET", ann.path, None, ann) == before
