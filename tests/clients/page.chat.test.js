@@ -144,7 +144,6 @@ test('a new password keeps this window logged in, and ends the others', async ()
   await account.waitFor({ state: 'hidden' })
   await openRoom(ann, room.name)
   await write(ann, 'Still here')
-  await ben.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
 
   await alert(ben, 'Your session has ended.').waitFor()
   await logIn(ben, `ann${number}`, 'another password')

@@ -84,10 +84,10 @@ test('a call whose answer is lost fails in words, and its text stays', async t =
 
 test('a token that is revoked leads to the login form, in words, and back', async () => {
   await enter()
-  const ben = await Api.logIn(server.base, `ben${number}`)
-  await ben.call('PATCH', `users/${ben.user.id}`, { password: 'another password' })
-
   await page.getByLabel('Message in').fill('Am I here?')
+  const ben = await Api.logIn(server.base, `ben${number}`)
+
+  await ben.call('PATCH', `users/${ben.user.id}`, { password: 'another password' })
   await alert(page, 'Your session has ended. Log in again.').waitFor()
   await logIn(page, `ben${number}`, 'another password')
 

@@ -2,7 +2,7 @@
 import { client } from './client.js'
 import { attempt, find, onSubmit, say } from './dom.js'
 import { startLogin } from './login.js'
-import { logIn, logOut, replaceUser, session } from './session.js'
+import { logIn, logOut, replaceLogin, replaceUser, session } from './session.js'
 import { remember, showImage, showName } from './users.js'
 
 const dialog = find('#account')
@@ -52,8 +52,10 @@ onSubmit(find('form', dialog), alert, async ({ name }) => {
 // A new password ends all logins of the user, this one as well.
 onSubmit(passwordForm, alert, async ({ password }) => {
   const { id, email } = session.user
-  await client.service('users').patch(id, { password })
-  await logIn({ strategy: 'local', email, password })
+  await replaceLogin(async () => {
+    await client.service('users').patch(id, { password })
+    await logIn({ strategy: 'local', email, password })
+  })
   passwordForm.reset()
   dialog.close()
 })

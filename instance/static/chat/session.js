@@ -1,9 +1,8 @@
 // The login of this page: its user, and the reasons for which it ends.
-import { client, storageKey } from './client.js'
+import { client, socket, storageKey } from './client.js'
 
 export const session = { user: null }
 
-const CHECK_INTERVAL = 60_000
 const RETRY_INTERVAL = 10_000
 const LONGEST_TIMER = 2 ** 31 - 1
 const beginners = []
@@ -59,6 +58,12 @@ async function renew () {
   renewal = null
 }
 
+// Runs an action that ends this login and begins another one.
+export async function replaceLogin (action) {
+  renewal = action()
+  await renewal.finally(() => { renewal = null })
+}
+
 // After a reconnect the client logs in again by itself.
 export async function renewed () {
   if (session.user) await Promise.resolve(client.get('authentication')).catch(endIfRefused)
@@ -85,12 +90,5 @@ window.addEventListener('storage', event => {
   else renew()
 })
 
-// A token can be revoked while the page only waits: this call is refused then.
-function check () {
-  if (document.hidden || !session.user) return
-  const query = { $select: ['name'] }
-  client.service('users').get(session.user.id, { query }).catch(() => {})
-}
-
-document.addEventListener('visibilitychange', check)
-setInterval(check, CHECK_INTERVAL)
+// The token is revoked, or has expired.
+socket.on('loggedOut', renew)
