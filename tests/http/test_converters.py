@@ -200,9 +200,9 @@ def test_a_whole_record_with_a_read_only_value_is_taken(database_url):
         with app.app_context():
             record = offers.create({"size": 10})
 
-        client = app.test_client()
-        taken = client.put("/offers/1", json={**record, "cost": "1.00"})
-        refused = client.put("/offers/1", json={**record, "size": 12})
+        client, path = app.test_client(), f"/offers/{record['id']}"
+        taken = client.put(path, json={**record, "cost": "1.00"})
+        refused = client.put(path, json={**record, "size": 12})
 
     assert (taken.status_code, taken.json["size"]) == (200, 10)
     assert refused.json["errors"] == {"size": "is read-only"}
