@@ -43,13 +43,13 @@ test('a record is created, read, patched, replaced and removed', async () => {
 test('a query filters, sorts, selects and pages', async () => {
   const room = await client.service('rooms').create({ name: unique('room') })
   await client.service('messages').create(
-    ['a', 'b', 'c', 'd'].map(text => ({ text, roomId: room.id, read: text > 'b' }))
+    ['a', 'b', 'c', 'd'].map(text => ({ text, roomId: room.id, archived: text > 'b' }))
   )
 
   const page = await client.service('messages').find({
     query: {
       roomId: room.id,
-      $or: [{ text: { $in: ['a', 'b'] } }, { read: true }],
+      $or: [{ text: { $in: ['a', 'b'] } }, { archived: true }],
       text: { $ne: 'd' },
       $sort: { text: -1 },
       $select: ['text'],
