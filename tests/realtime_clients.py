@@ -62,11 +62,9 @@ def login_of(number):
 class Socket:
     """A client that is connected to one worker and stores its events."""
 
-    def __init__(self, host, token=None, authentication=None):
+    def __init__(self, host, token=None):
         self.events = []
         """The time of arrival, the name and the record of each event."""
-        self.offset = None
-        """The place in the log of events that it has reached, if there is one."""
         self.is_open = True
         self.token = token
         headers = [] if token is None else [f"Authorization: Bearer {token}"]
@@ -79,7 +77,7 @@ class Socket:
         self._reader = threading.Thread(target=self._read, daemon=True)
 
         try:
-            self._join(authentication)
+            self._join()
         except BaseException:
             self.close()
             raise
@@ -88,19 +86,15 @@ class Socket:
         """The time after which the server knows the connection."""
         self._reader.start()
 
-    def _join(self, authentication):
+    def _join(self):
         self._socket.recv()
-        text = "" if authentication is None else json.dumps(authentication)
-        self._socket.send(f"40{text}")
+        self._socket.send("40")
         answer = self._socket.recv()
 
         # Some events come before the answer.
         while not answer.startswith("40"):
             self._take(answer)
             answer = self._socket.recv()
-
-        self.pid = json.loads(answer[2:]).get("pid")
-        """The id by which it can come back, if there is a log of events."""
 
     def call(self, *message, timeout=30):
         """The error and the result of a call.
@@ -190,15 +184,10 @@ class Socket:
                 self._arrived.notify_all()
         elif text.startswith("42"):
             now = time.monotonic()
-            name, record, *offset = json.loads(text[2:])
+            name, record = json.loads(text[2:])
 
             with self._arrived:
-                if name == "offset":
-                    self.offset = record
-                else:
-                    self.offset = offset[0] if offset else None
-                    self.events.append((now, name, record))
-
+                self.events.append((now, name, record))
                 self._arrived.notify_all()
 
 

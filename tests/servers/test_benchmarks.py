@@ -14,13 +14,12 @@ from ..processes import ROOT
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("server", ["asgi", "uvicorn"])
-def test_realtime_measures_connections_events_and_calls(server, tmp_path):
+def test_realtime_measures_connections_events_and_calls(tmp_path):
     load = "--connections 20 --writes 5 --seconds 0.5".split()
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/realtime.db"}
 
     done = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.realtime", "--server", server, *load],
+        [sys.executable, "-m", "tests.benchmarks.realtime", *load],
         cwd=ROOT,
         env=environment,
         capture_output=True,

@@ -52,46 +52,48 @@ records.init_app(app)
 """
 
 
+COMMANDS = """
+from pathlib import Path
+from app import app
+
+def run(*command):
+    done = app.test_cli_runner().invoke(args=["db", *command], catch_exceptions=False)
+    print(done.output)
+
+run("init")
+template = Path("migrations/script.py.mako")
+imports = "import sqlalchemy as sa\\n"
+text = template.read_text().replace(imports, imports + "import flask_records\\n")
+template.write_text(text)
+run("migrate")
+run("upgrade")
+"""
+
+
 @pytest.fixture
-def flask(database_url, tmp_path):
-    """A function that runs a command of ``flask`` in the folder of an application."""
+def output(database_url, tmp_path):
+    """What Flask-Migrate tells of an application that it has migrated."""
     (tmp_path / "app.py").write_text(APP)
-    variables = {"HOST_URL": database_url, "FLASK_APP": "app.py"}
-
-    def run(*command):
-        done = subprocess.run(
-            [sys.executable, "-m", "flask", *command],
-            cwd=tmp_path,
-            env=os.environ | variables,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    yield run
+    variables = os.environ | {"HOST_URL": database_url, "FLASK_APP": "app.py"}
+    options = {"cwd": tmp_path, "env": variables, "text": True}
+    subprocess.run([sys.executable, "-c", COMMANDS], **options, check=True)
+    check = [sys.executable, "-m", "flask", "db", "check"]
+    yield subprocess.run(
+        check, **options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ).stdout
     engine = sa.create_engine(database_url)
 
     with engine.begin() as connection:
         for table in ("price", "revoked_token", "alembic_version"):
-            connection.exec_driver_sql(f"DROP TABLE {table}")
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
 
     engine.dispose()
 
 
-def test_migrations_are_written_and_complete(flask, tmp_path):
-    flask("db", "init")
-    template = tmp_path / "migrations" / "script.py.mako"
-    imports = "import sqlalchemy as sa\n"
-    text = template.read_text().replace(imports, imports + "import flask_records\n")
-    template.write_text(text)
+def test_migrations_are_written_and_complete(output, tmp_path):
+    (migration,) = (tmp_path / "migrations" / "versions").glob("*.py")
 
-    flask("db", "migrate")
-    flask("db", "upgrade")
-
-    versions = (tmp_path / "migrations" / "versions").glob("*.py")
-    (migration,) = [path.read_text() for path in versions]
-    assert "flask_records.ExactNumeric(precision=10, scale=2)" in migration
-    assert "create_table('revoked_token'" in migration
-    assert "No new upgrade operations detected" in flask("db", "check")
+    text = migration.read_text()
+    assert "flask_records.ExactNumeric(precision=10, scale=2)" in text
+    assert "create_table('revoked_token'" in text
+    assert "No new upgrade operations detected" in output

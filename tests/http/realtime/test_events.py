@@ -234,16 +234,3 @@ def test_events_of_a_service_that_nobody_can_read_reach_nobody(records, tmp_path
         ann.result("create", "drafts", {"id": 1})
 
         assert ann.names() == []
-
-
-def test_event_that_has_no_form_on_the_wire_does_not_fail_the_call(
-    messages, ann, caplog
-):
-    @messages.after("create")
-    def tell(method, context):
-        messages.emit("typing", {"id": object()})
-
-    created = ann.call("create", "messages", {"text": "A"})
-
-    assert created[0] is None
-    assert ann.result("get", "messages", 1)["text"] == "A"

@@ -10,10 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from ...databases import url_of
 from ...processes import call
 from ...processes import connected
-from ...processes import drop_tables
 from ...processes import gunicorn
 from ...processes import logged_in
 from .storm import stored_messages
@@ -24,16 +22,14 @@ LEAVERS = 120
 """Many more than the server has threads and connections to the database."""
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def site(request, server_urls, tmp_path_factory):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
     """The URL of a database, and a server."""
     folder = tmp_path_factory.mktemp("clients")
-    url = url_of(request.param, server_urls, folder / "clients.db")
+    url = f"sqlite:///{folder}/clients.db"
 
     with gunicorn(url, folder) as server:
         yield url, server
-
-    drop_tables(url)
 
 
 def request_of(token, text):

@@ -10,10 +10,8 @@ from contextlib import ExitStack
 import jwt
 import pytest
 
-from ...databases import url_of
 from ...processes import call
 from ...processes import connected
-from ...processes import drop_tables
 from ...processes import gunicorn
 from ...processes import logged_in
 from ...processes import PASSWORD
@@ -29,11 +27,11 @@ ALL = [200] * len(CLOCKS)
 NONE = [401] * len(CLOCKS)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def hosts(request, server_urls, tmp_path_factory):
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory):
     """The addresses of the servers."""
     folder = tmp_path_factory.mktemp("clocks")
-    url = url_of(request.param, server_urls, folder / "clocks.db")
+    url = f"sqlite:///{folder}/clocks.db"
 
     with ExitStack() as stack:
         yield [
@@ -42,8 +40,6 @@ def hosts(request, server_urls, tmp_path_factory):
             ).host
             for ahead in CLOCKS
         ]
-
-    drop_tables(url)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Redis is killed under load, and starts again.
+"""Redis hangs under load, and goes on again.
 
 Subscribers of three groups are connected to two workers, while writers change the same
 records over HTTP and sockets. Each test checks another property of one run.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import Counter
 from concurrent import futures
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -30,15 +28,15 @@ from ..realtime.test_redis import Writer
 
 pytestmark = pytest.mark.slow
 
-SUBSCRIBERS = [*["red"] * 4, *["blue"] * 4, *["all"] * 2]
+SUBSCRIBERS = [*["red"] * 2, *["blue"] * 2, *["all"] * 2]
 WRITERS = 4
-WRITES = 200
-"""How many writes are acknowledged before the broker is killed, while it is away, and
+WRITES = 100
+"""How many writes are acknowledged before the broker hangs, while it is away, and
 after it is back.
 """
 
 BEFORE = 3
-"""The seconds that an event may be on its way when the broker is killed."""
+"""The seconds that an event may be on its way when the broker hangs."""
 
 
 @dataclass
@@ -48,13 +46,13 @@ class Outage:
     run: Run
     log: list[str]
     begin: float
-    """When the broker was killed."""
+    """When the broker hung."""
 
     end: float
     """When both workers had it again."""
 
     before: int
-    """The number of lines of the log before it was killed."""
+    """The number of lines of the log before it hung."""
 
     def lost(self):
         """When the writes began whose events did not arrive everywhere."""
@@ -63,41 +61,20 @@ class Outage:
         return [self.run.known[key] for key in lost]
 
 
-@contextmanager
-def killed(broker):
-    broker.stop()
-    yield
-    broker.start()
-
-
-@contextmanager
-def hung(broker):
-    with broker.paused():
-        yield
-
-
-@pytest.fixture(scope="module", params=[killed, hung])
-def outage(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broker")
-    outage = request.param
 
     with own_redis() as broker:
         own = {"REDIS_URL": broker.url, "CHANNEL": uuid.uuid4().hex}
         settings = settings_of(folder, [*SUBSCRIBERS, "all"], **own)
 
         with serving(settings) as server:
-            result = load(server, broker, outage)
-
-    print(f"\n{outage.__name__}: {result.end - result.begin:.1f} s without")
-
-    for name, figure in result.run.figures().items():
-        print(f"{name:25}{figure}")
-
-    return result
+            return load(server, broker)
 
 
-def load(server, broker, outage):
-    """Let all write, and kill the broker meanwhile."""
+def load(server, broker):
+    """Let all write, while the broker hangs for a time."""
     first = Socket(server.host)
     tokens = [first.log_in(number) for number in range(len(SUBSCRIBERS) + 1)]
     first.close()
@@ -123,7 +100,7 @@ def load(server, broker, outage):
 
             workers = len(server.workers)
 
-            with outage(broker):
+            with broker.paused():
                 wait_for_writes(run, WRITES)
                 wait_until(lambda: count_of(server, "is not available") >= workers, 60)
 
@@ -164,36 +141,11 @@ def test_connections_stay(outage):
     assert len(outage.run.workers) == 2
 
 
-def test_no_event_reaches_a_wrong_group(outage):
-    wrong = [
-        (group, name, record)
-        for socket, group in outage.run.groups.items()
-        for _, name, record in socket.events
-        if group not in ("all", record["team"])
-    ]
-
-    assert wrong == []
-
-
-def test_no_event_arrives_twice(outage):
-    twice = [
-        key
-        for socket in outage.run.groups
-        for key, count in Counter(outage.run.arrived(socket)).items()
-        if count > 1
-    ]
-
-    assert twice == []
-
-
-def test_order_of_the_events_of_each_record_is_kept(outage):
+def test_events_reach_their_groups_once_and_in_order(outage):
     run = outage.run
 
-    assert [found for socket in run.groups for found in run.out_of_order(socket)] == []
-
-
-def test_writes_are_refused_to_none(outage):
-    assert [refused for each in outage.run.writers for refused in each.refused] == []
+    assert [run.wrong(socket) for socket in run.groups if run.wrong(socket)] == []
+    assert [refused for each in run.writers for refused in each.refused] == []
 
 
 def test_events_are_lost_only_while_the_broker_is_away(outage):

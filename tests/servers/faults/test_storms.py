@@ -15,7 +15,6 @@ from collections import Counter
 
 import pytest
 
-from ...databases import SERVERS
 from ...databases import url_of
 from ...processes import drop_tables
 from ...processes import gunicorn
@@ -30,7 +29,7 @@ from .storm import storm
 
 pytestmark = pytest.mark.slow
 
-OUTAGE = 5
+OUTAGE = 2
 RECOVERY = 3
 """The seconds after an outage within which every client is served again."""
 
@@ -74,7 +73,7 @@ class Moved(Killed):
     def __call__(self, server):
         for hours in (-1, 10, 0):
             self._clock.set(hours * 60 * 60)
-            time.sleep(1)
+            time.sleep(0.3)
 
 
 class Away(Killed):
@@ -90,12 +89,10 @@ class Away(Killed):
 
 
 RUNS = [
-    *(
-        (fault, name)
-        for fault in (Killed, Reloaded, Stopped)
-        for name in ("sqlite", *SERVERS)
-    ),
-    *((Moved, name) for name in ("sqlite", "postgresql")),
+    (Killed, "postgresql"),
+    (Reloaded, "sqlite"),
+    (Stopped, "mariadb"),
+    (Moved, "sqlite"),
     (Away, "own postgresql"),
 ]
 OUTAGES = [(Away, "own postgresql")]
@@ -169,12 +166,6 @@ def test_every_client_is_served_again(run):
     served_again = [client.answered_at > run.ended for client in run.clients]
 
     assert served_again == [run.fault is not Stopped] * CLIENTS
-
-
-@in_all
-def test_no_request_waits_long(run):
-    """As one that nobody will answer does."""
-    assert max(client.slowest for client in run.clients) < 20
 
 
 @in_all

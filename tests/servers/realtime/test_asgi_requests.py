@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import http.client
 import socket
 import threading
@@ -97,31 +96,6 @@ def test_application_sees_what_wsgi_promises():
     assert body == b'{"a":"1","lines":3,"path":"b c"}\n'
     assert large == b'{"a":"2","lines":100000,"path":"d"}\n'
     assert (response.status, head.status, nothing) == (200, 405, b"")
-
-
-def test_headers_of_a_response():
-    headers = [
-        ("Set-Cookie", "a=1"),
-        ("Set-Cookie", "b=2"),
-        ("X-Name", "\xe4"),
-        ("Content-Length", "1"),
-        # The server decides.
-        ("Transfer-Encoding", "chunked"),
-        ("Keep-Alive", "timeout=1"),
-    ]
-
-    def app(environ, start_response):
-        start_response("200 OK", headers)
-        return [b"A"]
-
-    with serving(app) as connection:
-        response, body = fetch(connection)
-
-    assert response.headers.get_all("Set-Cookie") == ["a=1", "b=2"]
-    assert response.headers["X-Name"] == "\xe4"
-    assert "Transfer-Encoding" not in response.headers
-    assert "Keep-Alive" not in response.headers
-    assert body == b"A"
 
 
 def test_line_break_in_a_header_is_an_error(caplog):
@@ -409,27 +383,3 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
     assert body == b'"Too many requests are waiting. Try again."'
     assert lines == [b"HTTP/1.1 200 OK"] * 8
-
-
-def test_variables_of_the_context_of_middleware_are_seen():
-    name = contextvars.ContextVar("name")
-    app, records = Flask("tests"), FlaskRecords()
-    app.add_url_rule("/", view_func=lambda: name.get("none"))
-    records.init_app(app)
-    realtime = Realtime(records, app)
-
-    class Wrapped:
-        def asgi(self, app, threads):
-            inner = realtime.asgi(app, threads=threads)
-
-            async def outer(scope, receive, send):
-                name.set("A")
-                await inner(scope, receive, send)
-
-            return outer
-
-    with running_asgi(app, Wrapped()) as url:
-        with connection_to(url) as connection:
-            body = fetch(connection)[1]
-
-    assert body == b"A"

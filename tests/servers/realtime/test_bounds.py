@@ -18,7 +18,7 @@ from ...waiting import wait_until
 pytestmark = pytest.mark.slow
 
 PLACES = 90
-STORM = 1000
+STORM = 240
 PATH = "/socket.io/?EIO=4&transport="
 
 

@@ -88,18 +88,6 @@ def test_body_of_a_thousand_calls_is_answered_whole(polling):
     assert set(map(str, polling.answers(1000).values())) == {"[None, []]"}
 
 
-def test_calls_before_and_after_an_upgrade_are_answered_in_their_order(polling):
-    polling.connect()
-    polling.post(*calls(range(500)))
-
-    socket = polling.upgrade()
-
-    for packet in calls(range(500, 1000)):
-        socket.send(packet)
-
-    assert list(received(socket, 1000, polling.packets)) == list(MANY)
-
-
 def test_calls_that_take_long_do_not_hold_the_request_that_brings_them(held, polling):
     polling.connect()
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 
 import pytest
 import websocket
 
-from flask_records.realtime.asgi import event_loop
-
 from ...polling import calls
 from ...polling import Polling
-from ...polling import received
 from ...realtime import live
 from ...realtime import loop_of
 from ...realtime import make_live_records
@@ -23,18 +18,6 @@ from ...waiting import wait_until
 
 LEGACY = {"legacy_clients": True}
 WORDS = "This server is for socket.io-client 3 and 4."
-
-
-class Held:
-    """A service whose records come when the test lets them."""
-
-    def __init__(self):
-        self.begun, self.go = threading.Event(), threading.Event()
-
-    def get(self, id, params=None):
-        self.begun.set()
-        assert self.go.wait(60)
-        return {"id": id}
 
 
 @pytest.fixture
@@ -79,23 +62,6 @@ def test_client_with_a_websocket_is_connected_without_asking(socket):
     assert socket.opening[1] == "40"
 
 
-def test_calls_over_polling_the_upgrade_and_the_websocket_are_answered(polling):
-    assert (
-        polling.post(*calls(range(300), "create", "plain", {"t": "€\U0001f600"}))[0]
-        == 200
-    )
-    polling.answers(10)
-
-    socket = polling.upgrade()
-
-    for packet in calls(range(300, 600), "create", "plain", {"t": "€\U0001f600"}):
-        socket.send(packet)
-
-    answers = received(socket, 600, polling.packets)
-    assert list(answers) == list(range(600))
-    assert {answer[1]["t"] for answer in answers.values()} == {"€\U0001f600"}
-
-
 def test_pings_of_a_client_are_answered(polling, socket):
     polling.post("2", "2again")
     socket.send("2")
@@ -136,40 +102,6 @@ def test_client_that_says_nothing_is_closed(records, tmp_path):
 
         wait_until(lambda: not loop.sessions, 30)
         assert polling.request("GET")[0] == 400
-
-
-@pytest.mark.parametrize("by_polling", [True, False])
-def test_client_whose_calls_take_long_hears_of_the_server(
-    records, tmp_path, monkeypatch, by_polling
-):
-    """Its ping waits behind the calls, and it would leave after 20 seconds."""
-    monkeypatch.setattr(event_loop, "CHECK_INTERVAL", 0.05)
-    held = Held()
-    records.add("held", held, public=True)
-
-    with live(records, tmp_path, LEGACY) as site, ThreadPoolExecutor(1) as pool:
-        polling = Polling(site.url, "3")
-        assert polling.get() == ["40"]
-        loop = loop_of(site)
-        loop.ping_interval, loop.ping_timeout = 60, 0.2
-        [session] = loop.sessions.values()
-        socket = None if by_polling else polling.upgrade()
-        packets = calls(range(50), "get", "held", "a")
-        sent = (
-            pool.submit(polling.post, *packets)
-            if by_polling
-            else [socket.send(packet) for packet in packets]
-        )
-        wait_until(lambda: session.is_busy, 30)
-        session.heartbeat.deadline = 0
-        beats = [polling.get()[0] if by_polling else socket.recv() for _ in range(3)]
-        held.go.set()
-
-        if by_polling:
-            assert sent.result()[0] == 200
-
-        assert beats == ["6"] * 3
-        polling.close()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from contextlib import closing
 import pytest
 import redis
 
-from flask_records import Params
 from flask_records import protect
 from flask_records import SQLAlchemyService
 from flask_records import Transaction
@@ -165,29 +164,6 @@ def test_field_that_a_hook_leaves_out_does_not_leave(told, open_site):
     assert "user_id" not in told.text
 
 
-def test_populated_record_does_not_leave(told, open_site):
-    records = make_live_records(readable=lambda user: {"user_id": user["id"]})
-    records["rooms"].publish()(lambda *_: [])
-    open_site(records)
-    room = records["rooms"].create({"name": "Secret"})
-    data = {"text": "Hi", "room_id": room["id"]}
-
-    records["messages"].create(data, Params(query={"$populate": ["room"]}))
-
-    assert len(told.messages("messages", 1)) == 1
-    assert "Secret" not in told.text
-
-
-def test_what_is_sent_is_not_told_twice(told, open_site):
-    records = make_live_records(readable=lambda user: {"user_id": user["id"]})
-    open_site(records)
-
-    records["messages"].create({"text": "only once"})
-
-    assert len(told.messages("messages", 1)) == 1
-    assert told.text.count("only once") == 1
-
-
 def test_login_and_logout_tell_nothing_that_lets_in(told, open_site):
     site = open_site(make_live_records())
     token = site.token()
@@ -200,21 +176,6 @@ def test_login_and_logout_tell_nothing_that_lets_in(told, open_site):
     assert login["record"] == {"authentication": {"payload": payload}}
     assert logout["record"] == login["record"]
     assert token not in told.text
-
-
-def test_events_of_a_transaction_are_one_message(told, open_site):
-    records = make_live_records()
-    open_site(records)
-    messages = records["messages"]
-
-    with Transaction():
-        messages.create([{"text": "A"}, {"text": "B"}])
-        records["rooms"].create({"name": "C"})
-        messages.patch(1, {"text": "D"})
-
-    names = [message["event"] for message in told.messages("messages", 3)]
-    assert names == ["created", "created", "patched"]
-    assert len(told.texts) == 1
 
 
 def test_events_that_are_too_large_for_one_message_are_several(told, open_site):

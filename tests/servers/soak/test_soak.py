@@ -1,4 +1,4 @@
-"""Half a minute of what runs for ten by hand: ``python -m tests.servers.soak.run``."""
+"""Some seconds of what runs for ten by hand: ``python -m tests.servers.soak.run``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ pytestmark = [
 
 def test_each_event_arrives_once_whatever_breaks(tmp_path):
     plan = Plan(
-        seconds=30,
+        seconds=14,
         steady=10,
         churning=20,
         slow=4,
         frozen=6,
         writes_per_second=10,
-        kill_every=8,
-        redis_every=10,
+        kill_every=4,
+        redis_every=9,
     )
 
     run = soak(plan, tmp_path)

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def quick_checks(monkeypatch):
+    """The heart of a server beats faster than for people."""
+    from flask_records.realtime.asgi import event_loop
+
+    monkeypatch.setattr(event_loop, "CHECK_INTERVAL", 0.05)
