@@ -20,14 +20,14 @@ pytestmark = [
 
 def test_each_event_arrives_once_whatever_breaks(tmp_path):
     plan = Plan(
-        seconds=14,
+        seconds=18,
         steady=10,
         churning=20,
         slow=4,
         frozen=6,
         writes_per_second=10,
         kill_every=4,
-        redis_every=9,
+        redis_every=6,
     )
 
     run = soak(plan, tmp_path)
