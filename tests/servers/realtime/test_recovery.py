@@ -9,12 +9,9 @@ import pytest
 from flask_records.realtime.recovery import OFFSET
 
 from ...authentication import ANN
-from ...realtime import BOB
 from ...realtime import live
 from ...realtime import make_live_records
 from ...waiting import wait_until
-
-SETTINGS = {"event_log": {"seconds": 60}}
 
 
 @pytest.fixture
@@ -24,70 +21,8 @@ def records():
 
 @pytest.fixture
 def site(records, tmp_path):
-    with live(records, tmp_path, SETTINGS) as site:
+    with live(records, tmp_path, {"event_log": {"seconds": 60}}) as site:
         yield site
-
-
-@pytest.fixture
-def ann(site):
-    return Follower(site, ANN)
-
-
-class Follower:
-    """A client that remembers what it needs to come back, and the texts of events."""
-
-    def __init__(self, site, user=None):
-        self._site = site
-        self.user = user
-        self.pid = self.offset = None
-        self.texts = []
-        self.is_recovered = False
-        self.connect()
-        self.log_in()
-
-    def connect(self, **headers):
-        shown = {} if self.pid is None else {"pid": self.pid, "offset": self.offset}
-        self.client = self._site.connect(None, shown, **headers)
-        pid = json.loads(self.client.welcome[2:])["pid"]
-        self.is_recovered = self.pid == pid
-        self.pid = pid
-
-    def log_in(self):
-        if self.user is not None:
-            self.client.log_in(self.user)
-
-    def leave(self):
-        self.receive()
-        self.client.socket.close()
-        wait_until(lambda: self.client.id not in self.ids, 10)
-
-    def come_back(self, **headers):
-        self.leave()
-        self.connect(**headers)
-
-    @property
-    def ids(self):
-        return [each.id for each in self._site.connections]
-
-    def receive(self):
-        """Take the events that are there."""
-        for name, *arguments in self.client.events():
-            if isinstance(arguments[-1], str):
-                self.offset = arguments[-1]
-
-            if name.startswith("messages"):
-                self.texts.append(arguments[0]["text"])
-
-        return self.texts
-
-    def gets(self, *texts):
-        """Return ``True`` if just these texts arrive, in this order."""
-
-        def has_arrived():
-            return len(self.receive()) >= len(texts)
-
-        wait_until(has_arrived, 20)
-        return self.texts == list(texts)
 
 
 def write(site, *texts, **data):
@@ -99,80 +34,64 @@ def write(site, *texts, **data):
     site.settle()
 
 
-def test_client_without_a_log_is_told_no_offset(records, tmp_path):
-    with live(records, tmp_path) as site:
-        client = site.connect(ANN)
-        client.result("create", "messages", {"text": "one"})
-
-        assert "pid" not in client.welcome
-        assert [len(event) for event in client.events()] == [2]
+def pid_of(client):
+    """The id by which a client can come back."""
+    return json.loads(client.welcome[2:])["pid"]
 
 
-def test_client_that_comes_back_gets_what_it_missed_once_and_in_order(site, ann):
+def left(site):
+    """What a client shows that has got an event, and is gone."""
+    client = site.connect(ANN)
+    write(site, "before")
+    *_, (_, record, offset) = client.events()
+    assert record["text"] == "before"
+    client.socket.close()
+    wait_until(lambda: not site.connections)
+    return {"pid": pid_of(client), "offset": offset}
+
+
+def arrived(client, number):
+    """The texts of some events."""
+    found = []
+
+    def is_complete():
+        found.extend(event for event in client.events() if event[0] != OFFSET)
+        return len(found) >= number
+
+    wait_until(is_complete)
+    return [record["text"] for _, record, _ in found]
+
+
+def test_client_gets_what_it_missed_once_and_in_order(site):
+    shown = left(site)
     write(site, "one", "two")
-    ann.leave()
-    write(site, "three", "four")
-    ann.connect()
-    write(site, "five")
-    ann.log_in()
-    write(site, "six")
-
-    assert ann.is_recovered
-    assert ann.gets("one", "two", "three", "four", "five", "six")
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [
-        {"offset": None},
-        {"offset": "unknown.1"},
-        {"offset": ""},
-        {"offset": 5},
-        {"offset": ["a"]},
-        {"pid": None},
-        {"pid": ""},
-        {"pid": "x" * 1000},
-        {"pid": 5},
-    ],
-)
-def test_client_with_an_unknown_place_loads_anew(site, ann, shown):
-    write(site, "one")
-    ann.leave()
-    write(site, "two")
-    before = ann.pid
-    client = site.connect(ANN, {"pid": before, "offset": ann.offset, **shown})
+    client = site.connect(None, shown)
     write(site, "three")
+    client.log_in(ANN)
+    write(site, "four")
 
-    assert json.loads(client.welcome[2:])["pid"] not in (before, *shown.values())
-    texts = [event[1]["text"] for event in client.events() if event[0] != OFFSET]
-    assert texts == ["three"]
+    assert pid_of(client) == shown["pid"]
+    assert arrived(client, 4) == ["one", "two", "three", "four"]
 
 
-def test_client_gets_only_what_it_may_see_now(site, records, ann):
-    records["messages"].readable = lambda user: {"rank": user["id"]}
-    site.register(BOB)
-    bob = Follower(site, BOB)
-    mine, other = 1, 2
-    write(site, "one", rank=mine)
-    write(site, "two", rank=other)
-    ann.leave()
-    bob.leave()
-    write(site, "three", rank=mine)
-    write(site, "four", rank=other)
+def test_client_gets_only_what_it_may_see_now(site, records):
+    shown = left(site)
+    write(site, "one", rank=1)
+    write(site, "two", rank=2)
+    records["messages"].readable = lambda user: {"rank": 2}
+    client = site.connect(None, shown)
+    client.log_in(ANN)
+    write(site, "three", rank=2)
 
-    for each in (ann, bob):
-        each.connect()
-        each.log_in()
+    assert arrived(client, 2) == ["two", "three"]
 
-    assert ann.gets("one", "three")
-    assert bob.gets("two", "four")
 
-    # The rule has changed since the events.
-    ann.leave()
-    write(site, "five", rank=mine)
-    write(site, "six", rank=other)
-    records["messages"].readable = lambda user: {"rank": other}
-    ann.connect()
-    ann.log_in()
+@pytest.mark.parametrize("other", [{"offset": "unknown.1"}, {"pid": ""}, {"pid": 5}])
+def test_client_with_an_unknown_place_loads_anew(site, other):
+    shown = {**left(site), **other}
+    write(site, "missed")
+    client = site.connect(ANN, shown)
+    write(site, "later")
 
-    assert ann.gets("one", "three", "six")
+    assert pid_of(client) != shown["pid"]
+    assert arrived(client, 1) == ["later"]
