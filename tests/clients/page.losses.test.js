@@ -120,7 +120,7 @@ test('tabs of one browser share a login, and its end', async () => {
 
   await tab.locator('#show-account').click()
   await tab.getByRole('button', { name: 'Log out' }).click()
-  await alert(page, 'You have logged out in another tab.').waitFor()
+  await alert(page, 'Your session has ended. Log in again.').waitFor()
   await logIn(tab, `ann${number}`)
   await tab.locator('#chat').waitFor()
 

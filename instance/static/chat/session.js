@@ -85,9 +85,7 @@ client.hooks([async (context, next) => {
 
 // Another tab has logged out, or in as somebody else.
 window.addEventListener('storage', event => {
-  if (event.key !== storageKey || !session.user) return
-  if (event.newValue === null) end('You have logged out in another tab.')
-  else renew()
+  if (event.key === storageKey) renew()
 })
 
 // The token is revoked, or has expired.
