@@ -11,31 +11,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
-from flask import current_app
-from flask import Flask
-from flask import render_template
+from flask import current_app, Flask, render_template
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
-from pydantic import AfterValidator
-from pydantic import BaseModel
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, Field
 from sqlalchemy.dialects import mysql
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import AuthenticationService
-from flask_records import Conflict
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import HookContext
-from flask_records import limit_to_user
-from flask_records import RevokedTokenMixin
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
-from flask_records import TableRevocations
+from flask_records import (
+    AuthenticationService,
+    Conflict,
+    FlaskRecords,
+    hash_password,
+    HookContext,
+    limit_to_user,
+    RevokedTokenMixin,
+    set_user_field,
+    SQLAlchemyService,
+    TableRevocations,
+)
 from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 

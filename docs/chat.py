@@ -5,17 +5,16 @@ import time
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import limit_to_user
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    limit_to_user,
+    set_user_field,
+    SQLAlchemyService,
+)
 from flask_records.realtime import Realtime
 
 AVATAR = "https://www.gravatar.com/avatar/?d=mp&s=60"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from werkzeug.datastructures import Headers
 

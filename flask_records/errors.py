@@ -36,8 +36,7 @@ from werkzeug.exceptions import HTTPException
 from .problems import coded
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 

@@ -25,45 +25,37 @@ from .http.error_handler import init_app as init_error_settings
 from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
-from .http.routes import join_prefixes
-from .http.routes import Mount
-from .http.routes import Routes
-from .http.routes import routes_of
-from .names import functions_of
-from .names import names_of
+from .http.routes import join_prefixes, Mount, Routes, routes_of
+from .names import functions_of, names_of
 from .query.bounds import init_app as init_bounds
-from .registrations import Registration
-from .registrations import Registrations
+from .registrations import Registration, Registrations
 from .service import Service
-from .service.events import Publishers
-from .service.events import Transports
+from .service.events import Publishers, Transports
 from .service_checks import ServiceChecks
 from .shell import shell_context
-from .signals import CallSignals
-from .signals import METHODS
+from .signals import CallSignals, METHODS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-    from flask import Flask
-    from flask import Response
+    from flask import Flask, Response
     from flask_limiter import Limiter
 
     from .context import Params
     from .http.error_handler import Logger
     from .service.events import EventTransport
     from .testing import TestClient
-    from .typing import BodyParser
-    from .typing import Computation
-    from .typing import ErrorPages
-    from .typing import Formatter
-    from .typing import Id
-    from .typing import Publisher
-    from .typing import QueryParser
-    from .typing import Readable
-    from .typing import Record
+    from .typing import (
+        BodyParser,
+        Computation,
+        ErrorPages,
+        Formatter,
+        Id,
+        Publisher,
+        QueryParser,
+        Readable,
+        Record,
+    )
 
 ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
 """The methods of an authentication service that need no token."""

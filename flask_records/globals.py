@@ -5,9 +5,7 @@ from __future__ import annotations
 import typing as t
 from contextvars import ContextVar
 
-from flask import current_app
-from flask import g
-from flask import has_app_context
+from flask import current_app, g, has_app_context
 from werkzeug.local import LocalProxy
 
 if t.TYPE_CHECKING:

@@ -7,8 +7,7 @@ Flask-Records; :data:`CODES` lists their codes.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 CODES: t.Final = {
     "invalid": "anything else, such as a message of a validator",

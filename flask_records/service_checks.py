@@ -14,8 +14,7 @@ if t.TYPE_CHECKING:
 
     from .context import HookContext
     from .extension import FlaskRecords
-    from .registrations import Registration
-    from .registrations import Registrations
+    from .registrations import Registration, Registrations
     from .service import Service
 
 NO_ISSUER: t.Final = """\

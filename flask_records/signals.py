@@ -6,19 +6,18 @@ import asyncio
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from inspect import isasyncgenfunction
-from inspect import isawaitable
-from inspect import iscoroutinefunction
-from inspect import isgeneratorfunction
+from inspect import (
+    isasyncgenfunction,
+    isawaitable,
+    iscoroutinefunction,
+    isgeneratorfunction,
+)
 
-from blinker import ANY
-from blinker import Signal
+from blinker import ANY, Signal
 from flask import current_app
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from collections.abc import Callable
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection
     from contextlib import ExitStack
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")

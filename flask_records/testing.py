@@ -6,9 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from .errors import ERRORS
-from .errors import GeneralError
-from .errors import RecordsError
+from .errors import ERRORS, GeneralError, RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
 from .signals import method_named
@@ -18,8 +16,7 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from .typing import Id
-    from .typing import Record
+    from .typing import Id, Record
 
 
 class TestClient:

@@ -9,11 +9,7 @@ from contextvars import ContextVar
 from .errors import Unavailable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Hashable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from contextvars import Token
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 if t.TYPE_CHECKING:
     from flask import Request

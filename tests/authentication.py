@@ -11,16 +11,17 @@ from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from jwt.api_jws import encode
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import NotAuthenticated
-from flask_records import SQLAlchemyService
-from flask_records import Strategy
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    NotAuthenticated,
+    SQLAlchemyService,
+    Strategy,
+)
 
 from .databases import leave
-from .models import Base
-from .models import User
+from .models import Base, User
 
 SECRET = "s" * 32
 

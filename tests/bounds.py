@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
-from .models import Base
-from .models import Message
+from .models import Base, Message
 from .processes import started
 
 WHITELIST = ["$and", "$ilike", "$like", "$not", "$search"]

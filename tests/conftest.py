@@ -10,14 +10,10 @@ import pytest
 from flask_sqlalchemy import SQLAlchemy
 from hypothesis import settings
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from .listening import running
-from .models import Base
-from .models import Message
-from .models import Room
-from .models import User
+from .models import Base, Message, Room, User
 
 pytest_plugins = ["tests.databases", "tests.leaks"]
 

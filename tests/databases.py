@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from contextlib import contextmanager
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 
 import pytest
 import sqlalchemy as sa

@@ -13,16 +13,15 @@ from decimal import Decimal
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import BadRequest
-from flask_records import ExactNumeric
-from flask_records import FlaskRecords
-from flask_records import HookContext
-from flask_records import SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    ExactNumeric,
+    FlaskRecords,
+    HookContext,
+    SQLAlchemyService,
+)
 from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 

@@ -6,12 +6,10 @@ import json
 import os
 import re
 from html import escape
-from urllib.parse import parse_qsl
-from urllib.parse import quote_plus
+from urllib.parse import parse_qsl, quote_plus
 
 import pytest
-from flask import request
-from flask import request_finished
+from flask import request, request_finished
 
 from flask_records import AuthenticationService
 

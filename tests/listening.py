@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 
-from werkzeug.serving import make_server
-from werkzeug.serving import WSGIRequestHandler
+from werkzeug.serving import make_server, WSGIRequestHandler
 
 
 class QuietHandler(WSGIRequestHandler):

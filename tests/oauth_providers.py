@@ -11,8 +11,7 @@ import secrets
 import time
 import uuid
 from contextlib import contextmanager
-from urllib.parse import parse_qsl
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import jwt
 import requests
@@ -20,19 +19,12 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from werkzeug.wrappers import Request
-from werkzeug.wrappers import Response
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from werkzeug.wrappers import Request, Response
 
-from flask_records import RevokedTokenMixin
-from flask_records import SQLAlchemyService
+from flask_records import RevokedTokenMixin, SQLAlchemyService
 
-from .authentication import bearer
-from .authentication import CHEAP
-from .authentication import make_records
-from .authentication import SECRET
+from .authentication import bearer, CHEAP, make_records, SECRET
 from .databases import leave
 from .listening import running
 

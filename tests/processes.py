@@ -11,17 +11,14 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from .leaks import current_test
-from .leaks import LEAKS
-from .waiting import START
-from .waiting import wait_until
+from .leaks import current_test, LEAKS
+from .waiting import START, wait_until
 
 ROOT = Path(__file__).parent.parent
 PASSWORD = "correct horse battery"

@@ -6,27 +6,21 @@ import itertools
 import json
 import socket
 import threading
-from contextlib import contextmanager
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 
 import websocket
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import RecordsError
-from flask_records import RevokedTokenMixin
-from flask_records import SQLAlchemyService
-from flask_records import TableRevocations
+from flask_records import (
+    RecordsError,
+    RevokedTokenMixin,
+    SQLAlchemyService,
+    TableRevocations,
+)
 from flask_records.realtime import Realtime
 
-from .authentication import ANN
-from .authentication import make_records
-from .authentication import serving
-from .models import Base
-from .models import Message
-from .models import Room
-from .models import User
+from .authentication import ANN, make_records, serving
+from .models import Base, Message, Room, User
 from .waiting import wait_until
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}

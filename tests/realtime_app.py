@@ -16,16 +16,16 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.cli import with_appcontext
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import RevokedTokenMixin
-from flask_records import SQLAlchemyService
-from flask_records import TableRevocations
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    RevokedTokenMixin,
+    SQLAlchemyService,
+    TableRevocations,
+)
 from flask_records.realtime import Realtime
 
 TEAMS = ("red", "blue")

@@ -8,16 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from socket import SHUT_RDWR
 
 import websocket
 
-from .processes import environment
-from .processes import ROOT
-from .processes import started
-from .processes import wait_for_workers
+from .processes import environment, ROOT, started, wait_for_workers
 from .realtime_app import PASSWORD
 
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from .waiting import START
-from .waiting import wait_until
+from .waiting import START, wait_until
 
 
 def answers(client):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from flask import Flask
-from flask import Response
+from flask import Flask, Response
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import Enum
-from sqlalchemy import String
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy import Enum, String
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
 
 MARKUP = (
     "<img src=x onerror=\"document.body.id='bad'\"><script>document.body.id='bad'"

@@ -11,15 +11,10 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.dialects import mysql
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects import registry
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import mysql, postgresql, registry, sqlite
 from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import Params, SQLAlchemyService, Transaction
 
 DIALECTS = {
     "mariadb": MariaDBDialect(),

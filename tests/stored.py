@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .models import Message
-from .models import Room
+from .models import Message, Room
 
 
 def stored(db):

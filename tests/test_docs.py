@@ -20,18 +20,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 import flask_records
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
 from .listening import running
-from .processes import ROOT
-from .processes import started
+from .processes import ROOT, started
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"

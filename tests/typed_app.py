@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from wsgi import create_app
-from wsgi import realtime
-from wsgi import records
-from wsgi import rooms
+from wsgi import create_app, realtime, records, rooms
 
 
 class Place(BaseModel):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from flask import current_app
-from flask import has_app_context
+from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..transaction import on_begin

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Set
+from collections.abc import Collection, Mapping, Set
 
 from ..errors import not_an_object
-from ..problems import Problem
-from ..problems import READ_ONLY
-from ..problems import REQUIRED
-from ..problems import UNKNOWN_FIELD
-from ..query.bounds import MAX_ERRORS
-from ..query.bounds import shortened
+from ..problems import Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
+from ..query.bounds import MAX_ERRORS, shortened
 from ..query.refusals import refuse
 from ..validation.schema import Beside
-from .constructors import Constructor
-from .constructors import has_constructor
-from .defaults import default_of
-from .defaults import KEEP
+from .constructors import Constructor, has_constructor
+from .defaults import default_of, KEEP
 
 if t.TYPE_CHECKING:
     from ..query import Fields

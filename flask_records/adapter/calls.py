@@ -6,10 +6,8 @@ import typing as t
 
 from ..query import Query
 from ..query.computed_fields import compute
-from ..query.field_conditions import show
-from ..query.field_conditions import unmet
-from .guards import Guards
-from .guards import UNGUARDED
+from ..query.field_conditions import show, unmet
+from .guards import Guards, UNGUARDED
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +19,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .database import Database
     from .populate import Link
-    from .reading import Reading
-    from .reading import Rows
+    from .reading import Reading, Rows
     from .served_model import ServedModel
     from .view import View
     from .writing import Writing

@@ -5,9 +5,7 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 CHUNK: t.Final = 500
 """The number of keys in one statement, or in one call."""

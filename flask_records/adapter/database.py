@@ -11,13 +11,9 @@ from sqlalchemy import orm
 from ..transaction import Transaction
 from .database_errors import READ_ONLY
 from .drivers import listens
-from .joined_session import join
-from .joined_session import JoinedSession
-from .reading import EngineReading
-from .reading import Reading
-from .reading import SessionReading
-from .sources import session_of_app
-from .sources import source_of_app
+from .joined_session import join, JoinedSession
+from .reading import EngineReading, Reading, SessionReading
+from .sources import session_of_app, source_of_app
 from .writing import Writing
 
 if t.TYPE_CHECKING:

@@ -13,18 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from .. import problems
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..errors import Forbidden
-from ..errors import MethodNotAllowed
-from ..errors import Unavailable
+from ..errors import BadRequest, Conflict, Forbidden, MethodNotAllowed, Unavailable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..problems import Problem
     from ..query import Fields

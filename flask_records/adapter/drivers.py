@@ -9,9 +9,7 @@ import sqlalchemy as sa
 from .database_errors import translated
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 BUSY_TIMEOUT: t.Final = 20_000
 """The milliseconds that a write waits on SQLite until others have written."""

@@ -16,21 +16,16 @@ from functools import cached_property
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy import ClauseElement
-from sqlalchemy import orm
+from sqlalchemy import ClauseElement, orm
 
 from ..query.values import is_json
 from .constructors import has_constructor
-from .drivers import application_listens
-from .drivers import listens
+from .drivers import application_listens, listens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
-    from collections.abc import Set
+    from collections.abc import Iterable, Sequence, Set
 
-    from ..query import Field
-    from ..query import Fields
+    from ..query import Field, Fields
     from ..query.resolution import ResolvedQuery
     from ..typing import Record
     from .writing import Writing

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..problems import CHANGED
-from ..problems import READ_ONLY
+from ..problems import CHANGED, READ_ONLY
 from ..query.plans import Selection
 from ..query.refusals import refuse
 from .reads import read_keyed
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..query.field_conditions import FieldCondition
     from ..typing import Record

@@ -10,29 +10,16 @@ from sqlalchemy import orm
 
 from ..errors import Unavailable
 from ..query.dialects import add_functions
-from ..transaction import Transaction
-from ..transaction import UNDONE
-from .database_errors import AWAY
-from .database_errors import FAILED
-from .database_errors import translated
-from .drivers import begin_writing
-from .drivers import has_failed
-from .drivers import IS_UNDONE
-from .host_commits import HostCommits
-from .host_commits import KEY
-from .work import connections_of
-from .work import NO_WORK
-from .work import open_transactions
-from .work import work_of
-from .work import written_by
+from ..transaction import Transaction, UNDONE
+from .database_errors import AWAY, FAILED, translated
+from .drivers import begin_writing, has_failed, IS_UNDONE
+from .host_commits import HostCommits, KEY
+from .work import connections_of, NO_WORK, open_transactions, work_of, written_by
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-    from ..transaction import Conclusion
-    from ..transaction import Savepoint
+    from ..transaction import Conclusion, Savepoint
     from .work import Work
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]

@@ -14,10 +14,7 @@ from .chunks import chunks
 from .reads import identifier
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Sequence
-    from collections.abc import Set
+    from collections.abc import Collection, Iterable, Sequence, Set
 
     from ..context import Params
     from ..query import Fields

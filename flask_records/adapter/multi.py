@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from ..errors import BadRequest
-from ..errors import MethodNotAllowed
+from ..errors import BadRequest, MethodNotAllowed
 from ..names import names_of
 from ..query.bounds import current_bounds
 from ..settings import is_positive

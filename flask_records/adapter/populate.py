@@ -9,8 +9,7 @@ from contextlib import suppress
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..errors import BadRequest
-from ..errors import RecordsError
+from ..errors import BadRequest, RecordsError
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
@@ -18,18 +17,10 @@ from ..query.plans import Plan
 from ..query.values import cast
 from ..service.schemas import Relation
 from .chunks import chunks
-from .relationships import field_name
-from .relationships import is_plain
-from .relationships import key_field
-from .relationships import local_column
-from .relationships import remote_column
+from .relationships import field_name, is_plain, key_field, local_column, remote_column
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..context import Params
     from ..query import Fields

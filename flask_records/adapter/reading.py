@@ -7,14 +7,10 @@ import typing as t
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..query.dialects import add_functions
-from ..query.dialects import HAS_FUNCTIONS
+from ..query.dialects import add_functions, HAS_FUNCTIONS
 from ..query.plans import Plan
-from .database_errors import Attempt
-from .database_errors import raise_translated
-from .database_errors import translated
-from .drivers import fails_as_a_whole
-from .drivers import without_transaction
+from .database_errors import Attempt, raise_translated, translated
+from .drivers import fails_as_a_whole, without_transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence

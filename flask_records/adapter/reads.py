@@ -18,8 +18,7 @@ if t.TYPE_CHECKING:
     from ..query import Fields
     from ..typing import Id
     from .calls import ResolvedCall
-    from .reading import Reading
-    from .reading import Rows
+    from .reading import Reading, Rows
 
 
 def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from sqlalchemy import orm
 from sqlalchemy.ext.orderinglist import OrderingList
 
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..problems import NEEDED
-from ..problems import NO_LIST_OF_IDS
-from ..problems import NO_SERVICE
-from ..problems import NO_SINGLE_ID
+from ..errors import BadRequest, Conflict
+from ..problems import NEEDED, NO_LIST_OF_IDS, NO_SERVICE, NO_SINGLE_ID
 from .lookup import Lookup
 from .populate import service_of
 from .relationships import field_name
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
-    from collections.abc import Set
+    from collections.abc import Iterable, Sequence, Set
 
     from ..context import Params
     from .writing import Writing

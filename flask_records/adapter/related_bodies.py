@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import orm
 
 from ..errors import BadRequest
-from ..problems import contradicts
-from ..problems import no_record
-from ..problems import Problem
-from ..problems import too_many_records
+from ..problems import contradicts, no_record, Problem, too_many_records
 from ..query.bounds import current_bounds
 from ..query.field import shown
 from ..query.refusals import refuse
@@ -22,8 +19,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..typing import Record
-    from .lookup import Key
-    from .lookup import Lookup
+    from .lookup import Key, Lookup
     from .related import WritableRelation
     from .writing import Writing
 

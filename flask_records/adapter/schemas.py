@@ -10,29 +10,18 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..globals import current_records
-from ..query.operators import flag
-from ..query.operators import like
-from ..query.operators import many
-from ..query.operators import one
-from ..query.operators import pair
-from ..query.operators import pattern
-from ..query.operators import text
+from ..query.operators import flag, like, many, one, pair, pattern, text
 from ..query.syntax import POPULATE
 from ..query.values import nullable
 from ..service.schemas import Schemas
 from ..signals import METHODS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from ..pagination import Pagination
-    from ..query import Field
-    from ..query import Fields
-    from ..query import Operator
-    from ..query import Syntax
-    from ..service.schemas import Relation
-    from ..service.schemas import Schema
+    from ..query import Field, Fields, Operator, Syntax
+    from ..service.schemas import Relation, Schema
     from .multi import Multi
     from .related import WritableRelation
 

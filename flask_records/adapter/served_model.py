@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import sqlalchemy as sa
 
 from ..query import Fields
 from .database import Database
-from .populate import Populate
-from .populate import populated
-from .related import Relations
-from .related import writable_relations
+from .populate import Populate, populated
+from .related import Relations, writable_relations
 from .view import Views
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Hashable
-    from collections.abc import Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
     from sqlalchemy import orm
 
     from ..context import Params
-    from ..query import FieldOptions
-    from ..query import FieldRules
-    from ..query import Operator
-    from ..query import Syntax
+    from ..query import FieldOptions, FieldRules, Operator, Syntax
     from ..query.field_rules import Permissions
     from .related import WritableRelation
     from .sources import SessionSource

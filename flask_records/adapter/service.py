@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from ..names import names_of
-from ..pagination import Page
-from ..pagination import Pagination
-from ..query import FieldOptions
-from ..query import FieldRules
-from ..query import Fields
-from ..query import Matching
+from ..pagination import Page, Pagination
+from ..query import FieldOptions, FieldRules, Fields, Matching
 from ..query.computed_fields import computed_fields
 from ..query.converters import converters_of
 from ..query.field_options import constraints_of
-from ..query.operators import operators_of
-from ..query.operators import syntax_of
+from ..query.operators import operators_of, syntax_of
 from ..query.refusals import refuse
-from ..signals import METHODS
-from ..signals import READS
+from ..signals import METHODS, READS
 from ..transaction import Transaction
 from .bodies import beside_schema
 from .calls import Calls
-from .checks import check_bigints
-from .checks import check_class
-from .checks import check_database
-from .checks import check_populate
-from .checks import check_removal
-from .checks import check_rules
+from .checks import (
+    check_bigints,
+    check_class,
+    check_database,
+    check_populate,
+    check_removal,
+    check_rules,
+)
 from .multi import Multi
-from .reads import identifier
-from .reads import not_found
-from .reads import read_many
-from .schemas import ModelSchemas
-from .schemas import references
+from .reads import identifier, not_found, read_many
+from .schemas import ModelSchemas, references
 from .served_model import ServedModel
 from .sources import session_of_app
 from .unchanged import changed
 from .writers import Writers
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from flask import Flask
 
@@ -54,10 +45,7 @@ if t.TYPE_CHECKING:
     from ..query.converters import Converters
     from ..service import Service
     from ..service.schemas import Schemas
-    from ..typing import Computation
-    from ..typing import FieldRule
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Computation, FieldRule, Id, Record
     from ..validation.schema import Beside
     from .calls import ResolvedCall
     from .sources import SessionSource

@@ -11,8 +11,7 @@ from .reads import identifier
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .calls import ResolvedCall
     from .reading import Rows
     from .view import View

@@ -5,21 +5,18 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..problems import Problem
-from ..problems import READ_ONLY
+from ..problems import Problem, READ_ONLY
 from ..query.plans import Selection
 from ..query.same_values import is_same
 from ..query.values import cast
 from ..service.computed import is_shown
-from .reads import identifier
-from .reads import not_found
+from .reads import identifier, not_found
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..query import Field
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .calls import ResolvedCall
     from .writing import Writing
 

@@ -7,27 +7,18 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..problems import OWNED
-from ..problems import Problem
+from ..errors import BadRequest, Conflict
+from ..problems import OWNED, Problem
 from ..query.values import is_json
-from .constructors import Constructor
-from .constructors import has_constructor
-from .reads import has_great_nulls
-from .reads import identifier
-from .reads import not_found
-from .reads import read_keyed
-from .related_bodies import load_related
-from .related_bodies import Related
-from .related_bodies import settled
+from .constructors import Constructor, has_constructor
+from .reads import has_great_nulls, identifier, not_found, read_keyed
+from .related_bodies import load_related, Related, settled
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..errors import RecordsError
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .calls import ResolvedCall
     from .multi import Multi
     from .view import View

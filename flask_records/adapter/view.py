@@ -5,15 +5,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..query import Fields
-from ..query import Operator
+from ..query import Fields, Operator
 from ..query.field_conditions import FieldCondition
-from ..query.plans import Plans
-from ..query.plans import Selection
+from ..query.plans import Plans, Selection
 from ..query.resolution import resolve
 from ..query.restriction import trusted
-from ..query.syntax import EVERYTHING
-from ..query.syntax import Query
+from ..query.syntax import EVERYTHING, Query
 from .bodies import Bodies
 
 if t.TYPE_CHECKING:

@@ -8,20 +8,16 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
-from flask import current_app
-from flask import has_app_context
+from flask import current_app, has_app_context
 from sqlalchemy import orm
 
-from ..context import HookContext
-from ..context import Params
-from ..transaction import Conclusion
-from ..transaction import Transaction
+from ..context import HookContext, Params
+from ..transaction import Conclusion, Transaction
 from .host_commits import HostCommits
 from .writing import is_written_by_service
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..service import Service
     from ..typing import Id

@@ -12,9 +12,7 @@ from ..transaction import Transaction
 from .drivers import begin_writing
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import orm
     from sqlalchemy.engine import Transaction as Begun

@@ -6,8 +6,7 @@ import logging
 import typing as t
 from functools import cached_property
 
-from .eligibility import Eligibility
-from .eligibility import Reason
+from .eligibility import Eligibility, Reason
 from .guards import UNGUARDED
 from .single_statement import SingleStatement
 from .unit_of_work import UnitOfWork

@@ -10,16 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.plans import Plan
-from .database_errors import Attempt
-from .database_errors import translated
-from .reading import NO_OPTIONS
-from .reading import rows_of
-from .reading import SessionReading
+from .database_errors import Attempt, translated
+from .reading import NO_OPTIONS, rows_of, SessionReading
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from ..query import Fields

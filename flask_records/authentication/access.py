@@ -10,14 +10,11 @@ from ..errors import RecordsError
 from ..http.blueprint import PROVIDER as REST
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
 
-    from ..context import HookContext
-    from ..context import Params
+    from ..context import HookContext, Params
     from .service import AuthenticationService
 
 OWN_PARAMS: t.Final = frozenset({"accessToken", "authentication", "user"})

@@ -8,8 +8,7 @@ from base64 import b64decode
 from functools import cached_property
 from importlib import import_module
 
-from werkzeug.security import check_password_hash
-from werkzeug.security import generate_password_hash
+from werkzeug.security import check_password_hash, generate_password_hash
 
 if t.TYPE_CHECKING:
     from argon2 import PasswordHasher

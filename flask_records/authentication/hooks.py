@@ -6,14 +6,10 @@ import typing as t
 from dataclasses import dataclass
 
 from ..context import NO_RESULT
-from ..errors import BadRequest
-from ..errors import Forbidden
-from ..errors import NotAuthenticated
+from ..errors import BadRequest, Forbidden, NotAuthenticated
 from ..globals import current_records
 from ..pagination import without
-from ..problems import EMPTY
-from ..problems import NO_TEXT
-from ..problems import TOO_LONG
+from ..problems import EMPTY, NO_TEXT, TOO_LONG
 from ..query import restrict
 from .access import admit
 from .passwords import MAX_LENGTH
@@ -21,10 +17,8 @@ from .passwords import MAX_LENGTH
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..context import HookContext
-    from ..context import Params
-    from ..typing import Hook
-    from ..typing import Id
+    from ..context import HookContext, Params
+    from ..typing import Hook, Id
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,18 +8,13 @@ import math
 import time
 import typing as t
 from collections.abc import Mapping
-from functools import cached_property
-from functools import partial
+from functools import cached_property, partial
 
-from flask import current_app
-from flask import has_request_context
-from flask import request
+from flask import current_app, has_request_context, request
 
 from ..errors import TooManyRequests
-from ..globals import call_stack
-from ..globals import current_records
-from ..http.error_handler import line_of
-from ..http.error_handler import Outages
+from ..globals import call_stack, current_records
+from ..http.error_handler import line_of, Outages
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

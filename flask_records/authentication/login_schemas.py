@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from ..service.schemas import Schemas
-from .strategies import JWT
-from .strategies import LOCAL
+from .strategies import JWT, LOCAL
 
 if t.TYPE_CHECKING:
     from ..context import Params

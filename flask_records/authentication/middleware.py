@@ -5,9 +5,7 @@ from __future__ import annotations
 import typing as t
 from functools import wraps
 
-from flask import current_app
-from flask import g
-from flask import request
+from flask import current_app, g, request
 
 from ..context import Params
 from ..errors import NotAuthenticated

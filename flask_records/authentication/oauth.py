@@ -7,43 +7,36 @@ import time
 import typing as t
 from urllib.parse import urlencode
 
-from flask import Blueprint
-from flask import current_app
-from flask import request
-from flask import Response
-from flask import session
-from flask import url_for
+from flask import Blueprint, current_app, request, Response, session, url_for
 
-from ..errors import BadRequest
-from ..errors import is_answer
-from ..errors import MethodNotAllowed
-from ..errors import NotAuthenticated
-from ..errors import NotFound
-from ..errors import RecordsError
+from ..errors import (
+    BadRequest,
+    is_answer,
+    MethodNotAllowed,
+    NotAuthenticated,
+    NotFound,
+    RecordsError,
+)
 from ..globals import current_records
 from ..http.body import read_body
-from ..http.formatter import dumps
-from ..http.formatter import empty
-from ..http.formatter import JSON
+from ..http.formatter import dumps, empty, JSON
 from ..http.headers import forbid_sniffing
 from ..http.origins import origin_of
 from ..http.routes import routes_of
 from .limits import count_view
 from .oauth_client import ProviderClient
-from .oauth_errors import InvalidResponse
-from .oauth_errors import new_reference
-from .oauth_errors import provider_error
-from .oauth_errors import PROVIDER_ERRORS
-from .oauth_errors import ProviderError
-from .oauth_errors import server_error
-from .oauth_strategy import explaining_refusals
-from .oauth_strategy import OAuthLogin
-from .oauth_strategy import OAuthStrategy
-from .oauth_strategy import result_of
+from .oauth_errors import (
+    InvalidResponse,
+    new_reference,
+    provider_error,
+    PROVIDER_ERRORS,
+    ProviderError,
+    server_error,
+)
+from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
     from flask.typing import ResponseReturnValue

@@ -8,25 +8,24 @@ from urllib.parse import urljoin
 
 import requests
 from authlib.integrations.base_client import OAuthError
-from authlib.integrations.flask_client import FlaskIntegration
-from authlib.integrations.flask_client import FlaskOAuth2App
+from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
-from joserfc.errors import BadSignatureError
-from joserfc.errors import JoseError
+from joserfc.errors import BadSignatureError, JoseError
 from joserfc.jwk import KeySet
 from requests import HTTPError
 
 from ..http.origins import origin_of
 from ..pagination import without
-from .oauth_errors import describe
-from .oauth_errors import InvalidResponse
-from .oauth_errors import PROVIDER_ERRORS
-from .oauth_errors import ProviderError
-from .oauth_errors import raise_error_in
+from .oauth_errors import (
+    describe,
+    InvalidResponse,
+    PROVIDER_ERRORS,
+    ProviderError,
+    raise_error_in,
+)
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from requests import Response
 

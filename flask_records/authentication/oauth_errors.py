@@ -7,21 +7,14 @@ import secrets
 import typing as t
 
 from authlib.common.errors import AuthlibBaseError
-from joserfc.errors import ClaimError
-from joserfc.errors import JoseError
-from requests import ConnectionError
-from requests import HTTPError
-from requests import RequestException
-from requests import Response
+from joserfc.errors import ClaimError, JoseError
+from requests import ConnectionError, HTTPError, RequestException, Response
 from werkzeug.datastructures import WWWAuthenticate
 
-from ..errors import GeneralError
-from ..errors import NotAuthenticated
-from ..errors import RecordsError
+from ..errors import GeneralError, NotAuthenticated, RecordsError
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from logging import Logger
 
     from .providers import Provider

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from ..http.origins import origin_of
-from .providers import KNOWN
-from .providers import Provider
+from .providers import KNOWN, Provider
 from .redirects import Redirects
 
 if t.TYPE_CHECKING:

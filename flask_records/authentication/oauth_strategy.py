@@ -6,9 +6,7 @@ import typing as t
 from contextlib import contextmanager
 
 from ..context import Params
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..errors import NotAuthenticated
+from ..errors import BadRequest, Conflict, NotAuthenticated
 from ..http.routes import current_routes
 from ..pagination import without
 from ..transaction import Transaction
@@ -23,8 +21,7 @@ if t.TYPE_CHECKING:
     from ..errors import RecordsError
     from ..query import Fields
     from ..typing import Record
-    from .providers import Profile
-    from .providers import Provider
+    from .providers import Profile, Provider
     from .service import AuthenticationService
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .hooks import HashPassword
-from .hooks import Protect
-from .strategies import JWT
-from .strategies import LOCAL
-from .users import fields_of
-from .users import share_model
+from .hooks import HashPassword, Protect
+from .strategies import JWT, LOCAL
+from .users import fields_of, share_model
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,7 @@ from ..globals import current_records
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .service import AuthenticationService
     from .users import Users
 

@@ -8,22 +8,16 @@ import secrets
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..errors import BadRequest
-from ..problems import TOO_LONG
-from ..problems import UNHASHABLE
-from .hashers import Argon2id
-from .hashers import Bcrypt
-from .hashers import format_of
-from .hashers import Werkzeug
+from ..problems import TOO_LONG, UNHASHABLE
+from .hashers import Argon2id, Bcrypt, format_of, Werkzeug
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .hashers import Hasher
-    from .hashers import UpdatingHasher
+    from .hashers import Hasher, UpdatingHasher
 
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""

@@ -6,9 +6,7 @@ import re
 import typing as t
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ..http.origins import origin_of
 

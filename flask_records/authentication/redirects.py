@@ -6,15 +6,10 @@ import re
 import typing as t
 import unicodedata
 from dataclasses import dataclass
-from urllib.parse import quote
-from urllib.parse import unquote
-from urllib.parse import urlencode
-from urllib.parse import urlsplit
-from urllib.parse import urlunsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..errors import BadRequest
-from ..http.origins import INVISIBLE
-from ..http.origins import origin_of
+from ..http.origins import INVISIBLE, origin_of
 
 PATH = re.compile(r"/(?![/\\])[^\\\x00-\x1f\x7f]*|")
 """A path on the same origin, or nothing."""

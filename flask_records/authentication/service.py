@@ -7,39 +7,31 @@ from collections.abc import Mapping
 
 from flask import current_app
 
-from ..context import HookContext
-from ..context import Params
+from ..context import HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import current_records
 from ..pagination import without
 from ..signals import call
-from .oauth_strategy import LOGIN
-from .oauth_strategy import OAUTH
-from .oauth_strategy import OAuthStrategy
+from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
 from .password_checks import check_provider_users
-from .password_logins import log_in
-from .password_logins import verified_hashes
-from .passwords import HASHERS
-from .passwords import MAX_LENGTH
+from .password_logins import log_in, verified_hashes
+from .passwords import HASHERS, MAX_LENGTH
 from .revocation import Revocations
 from .settings import Settings
-from .strategies import JWT
-from .strategies import LOCAL
+from .strategies import JWT, LOCAL
 from .user_changes import UserChanges
 from .user_tokens import UserTokens
 from .users import Users
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from flask import Flask
     from werkzeug.datastructures import Headers
 
     from ..service import Service
     from ..service.schemas import Schemas
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .hashers import Hasher
     from .revocation import RevocationStore
     from .strategies import Strategy

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..http.cors import CorsSettings
-from ..settings import Check
-from ..settings import COUNT
-from ..settings import FLAG
-from ..settings import MAPPING
-from ..settings import read_settings
-from ..settings import TEXT
-from ..settings import TEXTS
+from ..settings import Check, COUNT, FLAG, MAPPING, read_settings, TEXT, TEXTS
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
-from .tokens import DAY
-from .tokens import Tokens
+from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from flask import Flask
 
@@ -278,8 +269,7 @@ class _Reader:
         return [secret, *older]
 
     def _key(self, option: str, algorithm: str) -> t.Any:
-        from jwt import get_algorithm_by_name
-        from jwt import InvalidKeyError
+        from jwt import get_algorithm_by_name, InvalidKeyError
 
         value, place = self._options.get(option), self._place(option)
 
@@ -326,8 +316,7 @@ def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
     if RANDOM_TEXT.fullmatch(data):
         return
 
-    from jwt import get_algorithm_by_name
-    from jwt import InvalidKeyError
+    from jwt import get_algorithm_by_name, InvalidKeyError
 
     try:
         get_algorithm_by_name("HS256").prepare_key(secret)

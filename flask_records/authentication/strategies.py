@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ..errors import BadRequest
-from ..errors import NotAuthenticated
-from ..problems import NO_TEXT
-from ..problems import TOO_LONG
+from ..errors import BadRequest, NotAuthenticated
+from ..problems import NO_TEXT, TOO_LONG
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from werkzeug.datastructures import Headers
 

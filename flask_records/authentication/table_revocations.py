@@ -6,9 +6,7 @@ import time
 import typing as t
 
 import sqlalchemy as sa
-from sqlalchemy.orm import aliased
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import aliased, Mapped, mapped_column
 
 from ..adapter import SQLAlchemyService
 from ..adapter.database import Database

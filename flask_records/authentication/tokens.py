@@ -6,8 +6,7 @@ import hashlib
 import threading
 import time
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ..errors import NotAuthenticated
 
@@ -204,8 +203,7 @@ class VerifiedTokens:
 
 def _forms_of(key: t.Any) -> set[bytes]:
     if not isinstance(key, (str, bytes)):
-        from cryptography.hazmat.primitives.serialization import Encoding
-        from cryptography.hazmat.primitives.serialization import PublicFormat
+        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
         form = PublicFormat.SubjectPublicKeyInfo
         return {key.public_bytes(Encoding.DER, form)}

@@ -5,21 +5,17 @@ from __future__ import annotations
 import logging
 import typing as t
 
-from ..context import NO_RESULT
-from ..context import Params
+from ..context import NO_RESULT, Params
 from ..errors import RecordsError
 from ..globals import current_records
-from ..transaction import after_commit
-from ..transaction import before_commit
-from ..transaction import Transaction
+from ..transaction import after_commit, before_commit, Transaction
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..context import HookContext
     from ..service import Service
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .revocation import Revocations
     from .users import Users
 

@@ -6,8 +6,7 @@ import time
 import typing as t
 
 from ..errors import NotAuthenticated
-from .token_ids import create_token_id
-from .token_ids import is_token_id_of
+from .token_ids import create_token_id, is_token_id_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

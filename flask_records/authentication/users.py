@@ -7,12 +7,8 @@ from weakref import WeakKeyDictionary
 
 from flask import current_app
 
-from ..context import HookContext
-from ..context import Params
-from ..errors import BadRequest
-from ..errors import NotAuthenticated
-from ..errors import NotFound
-from ..errors import RecordsError
+from ..context import HookContext, Params
+from ..errors import BadRequest, NotAuthenticated, NotFound, RecordsError
 from ..globals import current_records
 from ..pagination import without
 from ..service.hidden_names import HiddenName
@@ -23,8 +19,7 @@ if t.TYPE_CHECKING:
 
     from ..query import Fields
     from ..service import Service
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
 
 MAX_SIMILAR: t.Final = 100
 """The number of users whose names a database may take for the same."""

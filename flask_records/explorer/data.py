@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import suppress
-from urllib.parse import quote
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
-from flask import current_app
-from flask import request
-from flask import url_for
+from flask import current_app, request, url_for
 
-from ..errors import BadRequest
-from ..errors import RecordsError
+from ..errors import BadRequest, RecordsError
 from ..globals import current_records
 from ..http.placeholders import fill_placeholders
 from ..http.routes import current_routes
@@ -21,8 +17,7 @@ from ..openapi.document import REALTIME
 from ..signals import BODIES
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService

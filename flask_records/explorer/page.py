@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from flask import abort
-from flask import Blueprint
-from flask import current_app
-from flask import make_response
-from flask import redirect
-from flask import render_template
-from flask import request
-from flask import send_from_directory
+from flask import (
+    abort,
+    Blueprint,
+    current_app,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    send_from_directory,
+)
 
 from ..authentication.visitors import params_of_visitor
-from ..http.developer_pages import PageSettings
-from ..http.developer_pages import protect
-from ..http.formatter import dumps
-from ..http.formatter import json_response
-from ..http.headers import CALLER
-from ..http.headers import forbid_sniffing
-from ..http.headers import vary
+from ..http.developer_pages import PageSettings, protect
+from ..http.formatter import dumps, json_response
+from ..http.headers import CALLER, forbid_sniffing, vary
 from ..http.placeholders import placeholders_of
-from ..http.routes import join_prefixes
-from ..http.routes import routes_of
-from .data import data_for
-from .data import entrance
+from ..http.routes import join_prefixes, routes_of
+from .data import data_for, entrance
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flask import Flask
-    from flask import Response
+    from flask import Flask, Response
     from flask.typing import ResponseReturnValue
 
     from ..extension import FlaskRecords

@@ -5,41 +5,28 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from flask import Blueprint
-from flask import request
-from flask import Response
+from flask import Blueprint, request, Response
 
-from ..context import HookContext
-from ..context import Params
-from ..errors import BadRequest
-from ..errors import MethodNotAllowed
-from ..globals import remember_call
-from ..globals import remembered_call
+from ..context import HookContext, Params
+from ..errors import BadRequest, MethodNotAllowed
+from ..globals import remember_call, remembered_call
 from ..query.bounds import current_bounds
-from ..signals import EVENTS
-from ..signals import METHODS_BY_NAME
+from ..signals import EVENTS, METHODS_BY_NAME
 from .body import read_body
-from .formatter import empty
-from .formatter import weak_etag
-from .headers import cache_control_of
-from .headers import complete
+from .formatter import empty, weak_etag
+from .headers import cache_control_of, complete
 from .placeholders import rule_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from flask import Request
     from flask.typing import ResponseReturnValue
 
     from ..service import Service
-    from ..typing import BodyParser
-    from ..typing import Formatter
-    from ..typing import QueryParser
+    from ..typing import BodyParser, Formatter, QueryParser
     from .error_handler import ErrorHandler
 
 PROVIDER: t.Final = "rest"

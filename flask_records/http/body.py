@@ -8,23 +8,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from werkzeug.exceptions import ClientDisconnected
-from werkzeug.exceptions import HTTPException
-from werkzeug.exceptions import RequestEntityTooLarge
-from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.exceptions import (
+    ClientDisconnected,
+    HTTPException,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+)
 from werkzeug.formparser import FormDataParser
 
-from ..errors import BadRequest
-from ..errors import ForeignError
-from ..errors import LengthRequired
-from ..errors import not_an_object
-from ..errors import RecordsError
+from ..errors import (
+    BadRequest,
+    ForeignError,
+    LengthRequired,
+    not_an_object,
+    RecordsError,
+)
 from ..query.field import shown
 from ..settings import is_positive
 from .formatter import JSON
-from .qs import PARAMETER_LIMIT
-from .qs import parse
-from .qs import parse_pairs
+from .qs import PARAMETER_LIMIT, parse, parse_pairs
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,22 +9,15 @@ from dataclasses import dataclass
 from flask import request
 
 from ..errors import RecordsError
-from ..settings import Check
-from ..settings import FLAG
-from ..settings import read_settings
+from ..settings import Check, FLAG, read_settings
 from .blueprint import PREFIX
 from .headers import vary
-from .origins import ALL
-from .origins import NULL
-from .origins import ORIGINS
-from .origins import parse_origins
-from .origins import web_origins
+from .origins import ALL, NULL, ORIGINS, parse_origins, web_origins
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flask import Flask
-    from flask import Response
+    from flask import Flask, Response
 
 SETTING: t.Final = "RECORDS_CORS"
 """The key of ``app.config`` that has the settings of an application."""

@@ -5,18 +5,13 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..errors import Forbidden
-from ..errors import NotAuthenticated
-from ..settings import Check
-from ..settings import FLAG
-from ..settings import read_settings
+from ..errors import Forbidden, NotAuthenticated
+from ..settings import Check, FLAG, read_settings
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from flask import Flask
-    from flask import Response
+    from flask import Flask, Response
 
     from ..context import Params
 

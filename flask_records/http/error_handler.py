@@ -9,27 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flask import current_app
-from flask import got_request_exception
-from flask import make_response
-from flask import render_template
-from flask import request
-from flask import Response
+from flask import (
+    current_app,
+    got_request_exception,
+    make_response,
+    render_template,
+    request,
+    Response,
+)
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import NotFound as UnknownURL
 
 from ..adapter.database_errors import unavailable
-from ..errors import is_answer
-from ..errors import NotFound
-from ..errors import RecordsError
-from ..errors import to_records_error
-from ..errors import Unavailable
+from ..errors import is_answer, NotFound, RecordsError, to_records_error, Unavailable
 from ..query.redaction import without_parameters
 from ..service.hidden_names import without_hidden
-from ..settings import FLAG
-from ..settings import read_settings
-from .formatter import dumps
-from .formatter import json_response
+from ..settings import FLAG, read_settings
+from .formatter import dumps, json_response
 from .headers import forbid_sniffing
 
 if t.TYPE_CHECKING:

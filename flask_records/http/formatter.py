@@ -13,24 +13,18 @@ import uuid
 from collections.abc import Callable
 
 import orjson
-from flask import current_app
-from flask import has_app_context
-from flask import Response
+from flask import current_app, has_app_context, Response
 from flask.json.provider import DefaultJSONProvider
-from werkzeug.datastructures import FileStorage
-from werkzeug.datastructures import Headers
-from werkzeug.http import generate_etag
-from werkzeug.http import quote_etag
+from werkzeug.datastructures import FileStorage, Headers
+from werkzeug.http import generate_etag, quote_etag
 
 from ..context import NO_RESULT
 from ..pagination import Page
-from ..service.plain_records import as_record
-from ..service.plain_records import shows_itself
+from ..service.plain_records import as_record, shows_itself
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
-    from wsgiref.types import StartResponse
-    from wsgiref.types import WSGIEnvironment
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
     from ..context import HookContext
 

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from ..errors import BadRequest
 from ..problems import too_deep
-from ..query.bounds import current_bounds
-from ..query.bounds import shortened
+from ..query.bounds import current_bounds, shortened
 
 ARRAY_LIMIT: t.Final = 20
 """The number of items beyond which a list becomes a mapping of indices."""

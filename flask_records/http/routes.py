@@ -6,20 +6,15 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from flask import current_app
-from flask import request_started
-from werkzeug.exceptions import HTTPException
-from werkzeug.exceptions import NotFound
-from werkzeug.routing import Map
-from werkzeug.routing import Rule
+from flask import current_app, request_started
+from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.routing import Map, Rule
 
 from .blueprint import current_request
-from .placeholders import PLACEHOLDER
-from .placeholders import rule_of
+from .placeholders import PLACEHOLDER, rule_of
 
 if t.TYPE_CHECKING:
-    from flask import Blueprint
-    from flask import Flask
+    from flask import Blueprint, Flask
     from flask.blueprints import BlueprintSetupState
 
     from .error_handler import ErrorHandler

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..errors import Forbidden
-from ..errors import GeneralError
-from ..errors import LengthRequired
-from ..errors import MethodNotAllowed
-from ..errors import NotAuthenticated
-from ..errors import NotFound
-from ..errors import RecordsError
-from ..errors import TooManyRequests
-from ..errors import Unavailable
+from ..errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    GeneralError,
+    LengthRequired,
+    MethodNotAllowed,
+    NotAuthenticated,
+    NotFound,
+    RecordsError,
+    TooManyRequests,
+    Unavailable,
+)
 from .examples import ERRORS
 
 if t.TYPE_CHECKING:

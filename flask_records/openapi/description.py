@@ -12,27 +12,17 @@ from flask import current_app
 
 from ..authentication.limits import limits_of
 from ..globals import current_records
-from ..http.placeholders import fill_placeholders
-from ..http.placeholders import placeholders_of
-from ..http.placeholders import rule_of
+from ..http.placeholders import fill_placeholders, placeholders_of, rule_of
 from ..pagination import Pagination
-from ..service.schemas import CustomSchemas
-from ..service.schemas import page_of
-from ..signals import BODIES
-from ..signals import EVENTS
-from ..signals import method_named
-from ..signals import METHODS
-from ..signals import READS
+from ..service.schemas import CustomSchemas, page_of
+from ..signals import BODIES, EVENTS, method_named, METHODS, READS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from ..context import Params
     from ..service import Service
-    from ..service.schemas import Schema
-    from ..service.schemas import Schemas
+    from ..service.schemas import Schema, Schemas
 
 PACKAGE: t.Final = __name__.partition(".")[0]
 

@@ -11,20 +11,15 @@ from ..context import Params
 from ..globals import current_records
 from ..http.formatter import dumps
 from ..http.routes import current_routes
-from .answers import error_answers
-from .answers import ERROR_SCHEMA
-from .answers import JSON
+from .answers import error_answers, ERROR_SCHEMA, JSON
 from .description import describe
-from .oauth import OAuthViews
-from .oauth import TAG
-from .operations import ENDS
-from .operations import Operations
+from .oauth import OAuthViews, TAG
+from .operations import ENDS, Operations
 from .security import schemes_of
 from .type_names import type_names
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..typing import Record
     from .description import ServiceDescription

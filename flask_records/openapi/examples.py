@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ..errors import BadRequest
-from ..errors import Conflict
-from ..errors import Forbidden
-from ..errors import GeneralError
-from ..errors import MethodNotAllowed
-from ..errors import NotAuthenticated
-from ..errors import NotFound
-from ..errors import TooManyRequests
-from ..errors import Unavailable
+from ..errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    GeneralError,
+    MethodNotAllowed,
+    NotAuthenticated,
+    NotFound,
+    TooManyRequests,
+    Unavailable,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,19 +7,20 @@ import typing as t
 from flask import current_app
 
 from ..authentication.limits import limits_of
-from .answers import answer
-from .answers import BAD_REQUEST
-from .answers import BODY_ERRORS
-from .answers import FAILURE
-from .answers import NOT_AUTHENTICATED
-from .answers import NOT_FOUND
-from .answers import references_to
-from .answers import UNAVAILABLE
+from .answers import (
+    answer,
+    BAD_REQUEST,
+    BODY_ERRORS,
+    FAILURE,
+    NOT_AUTHENTICATED,
+    NOT_FOUND,
+    references_to,
+    UNAVAILABLE,
+)
 from .operations import FORMS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..extension import FlaskRecords
     from ..service.schemas import Schema

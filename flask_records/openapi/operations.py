@@ -6,29 +6,26 @@ import typing as t
 from collections.abc import Mapping
 
 from ..service.schemas import page_of
-from ..signals import BODIES
-from ..signals import method_named
-from ..signals import READS
-from .answers import answer
-from .answers import conditional_answers
-from .answers import conditions
-from .answers import errors_of
-from .answers import ETAG
-from .answers import JSON
-from .answers import NO_HEADERS
-from .answers import reference
-from .examples import body_example
-from .examples import query_example
+from ..signals import BODIES, method_named, READS
+from .answers import (
+    answer,
+    conditional_answers,
+    conditions,
+    errors_of,
+    ETAG,
+    JSON,
+    NO_HEADERS,
+    reference,
+)
+from .examples import body_example, query_example
 from .security import security_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..extension import FlaskRecords
     from ..service.schemas import Schema
-    from .description import CallDescription
-    from .description import ServiceDescription
+    from .description import CallDescription, ServiceDescription
 
 ID: t.Final = "id"
 

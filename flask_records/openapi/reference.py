@@ -9,40 +9,32 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from flask import Blueprint
-from flask import make_response
-from flask import render_template
-from flask import request
-from flask import send_from_directory
-from flask import url_for
-from werkzeug.http import generate_etag
-from werkzeug.http import quote_etag
+from flask import (
+    Blueprint,
+    make_response,
+    render_template,
+    request,
+    send_from_directory,
+    url_for,
+)
+from werkzeug.http import generate_etag, quote_etag
 
 from ..authentication.visitors import params_of_visitor
 from ..context import Params
 from ..errors import BadRequest
 from ..globals import current_records
 from ..http.blueprint import current_request
-from ..http.developer_pages import PageSettings
-from ..http.developer_pages import PATH
-from ..http.developer_pages import protect
-from ..http.formatter import dumps
-from ..http.formatter import empty
-from ..http.formatter import json_response
-from ..http.headers import CALLER
-from ..http.headers import forbid_sniffing
-from ..http.headers import vary
+from ..http.developer_pages import PageSettings, PATH, protect
+from ..http.formatter import dumps, empty, json_response
+from ..http.headers import CALLER, forbid_sniffing, vary
 from ..http.routes import current_routes
 from .description import describe
 from .document import document_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
-    from flask import Flask
-    from flask import Response
+    from flask import Flask, Response
     from flask.typing import ResponseReturnValue
 
     from ..http.error_handler import ErrorHandler

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 import typing as t
 from collections import Counter
-from itertools import chain
-from itertools import count
+from itertools import chain, count
 
-from ..http.placeholders import fill_placeholders
-from ..http.placeholders import rule_of
+from ..http.placeholders import fill_placeholders, rule_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 
 WORD = re.compile(r"[A-Za-z0-9]+")

@@ -6,29 +6,17 @@ import typing as t
 
 from ..query.syntax import POPULATE
 from ..query.values import nullable
-from ..signals import EVENTS
-from ..signals import method_named
+from ..signals import EVENTS, method_named
 from .description import describe
 from .type_names import type_names
-from .typescript_client import client
-from .typescript_client import CLIENT_NAMES
-from .typescript_client import HEAD
-from .typescript_client import IMPORTS
-from .typescript_client import OWN_METHODS
-from .typescript_syntax import declaration
-from .typescript_syntax import interface
-from .typescript_syntax import member
-from .typescript_syntax import quoted
-from .typescript_syntax import type_of
+from .typescript_client import client, CLIENT_NAMES, HEAD, IMPORTS, OWN_METHODS
+from .typescript_syntax import declaration, interface, member, quoted, type_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..service.schemas import Schema
-    from .description import CallDescription
-    from .description import ServiceDescription
+    from .description import CallDescription, ServiceDescription
     from .typescript_syntax import Named
 
 NOTICE: t.Final = (

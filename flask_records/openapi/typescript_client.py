@@ -8,8 +8,7 @@ import json
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 CLIENT_NAMES: t.Final = frozenset(
     {

@@ -7,10 +7,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ..service.schemas import Schema
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from .. import problems
 from ..problems import Problem
-from .bounds import MAX_ERRORS
-from .bounds import shortened
+from .bounds import MAX_ERRORS, shortened
 
 if t.TYPE_CHECKING:
     from .field import Field

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import dataclass
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import islice
 
 from flask import current_app
 
 from ..errors import BadRequest
-from ..settings import COUNT
-from ..settings import read_settings
+from ..settings import COUNT, read_settings
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

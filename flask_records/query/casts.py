@@ -15,8 +15,7 @@ import re
 import typing as t
 import uuid
 from collections.abc import Callable
-from decimal import Decimal
-from decimal import InvalidOperation
+from decimal import Decimal, InvalidOperation
 
 from werkzeug.datastructures import FileStorage
 

@@ -7,8 +7,7 @@ import datetime as dt
 import json
 import re
 import typing as t
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,13 +17,11 @@ from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import NullType
 
 from ..errors import BadRequest
-from ..problems import EQUALITY_ONLY
-from ..problems import Problem
+from ..problems import EQUALITY_ONLY, Problem
 from .casts import as_moment
 from .conversions import TEXT
 from .field import Field
-from .values import cast
-from .values import Conversion
+from .values import cast, Conversion
 
 SEPARATOR: t.Final = ","
 ESCAPE: t.Final = "~"

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import inspect
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from ..errors import BadRequest
-from ..errors import RecordsError
+from ..errors import BadRequest, RecordsError
 from ..problems import NOT_IN_QUERIES
 from ..signals import call
-from .python_types import hint_of_items
-from .python_types import schema_of_hint
+from .python_types import hint_of_items, schema_of_hint
 
 if t.TYPE_CHECKING:
-    from ..typing import Computation
-    from ..typing import Record
+    from ..typing import Computation, Record
     from .field import Field
     from .python_types import Schema
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 import sqlalchemy as sa
@@ -13,20 +11,15 @@ from sqlalchemy.types import NullType
 
 from .. import problems
 from . import casts
-from .database_casts import as_foreign
-from .database_casts import as_hstore
-from .database_casts import as_multirange
-from .database_casts import hstore_of_query
-from .database_casts import multirange_of_query
-from .exact_numeric import EXACT
-from .exact_numeric import ExactNumeric
-from .exact_numeric import ShortestDecimal
-from .values import anything
-from .values import Cast
-from .values import Check
-from .values import Conversion
-from .values import NULL_TEXTS
-from .values import nullable
+from .database_casts import (
+    as_foreign,
+    as_hstore,
+    as_multirange,
+    hstore_of_query,
+    multirange_of_query,
+)
+from .exact_numeric import EXACT, ExactNumeric, ShortestDecimal
+from .values import anything, Cast, Check, Conversion, NULL_TEXTS, nullable
 
 Make: t.TypeAlias = Callable[[t.Any], Conversion]
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ..problems import Problem
-from .values import anything
-from .values import Conversion
+from .values import anything, Conversion
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import typing as t
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 
 from .. import problems

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import sqlalchemy as sa
-from sqlalchemy.types import NullType
-from sqlalchemy.types import TypeDecorator
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
 from .. import problems
 from . import casts
-from .conversions import CONVERSIONS
-from .conversions import entry_of
-from .conversions import TypeKey
+from .conversions import CONVERSIONS, entry_of, TypeKey
 from .database_casts import as_foreign
 from .exact_numeric import ExactNumeric
-from .python_types import of_python_type
-from .python_types import own_python_type
+from .python_types import of_python_type, own_python_type
 from .refinements import REFINEMENTS
-from .values import cast_and_check
-from .values import Conversion
-from .values import is_json
-from .values import nullable
+from .values import cast_and_check, Conversion, is_json, nullable
 
 MAX_DIMENSIONS: t.Final = 6
 """The number of dimensions of an array that PostgreSQL takes."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from decimal import Context
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator

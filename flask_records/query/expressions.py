@@ -6,22 +6,14 @@ import typing as t
 
 import sqlalchemy as sa
 
-from .operators import all_of
-from .operators import GROUPS
-from .operators import Listed
-from .operators import MAX_WIDTH
-from .resolution import Kind
-from .resolution import PREFIX
-from .resolution import ResolvedComparison
+from .operators import all_of, GROUPS, Listed, MAX_WIDTH
+from .resolution import Kind, PREFIX, ResolvedComparison
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .field import Field
-    from .resolution import ResolvedQuery
-    from .resolution import Term
+    from .resolution import ResolvedQuery, Term
 
     Expression: t.TypeAlias = sa.ColumnElement[bool]
 

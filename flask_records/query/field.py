@@ -12,13 +12,15 @@ from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
 from .dialects import Returned
-from .values import Cast
-from .values import cast
-from .values import cast_and_check
-from .values import Conversion
-from .values import is_float
-from .values import is_json
-from .values import NULL_TEXTS
+from .values import (
+    Cast,
+    cast,
+    cast_and_check,
+    Conversion,
+    is_float,
+    is_json,
+    NULL_TEXTS,
+)
 
 
 # Two fields are equal only if they are the same object, which makes them fast keys.

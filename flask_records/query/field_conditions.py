@@ -14,15 +14,10 @@ from .resolution import ResolvedComparison
 from .syntax import Comparison
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Hashable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
 
-    from .resolution import ResolvedQuery
-    from .resolution import Term
-    from .syntax import Condition
-    from .syntax import Query
+    from .resolution import ResolvedQuery, Term
+    from .syntax import Condition, Query
 
 
 COMPARABLE: t.Final = EXACT | {dt.datetime}

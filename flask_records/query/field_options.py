@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ..problems import Problem
 from .computed_fields import ComputedField

@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from .user_rules import condition_of
-from .user_rules import NO_RECORD
-from .user_rules import rule_of
+from .user_rules import condition_of, NO_RECORD, rule_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ..typing import FieldFunction
-    from ..typing import FieldRule
-    from ..typing import Record
+    from ..typing import FieldFunction, FieldRule, Record
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -15,8 +14,7 @@ from ..errors import BadRequest
 from .body_fields import BodyFields
 from .bounds import shortened
 from .composite_keys import composite_field
-from .computed_fields import not_in_queries
-from .computed_fields import Shown
+from .computed_fields import not_in_queries, Shown
 from .field import Field
 from .field_options import DEFAULTS
 from .mapped_fields import fields_of

@@ -12,11 +12,9 @@ from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
 from sqlalchemy.types import NullType
 
-from .converters import converted
-from .converters import converter_for
+from .converters import converted, converter_for
 from .database_types import conversion_of
-from .field import Field
-from .field import selected
+from .field import Field, selected
 from .python_types import annotated_type
 from .values import Conversion
 

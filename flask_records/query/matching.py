@@ -13,30 +13,18 @@ from functools import partial
 import sqlalchemy as sa
 
 from ..errors import BadRequest
-from .operators import Listed
-from .operators import many
-from .operators import ORDERS
-from .syntax import Group
-from .syntax import items_of
-from .syntax import NOT
-from .syntax import Query
-from .value_keys import exactly
-from .value_keys import key_of
-from .value_keys import may_equal
-from .value_keys import PLAIN
-from .value_keys import UNKNOWN
+from .operators import Listed, many, ORDERS
+from .syntax import Group, items_of, NOT, Query
+from .value_keys import exactly, key_of, may_equal, PLAIN, UNKNOWN
 from .values import is_json
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from ..typing import Record
     from .field import Field
     from .fields import Fields
-    from .syntax import Condition
-    from .syntax import Syntax
+    from .syntax import Condition, Syntax
     from .values import Cast
 
     Test: t.TypeAlias = Callable[["CastRecord", Sequence[t.Any]], bool | None]

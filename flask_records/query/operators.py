@@ -6,10 +6,7 @@ import enum
 import operator
 import re
 import typing as t
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -17,17 +14,9 @@ import sqlalchemy as sa
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .dialects import contains_any_case
-from .dialects import Grouped
-from .dialects import like_any_case
-from .dialects import like_exactly
-from .dialects import SameJSON
-from .field import Field
-from .field import shown
-from .syntax import items_of
-from .syntax import NOT
-from .syntax import POPULATE
-from .syntax import Syntax
+from .dialects import contains_any_case, Grouped, like_any_case, like_exactly, SameJSON
+from .field import Field, shown
+from .syntax import items_of, NOT, POPULATE, Syntax
 from .values import is_json
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"

@@ -5,22 +5,17 @@ from __future__ import annotations
 import threading
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
-from functools import cache
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .expressions import conditions
-from .expressions import order
+from .expressions import conditions, order
 from .operators import all_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from .field import Field
     from .field_conditions import FieldCondition

@@ -7,9 +7,7 @@ import enum
 import types
 import typing as t
 import uuid
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,11 +15,8 @@ import sqlalchemy as sa
 
 from .. import problems
 from . import casts
-from .conversions import CONVERSIONS
-from .conversions import entry_of
-from .values import anything
-from .values import Conversion
-from .values import nullable
+from .conversions import CONVERSIONS, entry_of
+from .values import anything, Conversion, nullable
 
 Schema: t.TypeAlias = Mapping[str, t.Any]
 

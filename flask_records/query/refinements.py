@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import typing as t
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -13,11 +12,9 @@ import sqlalchemy as sa
 
 from .. import problems
 from ..problems import Problem
-from .conversions import scale_of
-from .conversions import TypeKey
+from .conversions import scale_of, TypeKey
 from .database_casts import as_zoned_time
-from .exact_numeric import shortest_decimal
-from .exact_numeric import ShortestDecimal
+from .exact_numeric import shortest_decimal, ShortestDecimal
 from .values import Conversion
 
 Refine: t.TypeAlias = Callable[[Conversion, t.Any], Conversion]

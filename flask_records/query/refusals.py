@@ -8,8 +8,7 @@ from itertools import islice
 
 from ..errors import BadRequest
 from ..problems import AND_MORE
-from .bounds import MAX_ERRORS
-from .bounds import MORE_ERRORS
+from .bounds import MAX_ERRORS, MORE_ERRORS
 
 if t.TYPE_CHECKING:
     from ..problems import Problem

@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .field import Field
-from .operators import Bound
-from .operators import Operator
+from .operators import Bound, Operator
 from .syntax import Comparison
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .computed_fields import ComputedField
     from .field_conditions import FieldCondition
     from .fields import Fields
-    from .syntax import Condition
-    from .syntax import Query
+    from .syntax import Condition, Query
 
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import INDEX
-from .bounds import shortened
+from .bounds import INDEX, shortened
 
 MAX_DEPTH: t.Final = 20
 """The number of levels of a query."""

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
-from sqlalchemy.types import TypeDecorator
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from ..problems import INCOMPARABLE
-from ..problems import Problem
+from ..problems import INCOMPARABLE, Problem
 
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]

@@ -7,14 +7,10 @@ import typing as t
 import sqlalchemy as sa
 
 from .expressions import conditions
-from .plans import have_id
-from .plans import id_parameters
-from .plans import Plan
-from .plans import PlanCache
+from .plans import have_id, id_parameters, Plan, PlanCache
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .field import Field
     from .fields import Fields

@@ -11,8 +11,7 @@ from ..signals import READS
 from .recipients import Recipients
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..extension import FlaskRecords
     from ..service.events import Event

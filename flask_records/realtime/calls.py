@@ -5,10 +5,8 @@ from __future__ import annotations
 import typing as t
 
 from ..http.error_handler import body_of
-from ..http.formatter import checked
-from ..http.formatter import dumps
-from .named_calls import context_of
-from .named_calls import run
+from ..http.formatter import checked, dumps
+from .named_calls import context_of, run
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords

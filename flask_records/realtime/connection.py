@@ -6,8 +6,7 @@ import math
 import threading
 import time
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ..context import Params
 from ..errors import TooManyRequests

@@ -6,19 +6,19 @@ import threading
 import typing as t
 from collections.abc import Mapping
 
-from .user_index import LoginIndex
-from .user_index import UserIndex
+from .user_index import LoginIndex, UserIndex
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
-    from collections.abc import ValuesView
+    from collections.abc import (
+        Callable,
+        Hashable,
+        Iterable,
+        Iterator,
+        Sequence,
+        ValuesView,
+    )
 
-    from ..query import Field
-    from ..query import FromUser
+    from ..query import Field, FromUser
     from .connection import Connection
     from .user_index import Index
 

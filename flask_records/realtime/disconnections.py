@@ -8,8 +8,7 @@ from functools import partial
 from ..transaction import after_commit
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..typing import Record
     from .connection import Connection

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ..http.formatter import dumps
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..typing import Record
 

@@ -9,18 +9,15 @@ from flask import current_app
 from ..authentication import AuthenticationService
 from ..signals import OrderedSignal
 from ..transaction import after_commit
-from .audience import ANONYMOUS
-from .audience import AUTHENTICATED
-from .channels import Channel
-from .channels import channel_of
+from .audience import ANONYMOUS, AUTHENTICATED
+from .channels import Channel, channel_of
 from .server import Server
 from .settings import Settings
 from .socket_path import SocketPath
 from .unseen_events import warn_about_services
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from flask import Flask
 
@@ -28,8 +25,7 @@ if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
     from ..service import Service
     from ..service.events import Event
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .asgi import Application
     from .connection import Connection
     from .testing import SocketClient
@@ -89,8 +85,7 @@ class Realtime:
         :param app: The application, which is set up.
         :param threads: The maximum number of calls and requests at a time.
         """
-        from .asgi import Application
-        from .asgi import EventLoop
+        from .asgi import Application, EventLoop
 
         server = t.cast("Server", app.extensions[EXTENSION])
         return Application(EventLoop(server, threads))

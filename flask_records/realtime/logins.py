@@ -12,8 +12,7 @@ from ..globals import current_records
 from .watcher import Watcher
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
 

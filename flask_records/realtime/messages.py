@@ -9,8 +9,7 @@ from ..http.formatter import dumps
 from ..pagination import without
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ..extension import FlaskRecords
     from ..service.events import Event

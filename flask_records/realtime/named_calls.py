@@ -5,20 +5,15 @@ from __future__ import annotations
 import typing as t
 
 from ..context import HookContext
-from ..errors import BadRequest
-from ..errors import MethodNotAllowed
-from ..errors import not_an_object
-from ..errors import NotFound
+from ..errors import BadRequest, MethodNotAllowed, not_an_object, NotFound
 from ..http.routes import current_routes
-from ..query.bounds import current_bounds
-from ..query.bounds import shortened
+from ..query.bounds import current_bounds, shortened
 from ..query.syntax import MAX_DEPTH
 from ..query.values import TypedText
 from ..signals import method_named
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..context import Params
     from ..extension import FlaskRecords

@@ -6,21 +6,15 @@ import enum
 import typing as t
 from collections.abc import Mapping
 
-from ..query.user_rules import AllOf
-from ..query.user_rules import Constant
-from ..query.user_rules import Owned
+from ..query.user_rules import AllOf, Constant, Owned
 from ..query.value_keys import UNKNOWN
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from ..query import Field
-    from ..query import Matching
-    from ..query import UserRule
+    from ..query import Field, Matching, UserRule
     from ..query.user_rules import Term
-    from ..service.rights import Condition
-    from ..service.rights import Rights
+    from ..service.rights import Condition, Rights
     from .connection import Connection
     from .connections import Connections
 

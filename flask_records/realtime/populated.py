@@ -13,9 +13,7 @@ from ..http.formatter import dumps
 from ..query.matching import key_of_query
 
 if t.TYPE_CHECKING:
-    from collections.abc import Hashable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from ..extension import FlaskRecords
     from ..query.field_rules import Permissions

@@ -9,22 +9,13 @@ from collections import defaultdict
 
 from ..pagination import without
 from ..query import UserRule
-from ..service.rights import EVERYTHING
-from ..service.rights import hide
-from ..service.rights import Rights
-from ..service.rights import show
-from ..service.rights import Visibility
+from ..service.rights import EVERYTHING, hide, Rights, show, Visibility
 from ..signals import READS
-from .owners import Extent
-from .owners import Owners
-from .populated import NO_RELATIONS
-from .populated import Populated
+from .owners import Extent, Owners
+from .populated import NO_RELATIONS, Populated
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ..context import Params
     from ..extension import FlaskRecords

@@ -19,8 +19,7 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
     from .connection import Connection
-    from .event_log import Bounds
-    from .event_log import Missed
+    from .event_log import Bounds, Missed
     from .server import Server
 
 OFFSET: t.Final = "offset"

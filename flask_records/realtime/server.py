@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from ..signals import METHODS
 from ..transaction import Transaction
 from .audience import Audience
-from .bus import Bus
-from .bus import EVENTS
-from .bus import LOST
+from .bus import Bus, EVENTS, LOST
 from .calls import RESERVED
 from .connection import Connection
 from .connections import Connections
@@ -22,9 +20,7 @@ from .recovery import Recovery
 from .transport import MemoryTransport
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from flask import Flask
     from werkzeug.datastructures import Headers

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from ..http.cors import CorsSettings
-from ..http.origins import ORIGINS
-from ..http.origins import parse_origins
-from ..settings import Check
-from ..settings import COUNT
-from ..settings import FLAG
-from ..settings import is_positive
-from ..settings import read_settings
-from ..settings import TEXT
+from ..http.origins import ORIGINS, parse_origins
+from ..settings import Check, COUNT, FLAG, is_positive, read_settings, TEXT
 from .event_log import Bounds
 
 if t.TYPE_CHECKING:

@@ -6,9 +6,7 @@ import logging
 import typing as t
 from pathlib import Path
 
-from werkzeug.exceptions import HTTPException
-from werkzeug.exceptions import MethodNotAllowed
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.utils import send_from_directory
 
 from ..errors import BadRequest
@@ -19,8 +17,7 @@ from ..http.headers import NO_SNIFFING
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from _typeshed.wsgi import StartResponse
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
     from flask import Flask
 
     from .settings import Settings

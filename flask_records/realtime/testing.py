@@ -14,11 +14,9 @@ from .calls import answer_json
 from .transport import MemoryTransport
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .server import Server
 
 

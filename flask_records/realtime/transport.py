@@ -8,8 +8,7 @@ from ..http.formatter import dumps
 from .disconnections import EVENT as DISCONNECTED
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..typing import Record
     from .closing import Reason

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from abc import ABC
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
-from ..query.value_keys import key_of
-from ..query.value_keys import UNKNOWN
+from ..query.value_keys import key_of, UNKNOWN
 
 if t.TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ..query import Field
-    from ..query import FromUser
+    from ..query import Field, FromUser
     from .connection import Connection
 
 

@@ -6,8 +6,7 @@ import logging
 import threading
 import time
 import typing as t
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

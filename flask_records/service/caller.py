@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..context import HookContext
 
 if t.TYPE_CHECKING:
     from ..context import Params
     from ..pagination import Page
-    from ..typing import Id
-    from ..typing import Record
+    from ..typing import Id, Record
     from .service import Service
 
 

@@ -12,26 +12,21 @@ from ..errors import BadRequest
 from ..pagination import with_records
 from ..problems import READ_ONLY
 from ..query import names_in
-from ..query.computed_fields import compute
-from ..query.computed_fields import not_in_queries
+from ..query.computed_fields import compute, not_in_queries
 from ..query.python_types import conversion_of_class
 from ..query.same_values import is_same
 from ..query.syntax import items_of
 from ..query.values import cast
-from ..signals import call
-from ..signals import METHODS
+from ..signals import call, METHODS
 from .plain_records import plain
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-    from ..context import HookContext
-    from ..context import Params
+    from ..context import HookContext, Params
     from ..query.computed_fields import ComputedField
     from ..typing import Record
-    from .schemas import Schema
-    from .schemas import Schemas
+    from .schemas import Schema, Schemas
     from .target import Capabilities
 
 SELECT: t.Final = "$select"

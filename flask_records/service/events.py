@@ -9,27 +9,18 @@ from itertools import product
 
 from ..context import NO_RESULT
 from ..query.redaction import without_parameters
-from ..query.syntax import names_of_populate
-from ..query.syntax import POPULATE
-from ..signals import call
-from ..signals import EVENTS
-from ..signals import refuse_function
-from ..transaction import collect
-from ..transaction import Transaction
+from ..query.syntax import names_of_populate, POPULATE
+from ..signals import call, EVENTS, refuse_function
+from ..transaction import collect, Transaction
 from .big_integers import as_text
 from .plain_records import plain
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from ..context import HookContext
     from ..signals import OrderedSignal
-    from ..typing import Publisher
-    from ..typing import Record
+    from ..typing import Publisher, Record
     from .service import Service
 
     SentAndStored: t.TypeAlias = tuple[t.Any, t.Any]

@@ -9,10 +9,8 @@ import uuid
 from copy import copy
 from decimal import Decimal
 
-from ..pagination import Page
-from ..pagination import without
-from ..query.field_rules import FieldRules
-from ..query.field_rules import NO_RULES
+from ..pagination import Page, without
+from ..query.field_rules import FieldRules, NO_RULES
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection

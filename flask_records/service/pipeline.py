@@ -8,28 +8,21 @@ from functools import partial
 from itertools import takewhile
 
 from ..context import NO_RESULT
-from ..errors import BadRequest
-from ..errors import is_answer
-from ..errors import MethodNotAllowed
+from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
-from ..query import names_in
-from ..query import restrict
-from ..signals import call
-from ..signals import method_named
-from ..signals import READS
+from ..query import names_in, restrict
+from ..signals import call, method_named, READS
 from ..transaction import Transaction
 from .big_integers import as_text
 from .events import AskedRelationships
-from .hidden_names import Marks
-from .hidden_names import without_hidden
+from .hidden_names import Marks, without_hidden
 from .named_hooks import validate
 from .plain_records import plain
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import HookContext
-    from ..context import Params
+    from ..context import HookContext, Params
     from ..signals import CallSignals
     from .events import EventSender
     from .service import Service

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..pagination import Page
-from .hidden_names import are_same
-from .hidden_names import PLAIN
-from .hidden_names import without_hidden
+from .hidden_names import are_same, PLAIN, without_hidden
 
 if t.TYPE_CHECKING:
     from ..typing import Record

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..context import Params
-from ..errors import NotFound
-from ..errors import RecordsError
+from ..errors import NotFound, RecordsError
 from ..query import NO_RECORD
 from ..query.matching import key_of_query
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from ..query import Matching
     from ..query.field_rules import Permissions

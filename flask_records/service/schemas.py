@@ -6,15 +6,13 @@ import typing as t
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ..signals import BODIES
-from ..signals import METHODS
+from ..signals import BODIES, METHODS
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..context import Params
-    from ..validation import DataSchema
-    from ..validation import MethodSchemas
+    from ..validation import DataSchema, MethodSchemas
 
 Schema: t.TypeAlias = Mapping[str, t.Any]
 

@@ -6,49 +6,30 @@ import typing as t
 from dataclasses import replace
 from functools import cached_property
 
-from ..context import HookContext
-from ..context import Params
+from ..context import HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import call_stack
 from ..names import names_of
-from ..pagination import Page
-from ..pagination import without
-from ..query import condition_of
-from ..query import names_in
-from ..query import rule_of
-from ..query import UserRule
+from ..pagination import Page, without
+from ..query import condition_of, names_in, rule_of, UserRule
 from ..query.computed_fields import computed_fields
-from ..signals import CallSignals
-from ..signals import EVENTS
-from ..signals import METHODS
+from ..signals import CallSignals, EVENTS, METHODS
 from ..validation import schemas_of
 from .caller import Caller
 from .computed import ComputedAnswers
-from .events import EventSender
-from .events import Publishers
-from .events import Transports
-from .hidden_names import EventParts
-from .hidden_names import Marks
-from .methods import methods_of
-from .methods import public_methods
+from .events import EventSender, Publishers, Transports
+from .hidden_names import EventParts, Marks
+from .methods import methods_of, public_methods
 from .pipeline import Pipeline
 from .schemas import with_classes
-from .target import Capabilities
-from .target import refuse_class
+from .target import Capabilities, refuse_class
 from .validation import MethodValidation
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..query.field_rules import Permissions
-    from ..typing import Computation
-    from ..typing import Id
-    from ..typing import Publisher
-    from ..typing import Readable
-    from ..typing import ReadableFunction
-    from ..typing import Record
+    from ..typing import Computation, Id, Publisher, Readable, ReadableFunction, Record
     from ..validation import MethodSchemas
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from ..context import Params
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from ..context import HookContext
     from ..typing import Hook

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from types import FunctionType
 
 from ..names import names_of
-from ..query.field_rules import FieldRules
-from ..query.field_rules import NO_RULES
+from ..query.field_rules import FieldRules, NO_RULES
 from ..signals import METHODS
 from .schemas import ANYTHING
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from flask import Flask
 
     from ..context import Params
-    from ..query import Fields
-    from ..query import Matching
+    from ..query import Fields, Matching
     from ..typing import Record
     from ..validation import Beside
     from .schemas import Schemas

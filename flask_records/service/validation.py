@@ -8,22 +8,18 @@ from dataclasses import dataclass
 
 from ..errors import not_an_object
 from ..pagination import Page
-from ..problems import Problem
-from ..problems import UNKNOWN_FIELD
-from ..query.bounds import MAX_ERRORS
-from ..query.bounds import shortened
+from ..problems import Problem, UNKNOWN_FIELD
+from ..query.bounds import MAX_ERRORS, shortened
 from ..query.refusals import refuse
 from ..signals import METHODS
-from ..validation.schema import Beside
-from ..validation.schema import InvalidData
+from ..validation.schema import Beside, InvalidData
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..context import HookContext
     from ..typing import Record
-    from ..validation import DataSchema
-    from ..validation import MethodSchemas
+    from ..validation import DataSchema, MethodSchemas
     from .target import Capabilities
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."

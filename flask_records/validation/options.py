@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from ..signals import BODIES
-from ..signals import METHODS
-from .schema import DataSchema
-from .schema import is_class
+from ..signals import BODIES, METHODS
+from .schema import DataSchema, is_class
 
 PARTS: t.Final = ("data", "query", "result")
 """The parts of a call that have a schema."""

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from .. import problems
 from ..problems import Problem
-from ..query.bounds import MAX_ERRORS
-from ..query.bounds import shortened
+from ..query.bounds import MAX_ERRORS, shortened
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,34 +5,28 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 from collections.abc import Mapping
-from functools import cached_property
-from functools import partial
+from functools import cached_property, partial
 
-from pydantic import AliasChoices
-from pydantic import AliasPath
-from pydantic import BaseModel
-from pydantic import create_model
-from pydantic import SecretBytes
-from pydantic import SecretStr
-from pydantic import TypeAdapter
-from pydantic import ValidationError
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    create_model,
+    SecretBytes,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 from typing_extensions import TypedDict
 
-from ..problems import NESTED_TOO_DEEP
-from ..problems import Problem
+from ..problems import NESTED_TOO_DEEP, Problem
 from ..query.casts import as_bytes
-from .json_schema import is_binary
-from .json_schema import schema_of
-from .json_schema import with_base64
-from .pydantic_problems import found_in
-from .pydantic_problems import problems_of
-from .schema import InvalidData
-from .schema import is_plain_value
-from .schema import PLAIN
+from .json_schema import is_binary, schema_of, with_base64
+from .pydantic_problems import found_in, problems_of
+from .schema import InvalidData, is_plain_value, PLAIN
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic.fields import FieldInfo
 

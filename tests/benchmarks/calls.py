@@ -86,9 +86,7 @@ def operations(chance):
 
 def fill(url):
     """Make the tables and their rows."""
-    from .app import Base
-    from .app import Message
-    from .app import User
+    from .app import Base, Message, User
 
     engine = sa.create_engine(url)
     Base.metadata.drop_all(engine)

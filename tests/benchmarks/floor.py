@@ -10,14 +10,9 @@ from urllib.parse import parse_qsl
 import jwt
 import orjson
 import sqlalchemy as sa
-from flask import Flask
-from flask import request
-from flask import Response
+from flask import Flask, request, Response
 
-from .app import Message
-from .app import prepare_sqlite
-from .app import SECRET
-from .app import User
+from .app import Message, prepare_sqlite, SECRET, User
 
 TABLE = Message.__table__
 SELECT = sa.select(TABLE)

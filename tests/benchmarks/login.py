@@ -11,19 +11,19 @@ from pathlib import Path
 from random import sample
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
-from time import process_time
+from time import perf_counter, process_time
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    SQLAlchemyService,
+)
 
-from ..models import Base
-from ..models import User
+from ..models import Base, User
 
 TRIES = 50
 AT_ONCE = 20

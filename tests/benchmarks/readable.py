@@ -11,19 +11,18 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import FromUser
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records.realtime.audience import Audience
-from flask_records.realtime.audience import AUTHENTICATED
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    FromUser,
+    Params,
+    SQLAlchemyService,
+)
+from flask_records.realtime.audience import Audience, AUTHENTICATED
 from flask_records.realtime.connection import Connection
 from flask_records.realtime.connections import Connections
 
-from ..models import Base
-from ..models import Message
-from ..models import User
+from ..models import Base, Message, User
 
 USERS = (1000, 10_000)
 COUNTS = (1, 100)

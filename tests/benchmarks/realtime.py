@@ -18,15 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import asynccontextmanager
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from .processes import Processes
-from .sockets import Http
-from .sockets import Socket
+from .sockets import Http, Socket
 
 GUNICORN = (
     "gunicorn --bind 127.0.0.1:{port} --workers {workers} --log-level warning"

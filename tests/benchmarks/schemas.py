@@ -12,11 +12,9 @@ from decimal import Decimal
 from time import process_time
 
 from flask import Flask
-from pydantic import BaseModel
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from flask_records import FlaskRecords
-from flask_records import Params
+from flask_records import FlaskRecords, Params
 from flask_records.context import HookContext
 
 NUMBER = 2_000

@@ -18,16 +18,14 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
 import flask_records
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from . import app as measured
 from . import calls

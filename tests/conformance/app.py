@@ -6,30 +6,22 @@ from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
-from flask import Flask
-from flask import jsonify
+from flask import Flask, jsonify
 from sqlalchemy.orm import sessionmaker
 
-from flask_records import AuthenticationService
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import requires
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    BadRequest,
+    FlaskRecords,
+    hash_password,
+    requires,
+    SQLAlchemyService,
+)
 from flask_records.http.qs import parse
 from flask_records.realtime import Realtime
 
-from . import provider
-from . import services
-from .models import gravatar
-from .models import Message
-from .models import NamedTag
-from .models import Person
-from .models import Picky
-from .models import reset
-from .models import Secret
-from .models import Tag
-from .models import User
+from . import provider, services
+from .models import gravatar, Message, NamedTag, Person, Picky, reset, Secret, Tag, User
 
 SECRET = "oracle-secret-for-tests-only"
 

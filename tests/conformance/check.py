@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..databases import new_database
-from ..waiting import START
-from ..waiting import wait_until
+from ..waiting import START, wait_until
 
 RECORDINGS = ("v4", "v4-typed", "v4-pg", "v5", "v5-pg")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records.authentication.passwords import Passwords
 

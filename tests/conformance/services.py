@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 
-from flask import g
-from flask import jsonify
-from flask import request
-from flask import Response
+from flask import g, jsonify, request, Response
 
 import flask_records
-from flask_records import BadRequest
-from flask_records import current_call
-from flask_records import Forbidden
-from flask_records import NotAuthenticated
-from flask_records import NotFound
-from flask_records import RecordsError
-from flask_records import Strategy
-from flask_records import Unprocessable
+from flask_records import (
+    BadRequest,
+    current_call,
+    Forbidden,
+    NotAuthenticated,
+    NotFound,
+    RecordsError,
+    Strategy,
+    Unprocessable,
+)
 
 ERRORS = {
     error().name: error

@@ -6,14 +6,9 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
-from tests.authentication import API_KEY
-from tests.authentication import CHEAP
-from tests.authentication import SECRET
-from tests.models import Message
-from tests.models import User
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+from tests.authentication import API_KEY, CHEAP, SECRET
+from tests.models import Message, User
 
 ANN = {"id": 1, "email": "ann@example.com", "password": "old", "age": 30}
 

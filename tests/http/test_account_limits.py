@@ -14,23 +14,20 @@ from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import limit_to_user
-from flask_records import NotAuthenticated
-from flask_records import SQLAlchemyService
-from flask_records import Strategy
-from flask_records import TooManyRequests
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    limit_to_user,
+    NotAuthenticated,
+    SQLAlchemyService,
+    Strategy,
+    TooManyRequests,
+)
 
-from ..authentication import ANN
-from ..authentication import bearer
-from ..authentication import CHEAP
-from ..authentication import LOGIN
-from ..authentication import SECRET
+from ..authentication import ANN, bearer, CHEAP, LOGIN, SECRET
 from ..databases import redis_url
-from ..models import Base
-from ..models import User
+from ..models import Base, User
 
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 WRONG = {**LOGIN, "password": "wrong"}

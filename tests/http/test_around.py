@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 import sqlalchemy as sa
 
-from flask_records import Conflict
-from flask_records import current_call
-from flask_records import Forbidden
-from flask_records import NotFound
+from flask_records import Conflict, current_call, Forbidden, NotFound
 
 
 @pytest.fixture

@@ -6,23 +6,20 @@ from copy import deepcopy
 
 import pytest
 
-from flask_records import authenticate
-from flask_records import BadRequest
-from flask_records import limit_to_user
-from flask_records import Params
-from flask_records import restrict
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
+from flask_records import (
+    authenticate,
+    BadRequest,
+    limit_to_user,
+    Params,
+    restrict,
+    set_user_field,
+    SQLAlchemyService,
+)
 from tests.authentication import bearer
-from tests.http.hooked import _pairs
-from tests.http.hooked import ANN
+from tests.http.hooked import _pairs, ANN, BOB, CALLS, Echo, OWNERS
 from tests.http.hooked import app as app
-from tests.http.hooked import BOB
-from tests.http.hooked import CALLS
-from tests.http.hooked import Echo
 from tests.http.hooked import echo as echo
 from tests.http.hooked import messages as messages
-from tests.http.hooked import OWNERS
 from tests.http.hooked import records as records
 from tests.http.hooked import users as users
 from tests.models import Message

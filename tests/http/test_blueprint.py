@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
+from flask_records import AuthenticationService, FlaskRecords
 
 ALL = "GET,POST,PUT,PATCH,DELETE"
 

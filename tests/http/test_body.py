@@ -3,13 +3,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from flask import Flask
-from flask import request
-from flask import Response
+from flask import Flask, request, Response
 from werkzeug.test import EnvironBuilder
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
+from flask_records import BadRequest, FlaskRecords
 
 MEBIBYTE = 1024 * 1024
 

@@ -7,17 +7,12 @@ import json
 import pytest
 from flask import Flask
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import restrict
-from flask_records import SQLAlchemyService
-from flask_records.query.bounds import Bounds
-from flask_records.query.bounds import current_bounds
+from flask_records import BadRequest, FlaskRecords, restrict, SQLAlchemyService
+from flask_records.query.bounds import Bounds, current_bounds
 
 from ..databases import served
 from ..models import Message
-from ..realtime import live
-from ..realtime import make_live_records
+from ..realtime import live, make_live_records
 
 MANY = "The query has more than 100 conditions."
 LONG = "The query has more than 1000 list items."

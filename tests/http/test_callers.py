@@ -9,19 +9,16 @@ from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import RecordsError
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    RecordsError,
+    SQLAlchemyService,
+)
 
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import make_records
-from ..authentication import serving
-from ..models import Message
-from ..models import Room
-from ..models import User
+from ..authentication import bearer, log_in, make_records, serving
+from ..models import Message, Room, User
 
 SECRET = "s" * 32
 

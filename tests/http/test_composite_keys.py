@@ -12,16 +12,15 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import validates
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    validates,
+)
 
-from flask_records import FlaskRecords
-from flask_records import NotFound
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, NotFound, Params, SQLAlchemyService
 from flask_records.query import Fields
 from flask_records.query.composite_keys import text_of
 

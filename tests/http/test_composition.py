@@ -10,19 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import Page
-from flask_records import Params
-from flask_records import protect
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, Page, Params, protect, SQLAlchemyService
 
-from ..authentication import bearer
-from ..authentication import log_in
-from ..authentication import make_records
-from ..authentication import serving
+from ..authentication import bearer, log_in, make_records, serving
 from ..databases import served
-from ..models import Message
-from ..models import User
+from ..models import Message, User
 
 ANN = {"email": "ann@example.com", "password": "correct horse", "age": 30}
 SHOWN = {"id": 1, "email": "ann@example.com", "age": 30}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import current_records
-from flask_records import Params
+from flask_records import BadRequest, current_records, Params
 
 from .computed import open_app as open_app
 

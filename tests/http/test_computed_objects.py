@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import FlaskRecords
-from flask_records import Page
+from flask_records import FlaskRecords, Page
 from flask_records.openapi import document
 
 

@@ -10,18 +10,11 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import Converter
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import Problem
-from flask_records import SQLAlchemyService
+from flask_records import Converter, FlaskRecords, Params, Problem, SQLAlchemyService
 
-from ..databases import empty
-from ..databases import served
+from ..databases import empty, served
 
 
 @dataclasses.dataclass(frozen=True)

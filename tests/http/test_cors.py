@@ -8,8 +8,7 @@ from flask_cors import CORS
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
+from flask_records import BadRequest, FlaskRecords
 from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.settings import Settings
 from flask_records.http.cors import CorsSettings

@@ -13,20 +13,13 @@ from urllib.parse import quote
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.dialects import mysql
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import ExactNumeric
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import ExactNumeric, FlaskRecords, SQLAlchemyService
 
-from ..databases import DATABASES
-from ..databases import served
-from ..databases import url_of
+from ..databases import DATABASES, served, url_of
 
 ALL = ("sqlite", "postgresql", "mariadb")
 POSTGRESQL, MARIADB, SQLITE = ("postgresql",), ("mariadb",), ("sqlite",)

@@ -6,18 +6,18 @@ from html import escape
 
 import pytest
 import sqlalchemy as sa
-from flask import abort
-from flask import Flask
-from flask import got_request_exception
+from flask import abort, Flask, got_request_exception
 from werkzeug.datastructures import WWWAuthenticate
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Forbidden
-from flask_records import GeneralError
-from flask_records import NotAuthenticated
-from flask_records import NotFound
-from flask_records import Unavailable
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    Forbidden,
+    GeneralError,
+    NotAuthenticated,
+    NotFound,
+    Unavailable,
+)
 
 HTML = {"Accept": "text/html"}
 

@@ -1,18 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from flask import abort
-from flask import Flask
-from flask import redirect
-from flask import Response
+from flask import abort, Flask, redirect, Response
 from werkzeug.exceptions import HTTPException
 
 import flask_records
-from flask_records import BadRequest
-from flask_records import Conflict
-from flask_records import FlaskRecords
-from flask_records import NotFound
-from flask_records import RecordsError
+from flask_records import BadRequest, Conflict, FlaskRecords, NotFound, RecordsError
 
 
 @pytest.mark.parametrize(

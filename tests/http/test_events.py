@@ -4,8 +4,7 @@ import logging
 
 import pytest
 
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import Params, SQLAlchemyService
 
 from ..models import User
 

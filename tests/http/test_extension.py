@@ -3,15 +3,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from flask import abort
-from flask import Blueprint
-from flask import Flask
-from flask import request
-from flask import url_for
+from flask import abort, Blueprint, Flask, request, url_for
 
-from flask_records import AuthenticationService
-from flask_records import current_call
-from flask_records import FlaskRecords
+from flask_records import AuthenticationService, current_call, FlaskRecords
 
 
 class Things:

@@ -6,17 +6,11 @@ import uuid
 from decimal import Decimal
 
 import pytest
-from flask import Flask
-from flask import jsonify
-from flask import request
-from flask import Response
-from werkzeug.test import create_environ
-from werkzeug.test import run_wsgi_app
+from flask import Flask, jsonify, request, Response
+from werkzeug.test import create_environ, run_wsgi_app
 
-from flask_records import FlaskRecords
-from flask_records import Page
-from flask_records.http.formatter import dumps
-from flask_records.http.formatter import json_response
+from flask_records import FlaskRecords, Page
+from flask_records.http.formatter import dumps, json_response
 
 from ..models import Color
 

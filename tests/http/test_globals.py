@@ -5,9 +5,7 @@ import threading
 import pytest
 from flask import Flask
 
-from flask_records import current_call
-from flask_records import current_records
-from flask_records import FlaskRecords
+from flask_records import current_call, current_records, FlaskRecords
 
 
 class Nested:

@@ -3,12 +3,9 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import FlaskRecords
-from flask_records import format_json
-from flask_records import NotFound
+from flask_records import FlaskRecords, format_json, NotFound
 
-from ..authentication import make_records
-from ..authentication import SECRET
+from ..authentication import make_records, SECRET
 
 KEY = {"X-Api-Key": "robot's key"}
 

@@ -3,11 +3,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from flask_records import Conflict
-from flask_records import Forbidden
-from flask_records import NO_RESULT
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import Conflict, Forbidden, NO_RESULT, Params, SQLAlchemyService
 
 from ..models import Message
 

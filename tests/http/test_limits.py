@@ -15,8 +15,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
+from flask_records import AuthenticationService, FlaskRecords
 
 from ..databases import redis_url
 

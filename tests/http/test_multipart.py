@@ -7,18 +7,13 @@ import io
 import logging
 
 import pytest
-from flask import Flask
-from flask import request
+from flask import Flask, request
 from werkzeug.datastructures import FileStorage
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import MultipartParser
+from flask_records import BadRequest, FlaskRecords, MultipartParser
 
 from .test_body import CHUNKED
-from .uploads_app import create_app
-from .uploads_app import Described
-from .uploads_app import MEBIBYTE
+from .uploads_app import create_app, Described, MEBIBYTE
 
 # Werkzeug leaves the files of a form that is refused to the garbage collector.
 pytestmark = pytest.mark.filterwarnings(

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import authenticate
-from flask_records import hash_password
-from flask_records import protect
-from flask_records import SQLAlchemyService
-from tests.http.hooked import ANN
+from flask_records import authenticate, hash_password, protect, SQLAlchemyService
+from tests.http.hooked import ANN, CALLS, EVE
 from tests.http.hooked import app as app
-from tests.http.hooked import CALLS
 from tests.http.hooked import echo as echo
-from tests.http.hooked import EVE
 from tests.http.hooked import messages as messages
 from tests.http.hooked import passwords as passwords
 from tests.http.hooked import records as records

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
-from flask_records import FlaskRecords
-from flask_records import Page
+from flask_records import FlaskRecords, Page
 
 from ..models import User
 

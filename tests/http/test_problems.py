@@ -9,16 +9,9 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import validates
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Problem
-from flask_records import problems
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, Problem, problems, SQLAlchemyService
 
 from ..databases import served
 

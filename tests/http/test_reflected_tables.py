@@ -7,11 +7,9 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
-from ..databases import served
-from ..databases import url_of
+from ..databases import served, url_of
 
 TABLE = "reflected_thing"
 KEYS = {

@@ -3,21 +3,18 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from flask import Blueprint
-from flask import Flask
-from flask import g
-from flask.views import MethodView
-from flask.views import View
+from flask import Blueprint, Flask, g
+from flask.views import MethodView, View
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import NotAuthenticated
-from flask_records import NotFound
-from flask_records import requires
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    NotAuthenticated,
+    NotFound,
+    requires,
+)
 
-from ..authentication import API_KEY
-from ..authentication import bearer
-from ..authentication import signed
+from ..authentication import API_KEY, bearer, signed
 
 KEY = {"X-Api-Key": "robot's key"}
 STAFF_SECRET = "t" * 32

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from flask import abort
-from flask import Blueprint
-from flask import Flask
+from flask import abort, Blueprint, Flask
 from werkzeug.routing import BaseConverter
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
 
-from ..authentication import bearer
-from ..authentication import LOGIN
-from ..authentication import make_records
-from ..authentication import serving
-from ..oauth_providers import make_members
-from ..oauth_providers import serving_logins
-from ..oauth_providers import token_of
-from ..realtime import live
-from ..realtime import make_live_records
+from ..authentication import bearer, LOGIN, make_records, serving
+from ..oauth_providers import make_members, serving_logins, token_of
+from ..realtime import live, make_live_records
 
 
 class Things:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import current_call
-from flask_records import MethodNotAllowed
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    current_call,
+    MethodNotAllowed,
+    Params,
+    SQLAlchemyService,
+)
 
 from ..models import Message
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import NO_RESULT
-from flask_records import Params
-from flask_records import Transaction
+from flask_records import NO_RESULT, Params, Transaction
 
 
 class Things:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from flask import current_app
 
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import Params, SQLAlchemyService
 from flask_records.service import Capabilities
 
 from ..models import User

@@ -7,13 +7,9 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import set_now
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, set_now, SQLAlchemyService
 
 from ..databases import served
 

@@ -7,18 +7,18 @@ import datetime as dt
 import pytest
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import NotAuthenticated
-from flask_records import NotFound
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    BadRequest,
+    FlaskRecords,
+    hash_password,
+    NotAuthenticated,
+    NotFound,
+    set_user_field,
+    SQLAlchemyService,
+)
 
 
 class Base(DeclarativeBase):

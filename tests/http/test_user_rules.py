@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import FlaskRecords
-from flask_records import FromUser
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, FromUser, Params, SQLAlchemyService
 from flask_records.query import UserRule
 
 from ..databases import served

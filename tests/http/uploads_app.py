@@ -7,14 +7,10 @@ import os
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from werkzeug.datastructures import FileStorage
 
-from flask_records import FlaskRecords
-from flask_records import MultipartParser
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, MultipartParser, SQLAlchemyService
 from flask_records.http.body import BODY_PARSERS
 
 MEBIBYTE = 1024 * 1024

@@ -15,9 +15,7 @@ import urllib.request
 from pathlib import Path
 
 from ..databases import new_database
-from ..processes import environment
-from ..processes import gunicorn
-from ..processes import ROOT
+from ..processes import environment, gunicorn, ROOT
 
 USER = {"email": "fuzz@example.com", "password": "correct horse battery"}
 

@@ -9,12 +9,9 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from flask_records import Transaction
-from flask_records import Unavailable
+from flask_records import Transaction, Unavailable
 
-from ..databases import served
-from ..databases import SERVERS
-from ..databases import url_of
+from ..databases import served, SERVERS, url_of
 from ..models import Message
 
 CALLS = [

@@ -6,8 +6,7 @@ import http.client
 
 import pytest
 
-from ..bounds import request
-from ..bounds import worker
+from ..bounds import request, worker
 
 
 def shapes(count, size):

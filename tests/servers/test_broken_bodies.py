@@ -8,8 +8,7 @@ import socket
 
 import pytest
 
-from ..bounds import create_app
-from ..bounds import worker
+from ..bounds import create_app, worker
 from ..listening import running
 
 

@@ -6,13 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
 from ..databases import served
 

@@ -7,19 +7,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 import sqlalchemy as sa
 
-from flask_records import BadRequest
-from flask_records import Unavailable
+from flask_records import BadRequest, Unavailable
 
-from ..databases import served
-from ..databases import url_of
-from ..models import Message
-from ..models import Room
+from ..databases import served, url_of
+from ..models import Message, Room
 from ..stored import stored
 
 PATIENCE = 10

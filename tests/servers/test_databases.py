@@ -5,8 +5,7 @@ and a test here is skipped in place of those of a server that it does not name.
 import pytest
 import sqlalchemy as sa
 
-from ..databases import SERVERS
-from ..databases import url_of
+from ..databases import SERVERS, url_of
 
 
 @pytest.mark.parametrize("server", SERVERS)

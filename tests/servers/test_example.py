@@ -8,12 +8,7 @@ import shutil
 
 import pytest
 
-from ..processes import call
-from ..processes import connected
-from ..processes import logged_in
-from ..processes import ROOT
-from ..processes import started
-from ..processes import wait_for_workers
+from ..processes import call, connected, logged_in, ROOT, started, wait_for_workers
 
 
 @pytest.fixture

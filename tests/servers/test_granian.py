@@ -12,21 +12,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from ..leaks import current_test
-from ..leaks import LEAKS
-from ..processes import call
-from ..processes import connected
-from ..processes import environment
-from ..processes import logged_in
-from ..processes import ROOT
+from ..leaks import current_test, LEAKS
+from ..processes import call, connected, environment, logged_in, ROOT
 
 README = ROOT.joinpath("README.md").read_text()
 COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]

@@ -7,12 +7,7 @@ from concurrent import futures
 
 import pytest
 
-from ..processes import call
-from ..processes import connected
-from ..processes import drop_tables
-from ..processes import gunicorn
-from ..processes import logged_in
-from ..processes import PASSWORD
+from ..processes import call, connected, drop_tables, gunicorn, logged_in, PASSWORD
 
 
 @pytest.fixture(scope="module")

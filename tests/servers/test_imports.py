@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from ..processes import environment
-from ..processes import ROOT
+from ..processes import environment, ROOT
 
 OF_FEATURES = {
     *("argon2", "authlib", "bcrypt", "cryptography", "joserfc", "jwt"),

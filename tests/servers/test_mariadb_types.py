@@ -6,15 +6,11 @@ import pytest
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import String
 from sqlalchemy.dialects import mysql
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
-from ..databases import served
-from ..databases import url_of
+from ..databases import served, url_of
 
 MISFIT = "does not fit its column"
 BAD_PATTERN = "is not a regular expression of the database"

@@ -8,18 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from ..http.uploads_app import MEBIBYTE
-from ..processes import ROOT
-from ..processes import started
-from .test_granian import free_port
-from .test_granian import Log
-from .test_granian import wait_until_open
+from ..processes import ROOT, started
+from .test_granian import free_port, Log, wait_until_open
 
 APP = "tests.http.uploads_app:create_large_app"
 """An application whose forms have 64 MiB at most."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..listening import running
-from ..oauth_providers import as_json
-from ..oauth_providers import CLIENT_SECRET
-from ..oauth_providers import make_app
-from ..oauth_providers import OpenIDProvider
+from ..oauth_providers import as_json, CLIENT_SECRET, make_app, OpenIDProvider
 
 GONE = "http://127.0.0.1:9/.well-known/openid-configuration"
 

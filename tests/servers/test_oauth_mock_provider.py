@@ -6,24 +6,24 @@ import re
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from tests.http.oauth.messages import DENIED
-from tests.http.oauth.messages import EMAIL_TAKEN
-from tests.oauth_providers import ADA_USER
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import CLIENT_SECRET
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import KEY
-from tests.oauth_providers import make_members
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import token_of
+from tests.http.oauth.messages import DENIED, EMAIL_TAKEN
+from tests.oauth_providers import (
+    ADA_USER,
+    answer_of,
+    CLIENT_SECRET,
+    error_of,
+    HOME,
+    KEY,
+    make_members,
+    serving_logins,
+    token_of,
+)
 
 CLAIMS = {
     "name": "Ada Lovelace",

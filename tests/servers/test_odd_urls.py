@@ -10,15 +10,11 @@ from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ..databases import served
-from ..http.invariants.app import Answer
-from ..http.invariants.app import Base
-from ..http.invariants.app import Thing
-from ..http.invariants.strategies import ids
-from ..http.invariants.strategies import query_strings
+from ..http.invariants.app import Answer, Base, Thing
+from ..http.invariants.strategies import ids, query_strings
 from ..http.invariants.test_requests import check_answer
 from ..listening import running
 

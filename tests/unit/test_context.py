@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from werkzeug.datastructures import Headers
 
-from flask_records import HookContext
-from flask_records import Params
+from flask_records import HookContext, Params
 from flask_records.authentication.tokens import Tokens
 from flask_records.realtime.connection import Connection
 

@@ -7,15 +7,10 @@ import re
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import AuthenticationService, FlaskRecords, Params, SQLAlchemyService
 from flask_records.names import names_of
 
-from ..models import Base
-from ..models import Message
-from ..models import User
+from ..models import Base, Message, User
 
 
 class Plain:

@@ -12,21 +12,18 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import column_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import column_property, DeclarativeBase, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    SQLAlchemyService,
+)
 from flask_records.authentication.oauth_settings import OAuthSettings
-from flask_records.authentication.providers import KNOWN
-from flask_records.authentication.providers import Provider
+from flask_records.authentication.providers import KNOWN, Provider
 from flask_records.authentication.redirects import Redirects
-from tests.authentication import API_KEY
-from tests.authentication import Echo
-from tests.authentication import SECRET
+from tests.authentication import API_KEY, Echo, SECRET
 
 URL = "https://provider.example"
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import Page
-from flask_records import Pagination
+from flask_records import Page, Pagination
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,7 @@ import sys
 
 import bcrypt
 import pytest
-from argon2 import extract_parameters
-from argon2 import Parameters
-from argon2 import PasswordHasher
-from argon2 import Type
+from argon2 import extract_parameters, Parameters, PasswordHasher, Type
 from werkzeug.security import generate_password_hash
 
 from flask_records import BadRequest

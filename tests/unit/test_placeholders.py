@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records.http.placeholders import fill_placeholders
-from flask_records.http.placeholders import placeholders_of
-from flask_records.http.placeholders import rule_of
+from flask_records.http.placeholders import fill_placeholders, placeholders_of, rule_of
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flask_records.realtime.asgi.packet import InvalidPacket
-from flask_records.realtime.asgi.packet import Packet
-from flask_records.realtime.asgi.protocol import decode
-from flask_records.realtime.asgi.protocol import Legacy
-from flask_records.realtime.asgi.protocol import Message
-from flask_records.realtime.asgi.protocol import Modern
+from flask_records.realtime.asgi.packet import InvalidPacket, Packet
+from flask_records.realtime.asgi.protocol import decode, Legacy, Message, Modern
 
 LIMIT = 1_000_000
 BOTH = [Modern, Legacy]

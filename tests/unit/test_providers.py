@@ -1,23 +1,26 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flask_records.authentication.providers import KNOWN
-from flask_records.authentication.providers import Profile
-from flask_records.authentication.providers import profile_of_claims
-from flask_records.authentication.providers import Provider
-from tests.oauth_profiles import DISCORD
-from tests.oauth_profiles import FACEBOOK
-from tests.oauth_profiles import GITHUB
-from tests.oauth_profiles import GOOGLE
-from tests.oauth_profiles import PROFILES
-from tests.oauth_profiles import SLACK
-from tests.oauth_profiles import SPOTIFY
-from tests.oauth_profiles import TWITCH
-from tests.oauth_profiles import X
+from flask_records.authentication.providers import (
+    KNOWN,
+    Profile,
+    profile_of_claims,
+    Provider,
+)
+from tests.oauth_profiles import (
+    DISCORD,
+    FACEBOOK,
+    GITHUB,
+    GOOGLE,
+    PROFILES,
+    SLACK,
+    SPOTIFY,
+    TWITCH,
+    X,
+)
 
 IDS = {"x": ["data"], "twitch": ["data", 0]}
 """Where the id is, if not on top."""

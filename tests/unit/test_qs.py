@@ -20,13 +20,10 @@ from urllib.parse import unquote
 import pytest
 import qs_codec
 from flask import Flask
-from hypothesis import assume
-from hypothesis import example
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
+from flask_records import BadRequest, FlaskRecords
 from flask_records.http.qs import parse
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -3,19 +3,12 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import column_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import column_property, DeclarativeBase, Mapped, mapped_column
 
 from flask_records import BadRequest
-from flask_records.query import FieldOptions
-from flask_records.query import Fields
+from flask_records.query import FieldOptions, Fields
 
-from ..models import Dog
-from ..models import Everything
-from ..models import Message
-from ..models import User
+from ..models import Dog, Everything, Message, User
 
 
 class Base(DeclarativeBase):

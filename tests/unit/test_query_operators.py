@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, SQLAlchemyService
 
-from ..models_operators import ALWAYS
-from ..models_operators import Person
-from ..models_operators import WHITELIST
+from ..models_operators import ALWAYS, Person, WHITELIST
 from ..sql import where_of
 
 

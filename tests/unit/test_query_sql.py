@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import Operator
+from flask_records import BadRequest, Operator
 
-from ..models import Everything
-from ..models import Message
-from ..sql import count_of
-from ..sql import order_of
-from ..sql import select_of
-from ..sql import where_of
+from ..models import Everything, Message
+from ..sql import count_of, order_of, select_of, where_of
 
 NEAR = Operator(lambda column, value: sa.func.abs(column - value) < 5)
 OPTIONS = {

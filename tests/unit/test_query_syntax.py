@@ -3,10 +3,7 @@ from __future__ import annotations
 import pytest
 
 from flask_records import BadRequest
-from flask_records.query.syntax import Comparison
-from flask_records.query.syntax import Group
-from flask_records.query.syntax import Query
-from flask_records.query.syntax import Syntax
+from flask_records.query.syntax import Comparison, Group, Query, Syntax
 
 PLAIN = Syntax(operators=frozenset({"$eq", "$in", "$gt"}), groups=frozenset({"$or"}))
 FULL = Syntax(

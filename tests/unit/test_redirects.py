@@ -5,22 +5,14 @@ import shutil
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from werkzeug.urls import iri_to_uri
 
 from flask_records import BadRequest
-from flask_records.authentication.redirects import Redirects
-from flask_records.authentication.redirects import with_answer
+from flask_records.authentication.redirects import Redirects, with_answer
 from flask_records.http.origins import origin_of
-from tests.unit.redirects import ALMOST
-from tests.unit.redirects import browser
-from tests.unit.redirects import CHARACTERS
-from tests.unit.redirects import EVIL
-from tests.unit.redirects import FORMS
-from tests.unit.redirects import HOSTS
-from tests.unit.redirects import STARTS
+from tests.unit.redirects import ALMOST, browser, CHARACTERS, EVIL, FORMS, HOSTS, STARTS
 
 OWN = "https://records.example"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flask_records.realtime.settings import CHECKS
-from flask_records.settings import COUNT
-from flask_records.settings import FLAG
-from flask_records.settings import read_settings
+from flask_records.settings import COUNT, FLAG, read_settings
 
 URL = "redis://:hunter2@127.0.0.1"
 

@@ -10,11 +10,9 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-from flask_records import Converter
-from flask_records import SQLAlchemyService
+from flask_records import Converter, SQLAlchemyService
 from flask_records.query.values import nullable
 
 

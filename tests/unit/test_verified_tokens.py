@@ -7,9 +7,7 @@ import time
 import pytest
 
 from flask_records import NotAuthenticated
-from flask_records.authentication.tokens import MAX_VERIFIED
-from flask_records.authentication.tokens import Tokens
-from flask_records.authentication.tokens import VerifiedTokens
+from flask_records.authentication.tokens import MAX_VERIFIED, Tokens, VerifiedTokens
 from tests.authentication import SECRET
 from tests.http.authentication.token_files import OLDER
 

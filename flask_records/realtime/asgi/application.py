@@ -5,20 +5,17 @@ from __future__ import annotations
 import typing as t
 
 from .environ import without_origin
-from .handshake import Handshakes
-from .handshake import Refusal
+from .handshake import Handshakes, Refusal
 from .polling import Polling
 from .requests import Requests
 from .server_options import turn_off_compression
-from .sockets import refuse
-from .sockets import Sockets
+from .sockets import refuse, Sockets
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .event_loop import EventLoop
-    from .polling import Receive
-    from .polling import Send
+    from .polling import Receive, Send
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
 

@@ -6,8 +6,7 @@ import io
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from _typeshed import WriteableBuffer
 

@@ -11,8 +11,7 @@ from urllib.parse import unquote_to_bytes
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from _typeshed.wsgi import InputStream
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import InputStream, WSGIEnvironment
 
 SCHEMES: t.Final = {"ws": "http", "wss": "https"}
 

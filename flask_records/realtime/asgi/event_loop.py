@@ -17,14 +17,11 @@ from ..closing import STOPPED
 from ..disconnections import EVENT as DISCONNECTED
 from . import packet as packets
 from .gate import Gate
-from .share import MAX_WAITING
-from .share import Share
-from .share import share_of
+from .share import MAX_WAITING, Share, share_of
 from .threads import Threads
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...typing import Record
     from ..closing import Reason

@@ -9,16 +9,13 @@ import typing as t
 from collections import deque
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
-    from _typeshed.wsgi import WSGIApplication
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
 
     from .body import Message
-    from .polling import Receive
-    from .polling import Send
+    from .polling import Receive, Send
 
     Headers: t.TypeAlias = "list[tuple[str, str]]"
     ErrorInfo: t.TypeAlias = "tuple[type, BaseException, TracebackType | None]"

@@ -15,8 +15,7 @@ from ...authentication.limits import network_of
 from ...http.origins import ALL
 from .environ import environ_of
 from .gate import Place
-from .protocol import Legacy
-from .protocol import PROTOCOLS
+from .protocol import Legacy, PROTOCOLS
 from .proxies import Proxies
 
 if t.TYPE_CHECKING:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import time
 import typing as t
-from abc import ABC
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from ..closing import NOT_JOINED
-from .packet import InvalidPacket
-from .packet import NOOP
-from .packet import Packet
-from .packet import PING
-from .packet import PONG
+from .packet import InvalidPacket, NOOP, Packet, PING, PONG
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

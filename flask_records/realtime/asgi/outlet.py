@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import typing as t
-from abc import ABC
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
 
 from ..closing import LINGER
 from .packet import Packet
-from .steps import run_in_task
-from .steps import run_until_it_waits
+from .steps import run_in_task, run_until_it_waits
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     Send: t.TypeAlias = Callable[[t.Any], Awaitable[None]]
 

@@ -6,19 +6,14 @@ import typing as t
 
 from ...http.formatter import dumps
 from . import packet as packets
-from .handshake import query_of
-from .handshake import Refusal
+from .handshake import query_of, Refusal
 from .outlet import Queue
 from .packet import InvalidPacket
-from .protocol import decode
-from .protocol import PROTOCOLS
-from .session import LARGE
-from .session import Session
+from .protocol import decode, PROTOCOLS
+from .session import LARGE, Session
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from _typeshed.wsgi import WSGIEnvironment
 

@@ -8,21 +8,20 @@ import typing as t
 
 from ...http.formatter import dumps
 from ..calls import RESERVED
-from .heartbeat import ClientPings
-from .heartbeat import ServerPings
-from .packet import CLOSE
-from .packet import CONNECT
-from .packet import CONNECT_ERROR
-from .packet import EVENT
-from .packet import InvalidPacket
-from .packet import MESSAGE
-from .packet import NOOP
-from .packet import Packet
+from .heartbeat import ClientPings, ServerPings
+from .packet import (
+    CLOSE,
+    CONNECT,
+    CONNECT_ERROR,
+    EVENT,
+    InvalidPacket,
+    MESSAGE,
+    NOOP,
+    Packet,
+)
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .heartbeat import Heartbeat
 

@@ -6,8 +6,7 @@ import contextvars
 import io
 import typing as t
 
-from .body import Body
-from .body import read_first
+from .body import Body, read_first
 from .environ import environ_of
 from .exchange import Exchange
 from .handshake import Refusal
@@ -17,8 +16,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .event_loop import EventLoop
-    from .polling import Receive
-    from .polling import Send
+    from .polling import Receive, Send
 
 
 BUSY: t.Final = Refusal(

@@ -12,21 +12,14 @@ from functools import partial
 
 from flask import request
 
-from ...errors import RecordsError
-from ...errors import TooManyRequests
+from ...errors import RecordsError, TooManyRequests
 from ...http.error_handler import body_of
 from ..calls import answer_json
-from ..closing import invalid
-from ..closing import LATE_READER
-from ..closing import NOT_TEXT
-from ..closing import too_large
+from ..closing import invalid, LATE_READER, NOT_TEXT, too_large
 from ..disconnections import LINGER
 from . import packet as packets
 from .packet import InvalidPacket
-from .protocol import EnginePacket
-from .protocol import Message
-from .protocol import NAMESPACE
-from .protocol import size
+from .protocol import EnginePacket, Message, NAMESPACE, size
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,26 +8,21 @@ import typing as t
 
 from ...http.formatter import dumps
 from . import packet as packets
-from .handshake import query_of
-from .handshake import Refusal
+from .handshake import query_of, Refusal
 from .heartbeat import JOIN_TIMEOUT
-from .outlet import outlet_for
-from .outlet import Queue
+from .outlet import outlet_for, Queue
 from .protocol import PROTOCOLS
-from .server_options import compresses
-from .server_options import limit_messages
+from .server_options import compresses, limit_messages
 from .session import Session
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .event_loop import EventLoop
     from .gate import Place
     from .handshake import Handshakes
     from .outlet import Outlet
-    from .polling import Receive
-    from .polling import Send
+    from .polling import Receive, Send
 
 logger = logging.getLogger(__name__)
 

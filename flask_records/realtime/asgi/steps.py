@@ -9,9 +9,7 @@ import typing as t
 from contextlib import suppress
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from collections.abc import Coroutine
-    from collections.abc import Generator
+    from collections.abc import Awaitable, Coroutine, Generator
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,8 @@ import logging
 import threading
 import typing as t
 import zlib
-from collections.abc import Callable
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextlib import contextmanager
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from ...typing import Record
 

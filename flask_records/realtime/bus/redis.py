@@ -14,8 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 TIMEOUT: t.Final = 2
 """The seconds that Redis has to answer."""

@@ -15,13 +15,8 @@ from contextlib import contextmanager
 
 from ...http.formatter import dumps
 from ...typing import Record
-from .local import Bus
-from .local import EVENTS
-from .local import LOCK_TIMEOUT
-from .local import LOST
-from .redis import BrokerError
-from .redis import Entry
-from .redis import Lost
+from .local import Bus, EVENTS, LOCK_TIMEOUT, LOST
+from .redis import BrokerError, Entry, Lost
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

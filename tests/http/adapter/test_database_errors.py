@@ -6,17 +6,21 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import WriteOnlyMapped
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    WriteOnlyMapped,
+)
 
-from flask_records import BadRequest
-from flask_records import Conflict
-from flask_records import FlaskRecords
-from flask_records import GeneralError
-from flask_records import SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    Conflict,
+    FlaskRecords,
+    GeneralError,
+    SQLAlchemyService,
+)
 
 from ...databases import served
 

@@ -12,15 +12,15 @@ from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import column_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import (
+    column_property,
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+)
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
 from ...databases import served
 

@@ -6,14 +6,10 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, Params, SQLAlchemyService
 
 from ...databases import served
-from ...models import Base
-from ...models import Message
+from ...models import Base, Message
 
 METHODS = ["create", "patch", "remove"]
 PARTS = "Send the list in parts."

@@ -10,16 +10,16 @@ from urllib.parse import quote
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import NotFound
-from flask_records import Page
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    NotFound,
+    Page,
+    Params,
+    SQLAlchemyService,
+)
 
 from ...databases import served
 

@@ -4,16 +4,15 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import NotAuthenticated
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    NotAuthenticated,
+    Params,
+    SQLAlchemyService,
+)
 
 from ...databases import served
 

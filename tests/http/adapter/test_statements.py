@@ -6,15 +6,10 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
-from ...models import Base
-from ...models import membership
-from ...models import Message
-from ...models import Room
-from ...models import User
+from ...models import Base, membership, Message, Room, User
 from ...sql import statements_of
 
 ANN = {"id": 1, "email": "ann@example.com"}

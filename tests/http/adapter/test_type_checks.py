@@ -9,13 +9,9 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 from sqlalchemy.dialects import mysql
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import ExactNumeric
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import ExactNumeric, FlaskRecords, SQLAlchemyService
 
 MARIADB = "mariadb+pymysql://nobody@127.0.0.1:1/nothing"
 ROUNDS = "'Thing.price': MariaDB rounds numbers to integers in a NUMERIC column"

@@ -11,12 +11,10 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
-from ...models import Base
-from ...models import Everything
+from ...models import Base, Everything
 from ...zones import go_far_east
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"

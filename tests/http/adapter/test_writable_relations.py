@@ -6,23 +6,20 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.orderinglist import ordering_list
-from sqlalchemy.orm import attribute_keyed_dict
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import DynamicMapped
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import sessionmaker
-from sqlalchemy.orm import WriteOnlyMapped
+from sqlalchemy.orm import (
+    attribute_keyed_dict,
+    DeclarativeBase,
+    DynamicMapped,
+    Mapped,
+    mapped_column,
+    relationship,
+    sessionmaker,
+    WriteOnlyMapped,
+)
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
-from ...authentication import bearer
-from ...authentication import log_in
-from ...authentication import make_records
-from ...authentication import serving
+from ...authentication import bearer, log_in, make_records, serving
 from ...databases import served
 
 

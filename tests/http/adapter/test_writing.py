@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import validates
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    validates,
+)
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
 
 from ...databases import served
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from flask_records import FlaskRecords
-from tests.authentication import CHEAP
-from tests.authentication import Echo
-from tests.authentication import SECRET
+from tests.authentication import CHEAP, Echo, SECRET
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric import ed25519
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from tests.authentication import make_records
-from tests.authentication import serving
+from tests.authentication import make_records, serving
 from tests.http.authentication.token_files import written
 
 

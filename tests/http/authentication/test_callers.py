@@ -5,19 +5,15 @@ from __future__ import annotations
 import jwt
 import pytest
 
-from flask_records import BadRequest
-from flask_records import Forbidden
-from flask_records import NotAuthenticated
-from flask_records import NotFound
-from flask_records import SQLAlchemyService
-from tests.authentication import bearer
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import serving
-from tests.authentication import signed
-from tests.http.authentication.authenticated import refused
-from tests.http.authentication.authenticated import USER
+from flask_records import (
+    BadRequest,
+    Forbidden,
+    NotAuthenticated,
+    NotFound,
+    SQLAlchemyService,
+)
+from tests.authentication import bearer, log_in, LOGIN, make_records, serving, signed
+from tests.http.authentication.authenticated import refused, USER
 from tests.models import User
 
 STRANGER = {"user": None, "authentication": {}, "authenticated": False, "extra": {}}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 TEXT = st.text(max_size=7) | st.sampled_from(["local", "jwt", "a.b.c", "\ud800", "\0"])

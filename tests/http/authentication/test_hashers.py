@@ -11,15 +11,16 @@ from argon2 import PasswordHasher
 from flask import current_app
 from werkzeug import security
 
-from flask_records import check_password_hash
-from flask_records import generate_password_hash
-from tests.authentication import ANN
-from tests.authentication import bearer
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.authentication import serving
+from flask_records import check_password_hash, generate_password_hash
+from tests.authentication import (
+    ANN,
+    bearer,
+    log_in,
+    LOGIN,
+    make_records,
+    SECRET,
+    serving,
+)
 
 PASSWORD = ANN["password"]
 

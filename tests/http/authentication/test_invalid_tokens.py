@@ -9,13 +9,8 @@ import time
 import pytest
 from jwt.api_jws import encode
 
-from tests.authentication import ABSENT
-from tests.authentication import SECRET
-from tests.authentication import signed
-from tests.http.authentication.token_files import is_accepted
-from tests.http.authentication.token_files import refusal
-from tests.http.authentication.token_files import segment
-from tests.http.authentication.token_files import short
+from tests.authentication import ABSENT, SECRET, signed
+from tests.http.authentication.token_files import is_accepted, refusal, segment, short
 
 AUDIENCE = "jwt audience invalid. expected: https://yourdomain.com"
 

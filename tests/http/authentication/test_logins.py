@@ -5,20 +5,11 @@ from __future__ import annotations
 import jwt
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import SQLAlchemyService
-from tests.authentication import ANN
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import serving
-from tests.http.authentication.authenticated import INVALID
-from tests.http.authentication.authenticated import NOT_ALLOWED
-from tests.http.authentication.authenticated import refused
-from tests.http.authentication.authenticated import USER
+from tests.authentication import ANN, log_in, LOGIN, make_records, serving
+from tests.http.authentication.authenticated import INVALID, NOT_ALLOWED, refused, USER
 
 NO_STRATEGY = f"{INVALID} (no `strategy` set)"
 

@@ -7,14 +7,8 @@ import json
 import jwt
 import pytest
 
-from tests.authentication import bearer
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import signed
-from tests.http.authentication.authenticated import KEY
-from tests.http.authentication.authenticated import NOT_ALLOWED
-from tests.http.authentication.authenticated import refused
-from tests.http.authentication.authenticated import USER
+from tests.authentication import bearer, log_in, LOGIN, signed
+from tests.http.authentication.authenticated import KEY, NOT_ALLOWED, refused, USER
 
 
 @pytest.mark.parametrize("is_logged_in", [True, False])

@@ -6,25 +6,17 @@ import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import validates
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import protect
-from flask_records import SQLAlchemyService
-from tests.authentication import ANN
-from tests.authentication import bearer
-from tests.authentication import CHEAP
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import SECRET
-from tests.authentication import serving
-from tests.models import Base
-from tests.models import User
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    protect,
+    SQLAlchemyService,
+)
+from tests.authentication import ANN, bearer, CHEAP, log_in, LOGIN, SECRET, serving
+from tests.models import Base, User
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 

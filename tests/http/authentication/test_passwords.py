@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
+from flask_records import AuthenticationService, FlaskRecords, hash_password
 from flask_records.authentication.passwords import Passwords
-from tests.unit.test_passwords import ARGON2
-from tests.unit.test_passwords import BCRYPT
-from tests.unit.test_passwords import CHEAP
-from tests.unit.test_passwords import HASHES
-from tests.unit.test_passwords import MALFORMED
-from tests.unit.test_passwords import PASSWORD
+from tests.unit.test_passwords import ARGON2, BCRYPT, CHEAP, HASHES, MALFORMED, PASSWORD
 
 
 def app_with(passwords):

@@ -6,30 +6,28 @@ import hashlib
 
 import pytest
 from argon2 import PasswordHasher
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric import ed25519
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.hazmat.primitives.serialization import NoEncryption
-from cryptography.hazmat.primitives.serialization import PrivateFormat
-from cryptography.hazmat.primitives.serialization import PublicFormat
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from flask import Flask
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
-from tests.authentication import ANN
-from tests.authentication import bearer
-from tests.authentication import CHEAP
-from tests.authentication import Echo
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.authentication import serving
-from tests.http.authentication.authenticated import SETTINGS
-from tests.http.authentication.authenticated import start
-from tests.http.authentication.authenticated import USER
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+from tests.authentication import (
+    ANN,
+    bearer,
+    CHEAP,
+    Echo,
+    log_in,
+    LOGIN,
+    make_records,
+    SECRET,
+    serving,
+)
+from tests.http.authentication.authenticated import SETTINGS, start, USER
 from tests.models import User
 
 

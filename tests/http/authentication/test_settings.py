@@ -8,11 +8,8 @@ import re
 import pytest
 from flask import Flask
 
-from tests.authentication import Echo
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.http.authentication.authenticated import SETTINGS
-from tests.http.authentication.authenticated import start
+from tests.authentication import Echo, make_records, SECRET
+from tests.http.authentication.authenticated import SETTINGS, start
 
 
 @pytest.mark.parametrize("config", [{}, {"RECORDS_AUTHENTICATION": SETTINGS}])

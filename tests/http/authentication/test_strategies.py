@@ -5,18 +5,22 @@ from __future__ import annotations
 import pytest
 
 from flask_records import Strategy
-from tests.authentication import API_KEY
-from tests.authentication import bearer
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import serving
-from tests.authentication import signed
-from tests.http.authentication.authenticated import KEY
-from tests.http.authentication.authenticated import NOT_ALLOWED
-from tests.http.authentication.authenticated import refused
-from tests.http.authentication.authenticated import SETTINGS
-from tests.http.authentication.authenticated import USER
+from tests.authentication import (
+    API_KEY,
+    bearer,
+    log_in,
+    LOGIN,
+    make_records,
+    serving,
+    signed,
+)
+from tests.http.authentication.authenticated import (
+    KEY,
+    NOT_ALLOWED,
+    refused,
+    SETTINGS,
+    USER,
+)
 
 
 @pytest.mark.parametrize(

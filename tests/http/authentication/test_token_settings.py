@@ -7,15 +7,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from flask import Flask
 
-from tests.authentication import CHEAP
-from tests.authentication import log_in
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.authentication import serving
-from tests.authentication import signed
-from tests.http.authentication.token_files import is_accepted
-from tests.http.authentication.token_files import OLDER
-from tests.http.authentication.token_files import written
+from tests.authentication import CHEAP, log_in, make_records, SECRET, serving, signed
+from tests.http.authentication.token_files import is_accepted, OLDER, written
 
 OLDEST = "p" * 32
 

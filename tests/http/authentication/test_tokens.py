@@ -11,17 +11,17 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.authentication import bearer
-from tests.authentication import CHEAP
-from tests.authentication import log_in
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.authentication import serving
-from tests.authentication import signed
-from tests.http.authentication.token_files import is_accepted
-from tests.http.authentication.token_files import refusal
-from tests.http.authentication.token_files import segment
+from tests.authentication import (
+    bearer,
+    CHEAP,
+    log_in,
+    LOGIN,
+    make_records,
+    SECRET,
+    serving,
+    signed,
+)
+from tests.http.authentication.token_files import is_accepted, refusal, segment
 
 
 def test_header_and_claims_of_a_token(client):

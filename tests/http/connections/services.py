@@ -8,16 +8,10 @@ import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship, Session
 from sqlalchemy.pool import QueuePool
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
 SET_TENANT = "SELECT set_config('records.tenant', 'Acme', true)"
 """A setting of PostgreSQL that lasts until the end of the transaction."""

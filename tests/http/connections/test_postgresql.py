@@ -9,13 +9,7 @@ from sqlalchemy.orm import Session
 from flask_records import Transaction
 
 from ...databases import url_of
-from .services import IDLE
-from .services import Note
-from .services import READS
-from .services import served_by
-from .services import SET_TENANT
-from .services import Setting
-from .services import TenantBase
+from .services import IDLE, Note, READS, served_by, SET_TENANT, Setting, TenantBase
 
 
 @pytest.fixture

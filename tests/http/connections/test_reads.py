@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
-from sqlalchemy.orm import with_loader_criteria
+from sqlalchemy.orm import Session, with_loader_criteria
 
-from flask_records import NotFound
-from flask_records import Params
+from flask_records import NotFound, Params
 
 from ...sql import statements_of
-from .services import Base
-from .services import IDLE
-from .services import Note
-from .services import READS
-from .services import served_by
-from .services import tagging
+from .services import Base, IDLE, Note, READS, served_by, tagging
 
 
 @pytest.fixture

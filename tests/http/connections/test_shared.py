@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import Session, sessionmaker
 
 from flask_records import Params
 
-from .services import IDLE
-from .services import Note
-from .services import served_by
-from .services import Tag
+from .services import IDLE, Note, served_by, Tag
 
 
 @pytest.fixture

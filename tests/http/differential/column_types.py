@@ -9,28 +9,27 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 from hypothesis import strategies as st
-from sqlalchemy.dialects import mysql
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import mysql, postgresql
 
 from flask_records import ExactNumeric
 
-from .kinds import arrays
-from .kinds import bytes_
-from .kinds import choices
-from .kinds import DATABASES
-from .kinds import decimals
-from .kinds import documents
-from .kinds import exact
-from .kinds import floats
-from .kinds import foreign
-from .kinds import Kind
-from .kinds import moment
-from .kinds import moments
-from .kinds import numbers
-from .kinds import texts
-from .rules import padded
-from .rules import utc_time
-from .rules import whole_seconds
+from .kinds import (
+    arrays,
+    bytes_,
+    choices,
+    DATABASES,
+    decimals,
+    documents,
+    exact,
+    floats,
+    foreign,
+    Kind,
+    moment,
+    moments,
+    numbers,
+    texts,
+)
+from .rules import padded, utc_time, whole_seconds
 
 
 class Color(enum.Enum):

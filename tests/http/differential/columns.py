@@ -13,12 +13,9 @@ import sqlalchemy as sa
 from flask import current_app
 from flask_sqlalchemy import SQLAlchemy
 from jsonschema import Draft202012Validator
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
 from ...databases import served
 from ...zones import go_far_east

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ...databases import DATABASES
-from ...databases import url_of
-from .column_types import TYPES
-from .column_types import types_of
+from ...databases import DATABASES, url_of
+from .column_types import TYPES, types_of
 from .columns import serving
 from .things import World
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 MANY = settings(suppress_health_check=list(HealthCheck), print_blob=True)
 """As many as the profile of hypothesis has."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any

@@ -8,10 +8,7 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from ...models_operators import ALWAYS
-from .things import in_json
-from .things import TEXT_FIELDS
-from .things import UNORDERED
-from .things import VALUES
+from .things import in_json, TEXT_FIELDS, UNORDERED, VALUES
 
 LISTS = ("$in", "$nin")
 EQUALITY = ("$eq", "$ne")

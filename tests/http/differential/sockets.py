@@ -6,8 +6,7 @@ import json
 
 from flask_records import Params
 from flask_records.http.formatter import dumps
-from flask_records.realtime.named_calls import context_of
-from flask_records.realtime.named_calls import run
+from flask_records.realtime.named_calls import context_of, run
 
 
 def over_socket(app, path, query):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .examples import FEW
-from .examples import MANY
+from .examples import FEW, MANY
 from .queries import queries
 from .things import in_json
 

@@ -10,9 +10,7 @@ from hypothesis import given
 from flask_records import Params
 
 from .examples import MANY
-from .queries import NoText
-from .queries import queries
-from .queries import query_string
+from .queries import NoText, queries, query_string
 
 
 def found(world, query):

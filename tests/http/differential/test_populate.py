@@ -11,15 +11,16 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import joinedload
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    joinedload,
+    Mapped,
+    mapped_column,
+    relationship,
+    Session,
+)
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
 from .examples import MANY

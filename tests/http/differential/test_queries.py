@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 
 from .examples import MANY
-from .queries import COMPARISONS
-from .queries import EQUALITY
-from .queries import LISTS
-from .queries import NoText
-from .queries import queries
-from .queries import query_string
+from .queries import COMPARISONS, EQUALITY, LISTS, NoText, queries, query_string
 from .sockets import over_socket
-from .things import in_json
-from .things import TEXT_FIELDS
-from .things import UNORDERED
-from .things import VALUES
+from .things import in_json, TEXT_FIELDS, UNORDERED, VALUES
 
 WIDTH = 1500
 WILDCARD, ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"

@@ -16,20 +16,14 @@ from typing import Any
 
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 from flask_records.http.formatter import dumps
 
 from ...databases import served
 from ...models_operators import WHITELIST
-from .oracle import Comparison
-from .oracle import Oracle
-from .oracle import same_document
+from .oracle import Comparison, Oracle, same_document
 
 TEXTS = ["", "a", "A", "b", "ab", "a ", " a", "null", "é", "E", "ΟΔΟΣ", "οδος", "😀"]
 TEXTS += ["%", "_", "\\", "'", '"', "[a]", "*", "1", "1.0", "true", "x" * 50]

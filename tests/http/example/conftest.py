@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ...databases import DATABASES
-from ...databases import url_of
-from .people import Api
-from .people import loaded
+from ...databases import DATABASES, url_of
+from .people import Api, loaded
 
 
 @pytest.fixture(scope="module", params=DATABASES)

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from ...authentication import bearer
-from ...processes import environment
-from ...processes import PASSWORD
-from ...processes import ROOT
+from ...processes import environment, PASSWORD, ROOT
 
 NUMBERS = itertools.count(1)
 

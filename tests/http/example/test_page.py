@@ -8,9 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from ...processes import PASSWORD
-from .people import Api
-from .people import loaded
-from .people import new_email
+from .people import Api, loaded, new_email
 
 GITHUB = {
     "FLASK_RECORDS_AUTHENTICATION__oauth__github__key": "the-key",

@@ -6,15 +6,11 @@ from contextlib import contextmanager
 
 from flask import Flask
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.explorer import Explorer
 
-from ...authentication import make_records
-from ...authentication import serving
-from ...models import Message
-from ...models import Room
-from ...models import User
+from ...authentication import make_records, serving
+from ...models import Message, Room, User
 
 ON = {"enabled": True}
 

@@ -8,12 +8,8 @@ from flask import Flask
 from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 
-from ...authentication import bearer
-from ...authentication import log_in
-from .sites import app_with
-from .sites import ON
-from .sites import SERVICES
-from .sites import serving_explorer
+from ...authentication import bearer, log_in
+from .sites import app_with, ON, SERVICES, serving_explorer
 
 URLS = [
     "/_records",

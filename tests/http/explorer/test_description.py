@@ -7,27 +7,22 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from flask_records import limit_to_user
-from flask_records import SQLAlchemyService
+from flask_records import limit_to_user, SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import log_in
-from ...authentication import LOGIN
-from ...authentication import make_records
-from ...models import Message
-from ...models import User
-from ...oauth_providers import make_members
-from ...oauth_providers import serving_logins
+from ...authentication import ANN, bearer, log_in, LOGIN, make_records
+from ...models import Message, User
+from ...oauth_providers import make_members, serving_logins
 from ...reference_app import MARKUP
-from .sites import app_with
-from .sites import described
-from .sites import Explored
-from .sites import make_chat
-from .sites import ON
-from .sites import SERVICES
-from .sites import serving_explorer
+from .sites import (
+    app_with,
+    described,
+    Explored,
+    make_chat,
+    ON,
+    SERVICES,
+    serving_explorer,
+)
 
 KEYS = {
     *("name", "prefix", "realtime", "logins", "user", "userPath"),

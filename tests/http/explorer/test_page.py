@@ -6,18 +6,14 @@ import re
 from posixpath import normpath
 
 import pytest
-from flask import Blueprint
-from flask import Flask
+from flask import Blueprint, Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
 from flask_records.explorer import Explorer
 from flask_records.explorer import page as explorer_page
 
-from .sites import app_with
-from .sites import ON
-from .sites import SERVICES
-from .sites import Things
+from .sites import app_with, ON, SERVICES, Things
 
 ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 

@@ -9,24 +9,27 @@ from __future__ import annotations
 import datetime as dt
 
 import sqlalchemy as sa
-from flask import Blueprint
-from flask import current_app
-from flask import Flask
-from flask import redirect
-from flask import render_template_string
-from flask import request
-from flask import url_for
-from flask_login import current_user
-from flask_login import login_required
-from flask_login import login_user
-from flask_login import LoginManager
-from flask_login import logout_user
-from flask_login import UserMixin
+from flask import (
+    Blueprint,
+    current_app,
+    Flask,
+    redirect,
+    render_template_string,
+    request,
+    url_for,
+)
+from flask_login import (
+    current_user,
+    login_required,
+    login_user,
+    LoginManager,
+    logout_user,
+    UserMixin,
+)
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 from sqlalchemy.orm import WriteOnlyMapped
-from werkzeug.security import check_password_hash
-from werkzeug.security import generate_password_hash
+from werkzeug.security import check_password_hash, generate_password_hash
 
 from ...databases import enforce_foreign_keys
 

@@ -9,13 +9,9 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
 from ...listening import running
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 from flask.globals import app_ctx
-from flask_login import login_user
-from flask_login import logout_user
-from flask_login import UserMixin
+from flask_login import login_user, logout_user, UserMixin
 
-from ...test_docs import DOCS
+from ...test_docs import DOCS, run_page
 from ...test_docs import module as module
-from ...test_docs import run_page
 
 
 class Member(UserMixin):

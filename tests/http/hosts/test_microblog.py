@@ -8,19 +8,17 @@ from functools import partial
 import pytest
 import requests
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    set_user_field,
+    SQLAlchemyService,
+)
 from flask_records.realtime import Realtime
 
 from ...listening import running
-from .microblog import create_app
-from .microblog import db
-from .microblog import NOT_FOUND
-from .microblog import Post
-from .microblog import User
+from .microblog import create_app, db, NOT_FOUND, Post, User
 
 ANN = {"username": "ann", "email": "ann@example.com", "password": "correct horse"}
 

@@ -6,14 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import scoped_session
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import scoped_session, sessionmaker
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
-from ...models import Base
-from ...models import Room
+from ...models import Base, Room
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from ...databases import url_of
 from ...listening import running
-from .rental import create_app
-from .rental import make_database
+from .rental import create_app, make_database
 
 FILM = {"title": "Trees", "price": "2.50"}
 

@@ -3,16 +3,11 @@ from __future__ import annotations
 import pytest
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
-from .app import Base
-from .app import keep_to_owner
-from .app import Thing
-from .app import World
-from .strategies import GROUPS
-from .strategies import ON_WHITELIST
+from .app import Base, keep_to_owner, Thing, World
+from .strategies import GROUPS, ON_WHITELIST
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .strategies import BAD_PAGING
-from .strategies import BAD_PARAMETERS
-from .strategies import good_queries
-from .strategies import Request
+from .strategies import BAD_PAGING, BAD_PARAMETERS, good_queries, Request
 
 bad = st.sampled_from(BAD_PARAMETERS + BAD_PAGING) | st.builds(
     lambda group, part: re.sub(r"^[^[=]*", rf"{group}[9][\g<0>]", part),

@@ -8,11 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from hypothesis import given
 
-from .strategies import good_queries
-from .strategies import mostly
-from .strategies import OTHERS
-from .strategies import Request
-from .strategies import requests
+from .strategies import good_queries, mostly, OTHERS, Request, requests
 
 INSIDE = re.compile(
     rb"Traceback|sqlalchemy|sqlite|psycopg|pymysql|site-packages|\.py\b|hidden-"

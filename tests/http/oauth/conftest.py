@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oauth_providers import make_members
-from tests.oauth_providers import OpenIDProvider
-from tests.oauth_providers import Provider
-from tests.oauth_providers import running_once
-from tests.oauth_providers import serving_logins
+from tests.oauth_providers import (
+    make_members,
+    OpenIDProvider,
+    Provider,
+    running_once,
+    serving_logins,
+)
 
 
 @pytest.fixture(scope="package")

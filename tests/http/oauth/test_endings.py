@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
-from urllib.parse import quote
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
-from tests.http.oauth.messages import DENIED
-from tests.http.oauth.messages import EMAIL_TAKEN
-from tests.http.oauth.messages import FAILED
-from tests.http.oauth.messages import INVALID
-from tests.http.oauth.messages import LOST
-from tests.http.oauth.messages import SILENT
-from tests.oauth_providers import ADA
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import as_json
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import make_app
-from tests.oauth_providers import make_members
-from tests.oauth_providers import Member
-from tests.oauth_providers import Provider
-from tests.oauth_providers import REFERENCE
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import Site
-from tests.oauth_providers import StrictMember
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    SQLAlchemyService,
+)
+from tests.http.oauth.messages import DENIED, EMAIL_TAKEN, FAILED, INVALID, LOST, SILENT
+from tests.oauth_providers import (
+    ADA,
+    answer_of,
+    as_json,
+    error_of,
+    HOME,
+    make_app,
+    make_members,
+    Member,
+    Provider,
+    REFERENCE,
+    serving_logins,
+    Site,
+    StrictMember,
+)
 
 SECOND = "https://second.example"
 

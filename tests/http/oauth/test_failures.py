@@ -14,26 +14,30 @@ from werkzeug.wrappers import Response
 
 from flask_records import Conflict
 from tests.authentication import SECRET
-from tests.http.oauth.messages import AGAIN
-from tests.http.oauth.messages import DENIED
-from tests.http.oauth.messages import FAILED
-from tests.http.oauth.messages import INVALID
-from tests.http.oauth.messages import LATER
-from tests.http.oauth.messages import MISCONFIGURED
-from tests.http.oauth.messages import SILENT
+from tests.http.oauth.messages import (
+    AGAIN,
+    DENIED,
+    FAILED,
+    INVALID,
+    LATER,
+    MISCONFIGURED,
+    SILENT,
+)
 from tests.listening import running
-from tests.oauth_providers import ADA
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import as_json
-from tests.oauth_providers import CLIENT_SECRET
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import moved
-from tests.oauth_providers import Provider
-from tests.oauth_providers import REFERENCE
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import SIGNING_KEY
-from tests.oauth_providers import token_of
+from tests.oauth_providers import (
+    ADA,
+    answer_of,
+    as_json,
+    CLIENT_SECRET,
+    error_of,
+    HOME,
+    moved,
+    Provider,
+    REFERENCE,
+    serving_logins,
+    SIGNING_KEY,
+    token_of,
+)
 
 TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
 

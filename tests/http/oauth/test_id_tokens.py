@@ -9,19 +9,21 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.http.oauth.messages import INVALID
-from tests.oauth_providers import ABSENT
-from tests.oauth_providers import ADA_USER
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import as_json
-from tests.oauth_providers import CLIENT_SECRET
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import JWS
-from tests.oauth_providers import KEY
-from tests.oauth_providers import present
-from tests.oauth_providers import public_key
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import SIGNING_KEY
+from tests.oauth_providers import (
+    ABSENT,
+    ADA_USER,
+    answer_of,
+    as_json,
+    CLIENT_SECRET,
+    error_of,
+    HOME,
+    JWS,
+    KEY,
+    present,
+    public_key,
+    serving_logins,
+    SIGNING_KEY,
+)
 
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 
 from flask_records import TableRevocations
-from tests.authentication import bearer
-from tests.authentication import signed
+from tests.authentication import bearer, signed
 from tests.http.oauth.messages import EMAIL_TAKEN
-from tests.oauth_providers import ADA
-from tests.oauth_providers import ADA_USER
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import make_members
-from tests.oauth_providers import RevokedToken
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import StrictMember
-from tests.oauth_providers import token_of
+from tests.oauth_providers import (
+    ADA,
+    ADA_USER,
+    answer_of,
+    error_of,
+    HOME,
+    make_members,
+    RevokedToken,
+    serving_logins,
+    StrictMember,
+    token_of,
+)
 
 
 def logged_out(reason):

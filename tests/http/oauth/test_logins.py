@@ -12,28 +12,26 @@ import jwt
 import pytest
 from flask import session
 
-from flask_records import BadRequest
-from flask_records import Forbidden
-from flask_records import OAuthStrategy
+from flask_records import BadRequest, Forbidden, OAuthStrategy
 from tests.authentication import API_KEY
-from tests.http.oauth.messages import EMAIL_TAKEN
-from tests.http.oauth.messages import FAILED
-from tests.http.oauth.messages import INVALID
-from tests.oauth_providers import ADA
-from tests.oauth_providers import ADA_USER
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import as_json
-from tests.oauth_providers import CLIENT_SECRET
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import KEY
-from tests.oauth_providers import make_app
-from tests.oauth_providers import make_members
-from tests.oauth_providers import REFERENCE
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import Site
-from tests.oauth_providers import StrictMember
-from tests.oauth_providers import token_of
+from tests.http.oauth.messages import EMAIL_TAKEN, FAILED, INVALID
+from tests.oauth_providers import (
+    ADA,
+    ADA_USER,
+    answer_of,
+    as_json,
+    CLIENT_SECRET,
+    error_of,
+    HOME,
+    KEY,
+    make_app,
+    make_members,
+    REFERENCE,
+    serving_logins,
+    Site,
+    StrictMember,
+    token_of,
+)
 
 
 def test_login_makes_a_user_of_the_profile_and_ends_with_a_token_alone(site):

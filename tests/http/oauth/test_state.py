@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import parse_qs
-from urllib.parse import parse_qsl
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
-from tests.http.oauth.messages import AGAIN
-from tests.http.oauth.messages import DENIED
-from tests.http.oauth.messages import INVALID
-from tests.http.oauth.messages import LOST
-from tests.oauth_providers import ADA_USER
-from tests.oauth_providers import answer_of
-from tests.oauth_providers import as_json
-from tests.oauth_providers import error_of
-from tests.oauth_providers import HOME
-from tests.oauth_providers import serving_logins
-from tests.oauth_providers import Site
+from tests.http.oauth.messages import AGAIN, DENIED, INVALID, LOST
+from tests.oauth_providers import (
+    ADA_USER,
+    answer_of,
+    as_json,
+    error_of,
+    HOME,
+    serving_logins,
+    Site,
+)
 
 FORM_POST = {"params": {"response_mode": "form_post"}}
 

@@ -9,17 +9,17 @@ from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import MultipartParser
-from flask_records import NotAuthenticated
-from flask_records import SQLAlchemyService
-from flask_records import Strategy
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    MultipartParser,
+    NotAuthenticated,
+    SQLAlchemyService,
+    Strategy,
+)
 from flask_records.http.body import parse_json
 from flask_records.openapi import document
 

@@ -7,16 +7,15 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from openapi_spec_validator import validate
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    Params,
+    SQLAlchemyService,
+)
 from flask_records.openapi import document
 from flask_records.realtime import Realtime
 from flask_records.service.schemas import Schemas

@@ -18,14 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.orm import mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.openapi import document
 
 from ...databases import served
-from ...models import Base
-from ...models import Everything
-from ...models import User
+from ...models import Base, Everything, User
 
 HUGE = 10**400
 DEEP = 150

@@ -7,18 +7,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from flask import Blueprint
-from flask import Flask
+from flask import Blueprint, Flask
 
 from flask_records import FlaskRecords
 
-from ...authentication import CHEAP
-from ...authentication import make_records
-from ...authentication import SECRET
-from ...authentication import serving
-from .test_served import app_with
-from .test_served import ON
-from .test_served import Things
+from ...authentication import CHEAP, make_records, SECRET, serving
+from .test_served import app_with, ON, Things
 
 ADDRESS = re.compile(r'(?:href|src|data-document|data-url)="([^"]+)"')
 

@@ -9,12 +9,7 @@ import pytest
 from flask_records import SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import log_in
-from ...authentication import LOGIN
-from ...authentication import make_records
-from ...authentication import serving
+from ...authentication import ANN, bearer, log_in, LOGIN, make_records, serving
 from ...models import User
 from .test_served import ON
 

@@ -10,10 +10,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records import FlaskRecords
 from flask_records.openapi import document
 
-from ...authentication import bearer
-from ...authentication import log_in
-from ...authentication import make_records
-from ...authentication import serving
+from ...authentication import bearer, log_in, make_records, serving
 
 ON = {"enabled": True}
 

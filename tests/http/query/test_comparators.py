@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.ext.hybrid import Comparator
-from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import column_property
-from sqlalchemy.orm import ColumnProperty
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.ext.hybrid import Comparator, hybrid_property
+from sqlalchemy.orm import (
+    column_property,
+    ColumnProperty,
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+)
 from sqlalchemy.types import TypeDecorator
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
 

@@ -6,12 +6,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import sessionmaker
 
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import Params, SQLAlchemyService, Transaction
 
-from ...models_operators import Base
-from ...models_operators import Person
+from ...models_operators import Base, Person
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,10 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, Params, SQLAlchemyService
 
 from ...databases import served
-from ...models import Color
-from ...models import Everything
+from ...models import Color, Everything
 
 RECORD = {
     "integer": 1,

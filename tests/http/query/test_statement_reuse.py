@@ -12,21 +12,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import Session
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, Session, sessionmaker
 
-from flask_records import Operator
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import Operator, Params, SQLAlchemyService, Transaction
 from flask_records.query.operators import Bound
 
-from ...sql import Intercepted
-from ...sql import statements_of
-from ...sql import unconnected
+from ...sql import Intercepted, statements_of, unconnected
 
 MOST_TERMS = 40
 """The number of comparisons, groups and sort fields of a query whose statement is kept.

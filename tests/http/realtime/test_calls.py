@@ -8,15 +8,12 @@ import logging
 
 import pytest
 
-from flask_records import Conflict
-from flask_records import SQLAlchemyService
+from flask_records import Conflict, SQLAlchemyService
 
 from ...authentication import ANN
 from ...leaks import LEAKS
 from ...models import Everything
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import BOB, in_memory, make_live_records
 
 
 @pytest.fixture

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import Conflict
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    Conflict,
+    hash_password,
+    SQLAlchemyService,
+)
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import CHEAP
+from ...authentication import ANN, bearer, CHEAP
 from ...models import User
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
-from ...realtime import Plain
+from ...realtime import BOB, in_memory, make_live_records, Plain
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import in_memory, make_live_records
 
 
 @pytest.fixture

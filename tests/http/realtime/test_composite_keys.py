@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, sessionmaker
 
 from flask_records import SQLAlchemyService
 
 from ...authentication import ANN
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import in_memory, make_live_records
 
 
 class Base(DeclarativeBase):

@@ -8,9 +8,7 @@ from flask_records import SQLAlchemyService
 
 from ...authentication import ANN
 from ...models import Message
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import BOB, in_memory, make_live_records
 from .test_fields import events_of
 
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
+from flask_records import AuthenticationService, hash_password, SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN
-from ...authentication import CHEAP
+from ...authentication import ANN, CHEAP
 from ...models import User
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import BOB, in_memory, make_live_records
 
 TOLD = [["disconnected", {"message": "See you."}]]
 

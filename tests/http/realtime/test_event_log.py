@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records.realtime.event_log import Bounds
-from flask_records.realtime.event_log import EventLog
+from flask_records.realtime.event_log import Bounds, EventLog
 from flask_records.realtime.settings import Settings
 
 

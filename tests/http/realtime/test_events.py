@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import Params
-from flask_records import protect
-from flask_records import Transaction
+from flask_records import AuthenticationService, Params, protect, Transaction
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import CHEAP
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
-from ...realtime import Plain
+from ...authentication import ANN, bearer, CHEAP
+from ...realtime import BOB, in_memory, make_live_records, Plain
 
 
 class WriteOnly:

@@ -6,15 +6,9 @@ import pytest
 
 from flask_records import SQLAlchemyService
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import log_in
-from ...authentication import make_records
-from ...models import Message
-from ...models import User
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...authentication import ANN, bearer, log_in, make_records
+from ...models import Message, User
+from ...realtime import BOB, in_memory, make_live_records
 
 
 def own(user):

@@ -6,10 +6,8 @@ import pytest
 
 from flask_records import Forbidden
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...realtime import BOB
-from ...realtime import make_live_records
+from ...authentication import ANN, bearer
+from ...realtime import BOB, make_live_records
 
 
 @pytest.fixture

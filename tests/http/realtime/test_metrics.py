@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...authentication import ANN
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import in_memory, make_live_records
 
 
 def test_connections_and_the_events_of_each_are_counted(tmp_path):

@@ -8,10 +8,7 @@ import pytest
 
 from flask_records import Forbidden
 
-from ...realtime import ANN
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import ANN, BOB, in_memory, make_live_records
 
 SHOWN = {"id": 1, "email": "ann@example.com", "age": None}
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import FromUser
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import FromUser, Params, SQLAlchemyService, Transaction
 
-from ...authentication import ANN
-from ...authentication import bearer
+from ...authentication import ANN, bearer
 from ...models import Message
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...realtime import BOB, in_memory, make_live_records
 
 EVENTS = ["created", "patched", "updated", "typing", "removed"]
 

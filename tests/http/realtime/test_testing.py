@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import NotAuthenticated
-from flask_records import NotFound
+from flask_records import NotAuthenticated, NotFound
 from flask_records.realtime import Realtime
 
-from ...realtime import ANN
-from ...realtime import live
-from ...realtime import make_live_records
-from ...realtime import serving
+from ...realtime import ANN, live, make_live_records, serving
 
 
 @pytest.fixture

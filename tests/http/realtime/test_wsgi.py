@@ -6,8 +6,7 @@ import pytest
 
 from flask_records.realtime import Realtime
 
-from ...realtime import make_live_records
-from ...realtime import serving
+from ...realtime import make_live_records, serving
 
 
 @pytest.fixture

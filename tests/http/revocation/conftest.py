@@ -7,15 +7,14 @@ import uuid
 import pytest
 import redis
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import RedisRevocations
-from flask_records import TableRevocations
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    RedisRevocations,
+    TableRevocations,
+)
 from tests.databases import redis_url
-from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import register
-from tests.http.revocation.revocations import RevokedToken
-from tests.http.revocation.revocations import served
+from tests.http.revocation.revocations import add_users, register, RevokedToken, served
 
 
 @pytest.fixture

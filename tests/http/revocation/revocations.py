@@ -11,16 +11,10 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import hash_password
-from flask_records import RevokedTokenMixin
-from flask_records import SQLAlchemyService
-from tests.authentication import bearer
-from tests.authentication import CHEAP
-from tests.authentication import SECRET
+from flask_records import hash_password, RevokedTokenMixin, SQLAlchemyService
+from tests.authentication import bearer, CHEAP, SECRET
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
 

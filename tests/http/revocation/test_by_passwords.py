@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import BadRequest
-from flask_records import Params
+from flask_records import BadRequest, Params
 from tests.authentication import bearer
-from tests.http.revocation.revocations import everywhere
-from tests.http.revocation.revocations import in_tables
-from tests.http.revocation.revocations import is_valid
-from tests.http.revocation.revocations import log_in
-from tests.http.revocation.revocations import refusal
+from tests.http.revocation.revocations import (
+    everywhere,
+    in_tables,
+    is_valid,
+    log_in,
+    refusal,
+)
 
 
 @everywhere

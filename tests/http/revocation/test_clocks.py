@@ -7,16 +7,17 @@ import time
 import jwt
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import clock
-from tests.http.revocation.revocations import everywhere
-from tests.http.revocation.revocations import is_valid
-from tests.http.revocation.revocations import log_in
-from tests.http.revocation.revocations import register
-from tests.http.revocation.revocations import served
-from tests.http.revocation.revocations import signed
+from flask_records import AuthenticationService, FlaskRecords
+from tests.http.revocation.revocations import (
+    add_users,
+    clock,
+    everywhere,
+    is_valid,
+    log_in,
+    register,
+    served,
+    signed,
+)
 
 HOUR = 60 * 60
 

@@ -8,23 +8,23 @@ from threading import Barrier
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
+from flask_records import AuthenticationService, FlaskRecords
 from tests.authentication import bearer
-from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import Base
-from tests.http.revocation.revocations import everywhere
-from tests.http.revocation.revocations import in_tables
-from tests.http.revocation.revocations import is_valid
-from tests.http.revocation.revocations import log_in
-from tests.http.revocation.revocations import log_out
-from tests.http.revocation.revocations import refusal
-from tests.http.revocation.revocations import register
-from tests.http.revocation.revocations import served
-from tests.http.revocation.revocations import signed
+from tests.http.revocation.revocations import (
+    add_users,
+    Base,
+    everywhere,
+    in_tables,
+    is_valid,
+    log_in,
+    log_out,
+    refusal,
+    register,
+    served,
+    signed,
+)
 
 
 class Person(Base):

@@ -12,20 +12,24 @@ import sqlalchemy as sa
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import RedisRevocations
-from flask_records import Unavailable
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    RedisRevocations,
+    Unavailable,
+)
 from tests.authentication import bearer
-from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import clock
-from tests.http.revocation.revocations import in_tables
-from tests.http.revocation.revocations import log_in
-from tests.http.revocation.revocations import log_out
-from tests.http.revocation.revocations import register
-from tests.http.revocation.revocations import RevokedToken
-from tests.http.revocation.revocations import served
-from tests.http.revocation.revocations import signed
+from tests.http.revocation.revocations import (
+    add_users,
+    clock,
+    in_tables,
+    log_in,
+    log_out,
+    register,
+    RevokedToken,
+    served,
+    signed,
+)
 
 
 @in_tables

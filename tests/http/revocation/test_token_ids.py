@@ -11,20 +11,19 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from werkzeug.security import generate_password_hash
 
-from flask_records import hash_password
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Strategy
+from flask_records import hash_password, Params, SQLAlchemyService, Strategy
 from flask_records.authentication.token_ids import create_token_id
-from tests.authentication import ANN
-from tests.authentication import API_KEY
-from tests.authentication import bearer
-from tests.authentication import CHEAP
-from tests.authentication import LOGIN
-from tests.authentication import make_records
-from tests.authentication import SECRET
-from tests.authentication import serving
-from tests.authentication import signed
+from tests.authentication import (
+    ANN,
+    API_KEY,
+    bearer,
+    CHEAP,
+    LOGIN,
+    make_records,
+    SECRET,
+    serving,
+    signed,
+)
 from tests.models import User
 
 HASH = PasswordHasher(1, 8, 1).hash("correct horse")

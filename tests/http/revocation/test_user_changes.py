@@ -6,21 +6,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    SQLAlchemyService,
+    Transaction,
+)
 from flask_records.transaction import before_commit
-from tests.http.revocation.revocations import add_users
-from tests.http.revocation.revocations import everywhere
-from tests.http.revocation.revocations import in_tables
-from tests.http.revocation.revocations import is_valid
-from tests.http.revocation.revocations import log_in
-from tests.http.revocation.revocations import on_sqlite
-from tests.http.revocation.revocations import served
-from tests.http.revocation.revocations import signed
-from tests.http.revocation.revocations import User
+from tests.http.revocation.revocations import (
+    add_users,
+    everywhere,
+    in_tables,
+    is_valid,
+    log_in,
+    on_sqlite,
+    served,
+    signed,
+    User,
+)
 
 in_redis = pytest.mark.parametrize(
     ("database_url", "store"), [("sqlite", "redis")], indirect=True

@@ -6,21 +6,18 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship, Session
 
-from flask_records import AuthenticationService
-from flask_records import FlaskRecords
-from flask_records import hash_password
-from flask_records import limit_to_user
-from flask_records import set_user_field
-from flask_records import SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    limit_to_user,
+    set_user_field,
+    SQLAlchemyService,
+)
 
-from ...authentication import CHEAP
-from ...authentication import serving
+from ...authentication import CHEAP, serving
 
 
 class Base(DeclarativeBase):

@@ -3,16 +3,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from ...authentication import bearer
-from ...authentication import log_in
-from .app import BOB
-from .app import make_records
-from .app import Note
-from .app import NOTES
-from .app import Person
-from .app import rows_of
-from .app import served
-from .app import session_of
+from ...authentication import bearer, log_in
+from .app import BOB, make_records, Note, NOTES, Person, rows_of, served, session_of
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .app import calls_of
-from .app import EVE
-from .app import NOTES
-from .app import once
-from .app import Person
-from .app import rows_of
-from .app import TEXT
+from .app import calls_of, EVE, NOTES, once, Person, rows_of, TEXT
 
 
 @once

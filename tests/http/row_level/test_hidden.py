@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import log_in
-from .app import calls_of
-from .app import EVE
-from .app import make_records
-from .app import Note
-from .app import once
-from .app import Person
-from .app import rows_of
-from .app import served
-from .app import TEXT
+from ...authentication import ANN, bearer, log_in
+from .app import calls_of, EVE, make_records, Note, once, Person, rows_of, served, TEXT
 
 PASSWORD_QUERIES = {
     "/users": [

@@ -6,20 +6,19 @@ import pytest
 
 from flask_records import Strategy
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import key_in
-from ...authentication import log_in
-from .app import calls_of
-from .app import EVE
-from .app import make_records
-from .app import NOTES
-from .app import once
-from .app import Person
-from .app import records_of
-from .app import rows_of
-from .app import served
-from .app import TEXT
+from ...authentication import ANN, bearer, key_in, log_in
+from .app import (
+    calls_of,
+    EVE,
+    make_records,
+    NOTES,
+    once,
+    Person,
+    records_of,
+    rows_of,
+    served,
+    TEXT,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ...sql import statements_of
-from .app import BY_ID
-from .app import calls_of
-from .app import engine_of
-from .app import ids_of
-from .app import NOTES
-from .app import once
-from .app import TEXT
+from .app import BY_ID, calls_of, engine_of, ids_of, NOTES, once, TEXT
 
 FOUND = {
     "": [1, 2],

@@ -8,8 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ...databases import served
-from ...models import Message
-from ...models import Room
+from ...models import Message, Room
 from ...stored import stored
 
 ENDS = ["commit", "rollback", "close", "remove"]

@@ -8,13 +8,9 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.track_modifications import models_committed
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import BadRequest, SQLAlchemyService, Transaction
 
 from ...databases import served
 

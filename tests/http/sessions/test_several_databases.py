@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    Params,
+    SQLAlchemyService,
+    Transaction,
+)
 
 from ...databases import served
 

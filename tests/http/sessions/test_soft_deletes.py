@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import relationship
-from sqlalchemy.orm import with_loader_criteria
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    with_loader_criteria,
+)
 
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import Params, SQLAlchemyService
 
 from ...databases import served
 

@@ -7,19 +7,18 @@ from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from flask import g
+from flask import Flask, g
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy_lite import SQLAlchemy as SQLAlchemyLite
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import scoped_session
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    scoped_session,
+    sessionmaker,
+)
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, SQLAlchemyService
 
 
 class Base(DeclarativeBase):

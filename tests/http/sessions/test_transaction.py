@@ -7,16 +7,17 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import orm
 
-from flask_records import FlaskRecords
-from flask_records import Forbidden
-from flask_records import RecordsError
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import (
+    FlaskRecords,
+    Forbidden,
+    RecordsError,
+    SQLAlchemyService,
+    Transaction,
+)
 from flask_records.transaction import collect
 
 from ...databases import served
-from ...models import Base
-from ...models import Room
+from ...models import Base, Room
 from ...stored import stored
 
 

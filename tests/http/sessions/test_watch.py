@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from flask import request
+from flask import Flask, request
 from sqlalchemy import orm
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import protect
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, Params, protect, SQLAlchemyService
 
 from ...databases import served
-from ...models import Base
-from ...models import Message
-from ...models import Room
-from ...models import User
+from ...models import Base, Message, Room, User
 from ...stored import stored
 
 

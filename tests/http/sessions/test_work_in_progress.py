@@ -9,15 +9,16 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import orm
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import RecordsError
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import (
+    BadRequest,
+    FlaskRecords,
+    RecordsError,
+    SQLAlchemyService,
+    Transaction,
+)
 
 from ...databases import served
-from ...models import Message
-from ...models import Room
+from ...models import Message, Room
 from ...stored import stored
 
 

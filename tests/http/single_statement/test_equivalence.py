@@ -8,8 +8,7 @@ import pytest
 
 from ...sql import statements_of
 from .models import Shade
-from .twins import answer
-from .twins import kinds
+from .twins import answer, kinds
 
 
 def creates(path, *bodies, **query):

@@ -6,15 +6,13 @@ import random
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import mapped_column
-from sqlalchemy.orm import sessionmaker
+from sqlalchemy.orm import mapped_column, sessionmaker
 
 from flask_records import BadRequest
 
 from ...sql import statements_of
 from .notes import note_of
-from .twins import kinds
-from .twins import observed
+from .twins import kinds, observed
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from flask_records import Conflict
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import Conflict, FlaskRecords, SQLAlchemyService, Transaction
 
-from .models import MODELS
-from .models import Owner
-from .models import Thing
+from .models import MODELS, Owner, Thing
 
 
 @contextmanager

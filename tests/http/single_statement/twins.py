@@ -9,20 +9,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.orm import sessionmaker
 
-from flask_records import FlaskRecords
-from flask_records import Params
-from flask_records import RecordsError
-from flask_records import Service
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, Params, RecordsError, Service, SQLAlchemyService
 
-from ...databases import empty
-from ...databases import enforce_foreign_keys
+from ...databases import empty, enforce_foreign_keys
 from ...models import Everything
 from ...sql import statements_of
-from .models import Base
-from .models import MODELS
-from .models import Owner
-from .models import ROWS
+from .models import Base, MODELS, Owner, ROWS
 
 WHITELIST = ["$and", "$nor", "$not", "$null", "$like", "$between", "$populate"]
 

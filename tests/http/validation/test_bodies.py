@@ -12,21 +12,18 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import field_validator
-from pydantic import HttpUrl
-from pydantic import model_validator
-from pydantic import SecretStr
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    HttpUrl,
+    model_validator,
+    SecretStr,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest
-from flask_records import FlaskRecords
-from flask_records import Problem
-from flask_records import SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords, Problem, SQLAlchemyService
 
 from ...databases import served
 

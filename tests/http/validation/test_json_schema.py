@@ -8,15 +8,10 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from openapi_spec_validator import validate
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.orm import Mapped
-from sqlalchemy.orm import mapped_column
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 from flask_records.openapi import document
 from flask_records.openapi.typescript import typescript
 

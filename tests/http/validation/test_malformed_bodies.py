@@ -9,8 +9,7 @@ from decimal import Decimal
 
 import pytest
 from flask import Flask
-from pydantic import BaseModel
-from pydantic import field_validator
+from pydantic import BaseModel, field_validator
 
 from flask_records import FlaskRecords
 

@@ -8,18 +8,17 @@ from typing import NotRequired
 
 import pytest
 from flask import Flask
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
 
-from flask_records import FlaskRecords
-from flask_records import hook
-from flask_records import InvalidData
-from flask_records import MultipartParser
-from flask_records import Page
-from flask_records import Problem
+from flask_records import (
+    FlaskRecords,
+    hook,
+    InvalidData,
+    MultipartParser,
+    Page,
+    Problem,
+)
 
 
 class Size(BaseModel):

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from ...waiting import START
-from ...waiting import wait_until
+from ...waiting import START, wait_until
 
 OPTIONS = "-c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=40"
 

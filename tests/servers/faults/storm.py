@@ -12,16 +12,12 @@ import time
 from collections import Counter
 from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 
 import sqlalchemy as sa
 
-from ...processes import connected
-from ...processes import exchange
-from ...processes import Gunicorn
-from ...processes import logged_in
+from ...processes import connected, exchange, Gunicorn, logged_in
 
 CLIENTS = 8
 ANSWERS = 25

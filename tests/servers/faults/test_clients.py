@@ -10,10 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from ...processes import call
-from ...processes import connected
-from ...processes import gunicorn
-from ...processes import logged_in
+from ...processes import call, connected, gunicorn, logged_in
 from .storm import stored_messages
 
 pytestmark = pytest.mark.slow

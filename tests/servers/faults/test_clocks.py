@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
-from contextlib import closing
-from contextlib import ExitStack
+from contextlib import closing, ExitStack
 
 import jwt
 import pytest
 
-from ...processes import call
-from ...processes import connected
-from ...processes import gunicorn
-from ...processes import logged_in
-from ...processes import PASSWORD
-from ...processes import SECRET
+from ...processes import call, connected, gunicorn, logged_in, PASSWORD, SECRET
 from .clocks import Clock
 
 pytestmark = pytest.mark.slow

@@ -8,12 +8,10 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 
-from flask_records import FlaskRecords
-from flask_records import SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...listening import running
-from ...models import Base
-from ...models import Message
+from ...models import Base, Message
 
 
 class Disk:

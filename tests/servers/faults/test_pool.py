@@ -5,19 +5,13 @@ from __future__ import annotations
 import time
 import uuid
 from concurrent import futures
-from contextlib import closing
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy as sa
 
 from ...databases import url_of
-from ...processes import call
-from ...processes import connected
-from ...processes import drop_tables
-from ...processes import exchange
-from ...processes import gunicorn
-from ...processes import logged_in
+from ...processes import call, connected, drop_tables, exchange, gunicorn, logged_in
 
 pytestmark = pytest.mark.slow
 

@@ -13,18 +13,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
-from ...realtime_clients import Socket
-from ...realtime_clients import spread
+from ...realtime_clients import serving, settings_of, Socket, spread
 from ...redis_server import own_redis
 from ...waiting import wait_until
-from ..realtime.test_redis import Http
-from ..realtime.test_redis import Live
-from ..realtime.test_redis import Run
-from ..realtime.test_redis import shared_records
-from ..realtime.test_redis import write_last
-from ..realtime.test_redis import Writer
+from ..realtime.test_redis import Http, Live, Run, shared_records, write_last, Writer
 
 pytestmark = pytest.mark.slow
 

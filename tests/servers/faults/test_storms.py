@@ -16,16 +16,11 @@ from collections import Counter
 import pytest
 
 from ...databases import url_of
-from ...processes import drop_tables
-from ...processes import gunicorn
+from ...processes import drop_tables, gunicorn
 from ...waiting import wait_until
 from .clocks import Clock
 from .postgresql import postgresql
-from .storm import CLIENTS
-from .storm import GONE
-from .storm import kill_a_worker
-from .storm import stored_messages
-from .storm import storm
+from .storm import CLIENTS, GONE, kill_a_worker, stored_messages, storm
 
 pytestmark = pytest.mark.slow
 

@@ -14,21 +14,13 @@ from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import application
-from flask_records.realtime.asgi import event_loop
-from flask_records.realtime.asgi import sockets
+from flask_records.realtime.asgi import application, event_loop, sockets
 from flask_records.realtime.asgi.outlet import ServerOutlet
 
-from ...polling import calls
-from ...polling import received
-from ...realtime import live
-from ...realtime import loop_of
-from ...realtime import make_live_records
-from ...realtime import reason_of
-from ...waiting import START
-from ...waiting import wait_until
-from .test_sessions import begin_polling
-from .test_sessions import POLL
+from ...polling import calls, received
+from ...realtime import live, loop_of, make_live_records, reason_of
+from ...waiting import START, wait_until
+from .test_sessions import begin_polling, POLL
 from .test_sessions import request as ask
 
 

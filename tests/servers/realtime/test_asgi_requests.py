@@ -5,21 +5,17 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
-from contextlib import closing
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from wsgiref.validate import validator
 
 import pytest
-from flask import Flask
-from flask import request
+from flask import Flask, request
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import event_loop
 
-from ...realtime import live
-from ...realtime import make_live_records
-from ...realtime import running_asgi
+from ...realtime import live, make_live_records, running_asgi
 from ...waiting import wait_until
 
 TEXT = [("Content-Type", "text/plain")]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from contextlib import contextmanager
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 from itertools import cycle
 
 import pytest
 
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
+from ...realtime_clients import serving, settings_of
 from ...waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -9,16 +9,10 @@ import pytest
 from werkzeug.datastructures import Headers
 
 from flask_records import TooManyRequests
-from flask_records.realtime.connection import BURST
-from flask_records.realtime.connection import Connection
-from flask_records.realtime.connection import MAX_DELAY
+from flask_records.realtime.connection import BURST, Connection, MAX_DELAY
 
-from ...polling import calls
-from ...polling import Polling
-from ...polling import received
-from ...realtime import live
-from ...realtime import loop_of
-from ...realtime import make_live_records
+from ...polling import calls, Polling, received
+from ...realtime import live, loop_of, make_live_records
 from ...waiting import wait_until
 
 MANY = range(1000)

@@ -8,12 +8,8 @@ from http.client import HTTPConnection
 import pytest
 import websocket
 
-from ...polling import calls
-from ...polling import Polling
-from ...realtime import live
-from ...realtime import loop_of
-from ...realtime import make_live_records
-from ...realtime import Plain
+from ...polling import calls, Polling
+from ...realtime import live, loop_of, make_live_records, Plain
 from ...waiting import wait_until
 
 LEGACY = {"legacy_clients": True}

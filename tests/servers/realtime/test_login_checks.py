@@ -8,18 +8,11 @@ import time
 
 import pytest
 
-from flask_records import Forbidden
-from flask_records import NotAuthenticated
-from flask_records import Unavailable
+from flask_records import Forbidden, NotAuthenticated, Unavailable
 
-from ...authentication import ANN
-from ...authentication import bearer
-from ...authentication import CHEAP
-from ...authentication import SECRET
+from ...authentication import ANN, bearer, CHEAP, SECRET
 from ...polling import Polling
-from ...realtime import BOB
-from ...realtime import live
-from ...realtime import make_live_records
+from ...realtime import BOB, live, make_live_records
 from ...waiting import wait_until
 
 

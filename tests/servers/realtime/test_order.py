@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 
 from ...authentication import ANN
-from ...realtime import live
-from ...realtime import make_live_records
+from ...realtime import live, make_live_records
 
 
 def test_last_event_of_a_record_tells_what_is_stored(tmp_path):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from flask_records import hash_password
-from flask_records import SQLAlchemyService
+from flask_records import hash_password, SQLAlchemyService
 
-from ...authentication import bearer
-from ...authentication import make_records
-from ...models import Message
-from ...models import User
+from ...authentication import bearer, make_records
+from ...models import Message, User
 from ...realtime import live
 from ...waiting import wait_until
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import closing
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 import redis
@@ -14,13 +13,8 @@ from flask_records.realtime.bus.shared import SharedBus
 
 from ... import redis_server
 from ...databases import redis_url
-from ...processes import call
-from ...processes import connected
-from ...realtime_clients import login_of
-from ...realtime_clients import run_command
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
-from ...realtime_clients import Socket
+from ...processes import call, connected
+from ...realtime_clients import login_of, run_command, serving, settings_of, Socket
 
 AWAY = "The message queue is not available"
 

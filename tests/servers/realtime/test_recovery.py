@@ -9,8 +9,7 @@ import pytest
 from flask_records.realtime.recovery import OFFSET
 
 from ...authentication import ANN
-from ...realtime import live
-from ...realtime import make_live_records
+from ...realtime import live, make_live_records
 from ...waiting import wait_until
 
 

@@ -15,20 +15,15 @@ import time
 import uuid
 from collections import Counter
 from concurrent import futures
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
 
 from ...databases import redis_url
-from ...processes import call
-from ...processes import connected
+from ...processes import call, connected
 from ...realtime_app import TEAMS
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
-from ...realtime_clients import Socket
-from ...realtime_clients import spread
+from ...realtime_clients import serving, settings_of, Socket, spread
 from ...waiting import wait_until
 
 GROUPS = {"red": 6, "blue": 6, "all": 4}

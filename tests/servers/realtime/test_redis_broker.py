@@ -13,9 +13,7 @@ from flask import Flask
 
 from flask_records import FlaskRecords
 from flask_records.realtime import Realtime
-from flask_records.realtime.bus.redis import BrokerError
-from flask_records.realtime.bus.redis import Lost
-from flask_records.realtime.bus.redis import RedisBroker
+from flask_records.realtime.bus.redis import BrokerError, Lost, RedisBroker
 
 from ...databases import url_in
 from ...redis_server import own_redis

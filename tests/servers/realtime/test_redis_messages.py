@@ -9,19 +9,13 @@ from contextlib import closing
 import pytest
 import redis
 
-from flask_records import protect
-from flask_records import SQLAlchemyService
-from flask_records import Transaction
+from flask_records import protect, SQLAlchemyService, Transaction
 from flask_records.realtime.bus.shared import MAX_ENTRY
 
-from ...authentication import ANN
-from ...authentication import bearer
+from ...authentication import ANN, bearer
 from ...databases import redis_url
-from ...models import Message
-from ...models import User
-from ...realtime import BOB
-from ...realtime import in_memory
-from ...realtime import make_live_records
+from ...models import Message, User
+from ...realtime import BOB, in_memory, make_live_records
 from ...waiting import wait_until
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from contextlib import closing
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -14,13 +13,9 @@ import pytest
 import websocket
 from websocket import ABNF
 
-from ...polling import calls
-from ...polling import Polling
-from ...polling import received
+from ...polling import calls, Polling, received
 from ...processes import call
-from ...realtime_clients import login_of
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
+from ...realtime_clients import login_of, serving, settings_of
 from .. import test_granian
 
 MB = 1 << 20

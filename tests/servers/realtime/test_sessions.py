@@ -14,12 +14,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import heartbeat
 
-from ...polling import calls
-from ...polling import Polling
-from ...realtime import connected
-from ...realtime import live
-from ...realtime import loop_of
-from ...realtime import make_live_records
+from ...polling import calls, Polling
+from ...realtime import connected, live, loop_of, make_live_records
 from ...waiting import wait_until
 
 POLL = "/socket.io/?EIO=4&transport=polling"

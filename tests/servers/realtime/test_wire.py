@@ -9,9 +9,7 @@ from flask_limiter.util import get_remote_address
 
 from flask_records import FlaskRecords
 
-from ...realtime import live
-from ...realtime import make_live_records
-from ...realtime import Plain
+from ...realtime import live, make_live_records, Plain
 from ...waiting import wait_until
 
 

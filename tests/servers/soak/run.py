@@ -15,22 +15,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
-from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...processes import call
-from ...processes import connected
-from ...realtime_clients import login_of
-from ...realtime_clients import serving
-from ...realtime_clients import settings_of
+from ...processes import call, connected
+from ...realtime_clients import login_of, serving, settings_of
 from ...waiting import wait_until
 from .ledger import Ledger
-from .wire import Closed
-from .wire import Wire
+from .wire import Closed, Wire
 
 TEAMS = ("all", "red", "blue", "slow")
 SEES = {"all": TEAMS[1:], **{team: (team,) for team in TEAMS[1:]}}

@@ -6,9 +6,7 @@ import shutil
 
 import pytest
 
-from .run import Plan
-from .run import show
-from .run import soak
+from .run import Plan, show, soak
 
 pytestmark = [
     pytest.mark.slow,

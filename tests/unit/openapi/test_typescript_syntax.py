@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records.openapi.typescript_syntax import declaration
-from flask_records.openapi.typescript_syntax import type_of
+from flask_records.openapi.typescript_syntax import declaration, type_of
 
 TEXT = {"type": "string"}
 POINT = {

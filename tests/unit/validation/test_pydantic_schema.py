@@ -5,19 +5,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
-from typing import Annotated
-from typing import ClassVar
-from typing import Literal
-from typing import NotRequired
+from typing import Annotated, ClassVar, Literal, NotRequired
 
 import pytest
-from pydantic import AliasChoices
-from pydantic import BaseModel
-from pydantic import Field
-from pydantic import PlainSerializer
+from pydantic import AliasChoices, BaseModel, Field, PlainSerializer
 from pydantic_core import core_schema
-from typing_extensions import TypeAliasType
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 from flask_records import InvalidData
 from flask_records.validation.pydantic_schema import PydanticSchema
