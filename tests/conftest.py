@@ -18,7 +18,7 @@ from .models import Base, Message, Room, User
 pytest_plugins = ["tests.databases", "tests.leaks"]
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
-settings.register_profile("slow", max_examples=250, deadline=None)
+settings.register_profile("slow", max_examples=100, deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
