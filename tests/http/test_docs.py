@@ -25,8 +25,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 import flask_records
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
-from .listening import running
-from .processes import ROOT, started
+from ..listening import running
+from ..processes import ROOT, started
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
