@@ -6,8 +6,8 @@ import pytest
 from flask.globals import app_ctx
 from flask_login import login_user, logout_user, UserMixin
 
-from ...test_docs import DOCS, run_page
-from ...test_docs import module as module
+from ..test_docs import DOCS, run_page
+from ..test_docs import module as module
 
 
 class Member(UserMixin):
