@@ -50,7 +50,7 @@ class Method(t.NamedTuple):
 
 
 CUSTOM: t.Final = Method("", "POST", ("data",))
-"""What all custom methods have."""
+"""The verb and the arguments that all custom methods have."""
 
 METHODS_BY_NAME: t.Final = {
     method.name: method

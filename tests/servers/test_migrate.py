@@ -72,7 +72,7 @@ run("upgrade")
 
 @pytest.fixture
 def output(database_url, tmp_path):
-    """What Flask-Migrate tells of an application that it has migrated."""
+    """The report of Flask-Migrate on an application that it has migrated."""
     (tmp_path / "app.py").write_text(APP)
     variables = os.environ | {"HOST_URL": database_url, "FLASK_APP": "app.py"}
     options = {"cwd": tmp_path, "env": variables, "text": True}

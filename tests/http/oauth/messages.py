@@ -1,4 +1,4 @@
-"""What people read when a login at the provider of a test fails."""
+"""The messages that people read when a login at the provider of a test fails."""
 
 SILENT = "Fake is not responding. Try again later."
 

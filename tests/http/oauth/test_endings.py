@@ -248,7 +248,7 @@ def test_login_works_below_a_path(provider, config):
 @pytest.mark.parametrize("host", ["localhost", "evil.example", "app.example:81"])
 @pytest.mark.parametrize("base", ["", "/sub"])
 def test_a_base_url_counts_whatever_the_host_and_its_path_once(provider, host, base):
-    """Whether a proxy strips the path or not."""
+    """A proxy strips the path, or passes it on."""
     oauth = {"redirect": HOME, "base_url": f"https://app.example{base}/"}
 
     with serving_logins({"fake": provider}, oauth) as site:

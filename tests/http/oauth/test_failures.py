@@ -137,7 +137,7 @@ PLACES = {
 def test_an_error_of_a_provider_has_a_message_that_fits_and_its_code_is_in_the_log(
     site, provider, caplog, endpoint, code, message
 ):
-    """What it says beside the code may repeat what it was sent."""
+    """A description beside the code may repeat parts of the request."""
     caplog.set_level(logging.INFO)
 
     def refuse(request):

@@ -40,7 +40,7 @@ WHITELIST = ["$and", "$nor", "$not", "$like", "$search", "$null", "$between"]
 
 @pytest.fixture(scope="module")
 def target():
-    """What a service compares records with, whose database is never asked."""
+    """A service that compares records, whose database is never asked."""
     sessions = orm.sessionmaker(sa.create_engine("sqlite://"))
     return SQLAlchemyService(Everything, session=sessions, whitelist=WHITELIST)
 
@@ -78,7 +78,7 @@ def test_queries_of_one_shape_keep_their_values(target, queries):
 
 
 def answer(matching, query):
-    """Whether the record matches, or the error that there is instead."""
+    """``True`` if the record matches, or else the error."""
     try:
         return matching.test(query)(0)
     except (BadRequest, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""What the worker counts for its operators."""
+"""The numbers that a worker has for its operators."""
 
 from __future__ import annotations
 

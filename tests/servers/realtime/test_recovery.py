@@ -39,7 +39,7 @@ def pid_of(client):
 
 
 def left(site):
-    """What a client shows that has got an event, and is gone."""
+    """The output of a client that has got an event and left."""
     client = site.connect(ANN)
     write(site, "before")
     *_, (_, record, offset) = client.events()

@@ -1,4 +1,4 @@
-"""What holds with each server that applications use."""
+"""The same cases with each server that applications use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server answers to strangers: nonsense, other sites, and too many."""
+"""Answers to strangers: nonsense, other sites, and too many clients."""
 
 from __future__ import annotations
 
