@@ -1,237 +1,421 @@
-"""Bodies of calls, checked and cast."""
+"""Bodies of calls, read as the values to write."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import typing as t
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Mapping
+from contextlib import suppress
+
+import sqlalchemy as sa
+from werkzeug.datastructures import FileStorage
 
 from ..errors import not_an_object
-from ..problems import Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
-from ..query.bounds import MAX_ERRORS, shortened
-from ..query.refusals import refuse
-from ..validation.schema import Beside
-from .constructors import Constructor, has_constructor
-from .defaults import default_of, KEEP
+from ..problems import CHANGED, Problem, READ_ONLY, REQUIRED, UNKNOWN_FIELD
+from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..query.plans import Selection
+from ..query.values import cast, is_same, NULL_TEXTS
+from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
-    from ..query import Fields
-    from ..query.body_fields import Body
-    from ..typing import Record
-    from .related import Relations
-    from .view import Views
+    from ..query import Field, Fields, Scope
+    from ..query.values import Cast
+    from ..typing import Id, Record
+    from .database import Writing
+    from .reading import ResolvedCall
+    from .relations import WritableRelation
 
 NOTHING: t.Final[frozenset[str]] = frozenset()
 
+KEEP: t.Final = object()
+"""The default of a field that only the database can tell."""
 
-class Bodies:
-    """Checks the bodies of one kind of caller, and casts their values.
+NAMES_DEFAULT: t.Final = frozenset({"postgresql", "mysql", "mariadb"})
+"""The databases where an update may set a column to ``DEFAULT``."""
 
-    :param relations: The relationships that bodies may name.
+
+COLON: t.Final = re.compile(r"(?<!\\):")
+
+
+class Body(t.NamedTuple):
+    """A body, read by the fields of a caller."""
+
+    values: dict[str, t.Any]
+    """The values to write, by field."""
+
+    problems: dict[str, Problem]
+    """The problems, by name."""
+
+    unwritten: dict[str, t.Any]
+    """Values of fields that the caller may not write. They are no problem if the record
+    has them already: front ends send whole records back.
     """
 
-    def __init__(self, fields: Fields, relations: Relations) -> None:
-        self._fields = fields
-        self._writable = relations.writable
-        self._shown = relations.shown
-        self._fixed = frozenset() if fields.composite else fields.fixed
-        # The parts of an identifier are fields that a client writes in create.
-        self._kept = fields.fixed if fields.composite else frozenset()
-        self._required = Constructor(fields).required
-        # The model may itself fill in fields that a body leaves out.
-        self._fills_in = has_constructor(fields) or bool(
-            fields.mapper.dispatch.before_insert
-        )
 
-    def created(self, data: t.Any, client_fields: Collection[str]) -> list[Record]:
+class Bodies:
+    """Reads the bodies of calls on a model.
+
+    :param relations: The relationships that bodies may name.
+    :param populated: The relationships that ``$populate`` puts into records, and the
+        fields that a caller has to see for that.
+    """
+
+    def __init__(
+        self,
+        fields: Fields,
+        relations: Mapping[str, WritableRelation],
+        populated: Mapping[str, str],
+    ) -> None:
+        self._fields = fields
+        self._relations = relations
+        self._populated = {n: key for n, key in populated.items() if n not in relations}
+        self._casts: dict[str, Cast] = {
+            **{name: field.stored for name, field in fields.writable.items()},
+            **{name: relation.read for name, relation in relations.items()},
+        }
+        # The address tells the identifier, and functions tell computed fields. The
+        # parts of an identifier are fields that a client writes in create.
+        is_composite = fields.composite is not None
+        self._ignored = frozenset(fields.computed)
+        self._ignored |= NOTHING if is_composite else fields.fixed
+        self._once = frozenset(fields.options.write_once)
+        self._parts = fields.fixed if is_composite else NOTHING
+
+        # The model may itself fill in fields that a body leaves out.
+        if has_constructor(fields) or fields.mapper.dispatch.before_insert:
+            self._required = Constructor(fields).required
+        else:
+            writable = fields.writable.items()
+            self._required = [name for name, each in writable if each.is_required]
+
+    def created(self, call: ResolvedCall, data: t.Any) -> list[Record]:
         """Return the values of new records.
 
         :param data: The body of one, or a list of bodies.
-        :param client_fields: The names in it that came from a client.
         :raises BadRequest: Any of the bodies is wrong. The problems are told together,
-            and those after the first :data:`.MAX_ERRORS` are not looked for.
+            and the bodies after the first :data:`.MAX_ERRORS` are not looked at.
         """
+        is_list = isinstance(data, list)
         records: list[Record] = []
         problems: dict[str, Problem] = {}
 
-        for index, body in enumerate(data if isinstance(data, list) else [data]):
-            values, errors, _ = self._read(
-                _mapping("create", body),
-                sent=client_fields,
-                skip=self._ignored(body),
-                new=True,
-            )
-
-            for name in self._missing({*body, *self._set_by_relations(body)}):
-                errors[name] = REQUIRED
-
-            for name, problem in errors.items():
-                name = f"{index}.{name}" if isinstance(data, list) else name
-                problems[name] = problem
+        for index, body in enumerate(data if is_list else [data]):
+            read = self._read(call, "create", body)
+            named = {*body, *self._set_by_relations(body)}
+            missing = [name for name in self._required if name not in named]
+            place = f"{index}." if is_list else ""
+            found = read.problems | dict.fromkeys(missing, REQUIRED)
+            problems |= {f"{place}{name}": each for name, each in found.items()}
+            records.append(read.values)
 
             if len(problems) > MAX_ERRORS:
                 break
 
-            records.append(values)
-
         refuse(problems)
         return records
 
-    def replaced(
-        self,
-        body: t.Any,
-        client_fields: Collection[str],
-        schema_fields: Collection[str] | None = None,
-    ) -> Body:
+    def replaced(self, call: ResolvedCall, body: t.Any) -> Body:
         """Return the body of an update, with null or the default for the fields that it
-        leaves out.
+        leaves out. Those that the caller can't write keep their values.
 
-        :param client_fields: The names in it that came from a client.
-        :param schema_fields: The fields that the client may write, by a schema. Others
-            keep their values.
         :raises BadRequest: The body is not an object.
         """
-        replaced = self._read(
-            _mapping("update", body),
-            sent=client_fields,
-            skip=self._fixed | self._populated(body),
-            keep=self._kept | _beside(client_fields, schema_fields),
-            new=True,
-            is_compared=True,
-        )
-        values, errors, _ = replaced
-        others = self._set_by_relations(body)
+        read = self._read(call, "update", body, is_compared=True)
+        scope, schema = call.scope, call.params._state.schema_fields
+        replaced = scope.names & scope.writable - self._fields.fixed - self._once
+        replaced -= scope.conditional.union(read.values, read.problems)
+        replaced -= self._set_by_relations(body)
 
-        for field in self._fields.body.replaceable():
-            if field.name in values or field.name in errors or field.name in others:
+        for name, field in self._fields.writable.items():
+            if name not in replaced or (schema is not None and name not in schema):
                 continue
 
-            if schema_fields is not None and field.name not in schema_fields:
-                continue
-
-            value = default_of(field)
+            value = default_of(field, self._fields.dialect)
 
             if value is None and not field.is_nullable:
-                errors[field.name] = REQUIRED
+                read.problems[name] = REQUIRED
             elif value is not KEEP:
-                values[field.name] = value
-
-        return replaced
-
-    def merged(
-        self,
-        body: t.Any,
-        client_fields: Collection[str],
-        schema_fields: Collection[str] | None = None,
-        *,
-        is_many: bool = False,
-    ) -> Body:
-        """Return the body of a patch.
-
-        :param client_fields: The names in it that came from a client.
-        :param schema_fields: The fields that the client may write, by a schema.
-        :param is_many: ``True`` for a patch of all records that meet a query.
-        :raises BadRequest: The body is not an object.
-        """
-        body = _mapping("patch", body)
-        populated = self._ignored(body) if is_many else self._populated(body)
-        return self._read(
-            body,
-            sent=client_fields,
-            skip=self._fixed | populated,
-            keep=self._kept | _beside(client_fields, schema_fields),
-            new=False,
-            is_compared=not is_many,
-        )
-
-    def _read(self, body: Mapping[str, t.Any], **options: t.Any) -> Body:
-        """Return a body, with the identifiers of relationships among its values."""
-        if self._writable.keys().isdisjoint(body):
-            return self._fields.body.values(body, **options)
-
-        fields = {name: body[name] for name in body if name not in self._writable}
-        read = self._fields.body.values(fields, **options)
-
-        for name in body.keys() & self._writable.keys():
-            try:
-                read.values[name] = self._writable[name].read(body[name])
-            except ValueError as error:
-                read.errors[name] = Problem.of(error)
+                read.values[name] = value
 
         return read
 
-    def _populated(self, body: Mapping[str, t.Any]) -> Set[str]:
-        """Return the names under which a body has related records. Front ends send a
-        whole record back, with what ``$populate`` has put into it.
+    def merged(self, call: ResolvedCall, body: t.Any, *, is_many: bool = False) -> Body:
+        """Return the body of a patch.
+
+        :param is_many: ``True`` for a patch of all records that meet a query.
+        :raises BadRequest: The body is not an object.
         """
-        if self._shown.isdisjoint(body):
-            return NOTHING
+        return self._read(call, "patch", body, is_compared=not is_many)
 
-        return {name for name in self._shown & body.keys() if _is_populated(body[name])}
-
-    def _ignored(self, body: Mapping[str, t.Any]) -> Set[str]:
-        """Return the names of related records that a body has without a record to
-        compare it with.
+    def misfits(
+        self, scope: Scope, method: str, body: Mapping[str, t.Any]
+    ) -> dict[str, Problem]:
+        """Return the problems of values of a client that are not of the type of their
+        field, so that no hook meets them.
         """
-        return self._populated(body) if self._fields.ignores_readonly else NOTHING
+        ignored = NOTHING if method == "create" else self._ignored & scope.names
+        known = (scope.names | scope.writable) - ignored
+        problems = {}
 
-    def _set_by_relations(self, body: Mapping[str, t.Any]) -> Collection[str]:
+        for name, value in body.items():
+            field, relation = self._fields.writable.get(name), self._relations.get(name)
+
+            try:
+                if relation is not None:
+                    relation.read(value)
+                elif field is not None and name in known:
+                    if not _is_for_hooks(field, value):
+                        cast(field.conversion, value)
+            except ValueError as error:
+                is_written = relation is not None or name in scope.writable
+                problems[name] = Problem.of(error) if is_written else READ_ONLY
+
+        return problems
+
+    def problem(self, name: str) -> Problem:
+        """Return the problem of another value for a field that is not written."""
+        return CHANGED if name in self._once else READ_ONLY
+
+    def _read(
+        self, call: ResolvedCall, method: str, body: t.Any, *, is_compared: bool = False
+    ) -> Body:
+        """Return the body of a method.
+
+        :param is_compared: ``True`` if there is a record to compare values with that
+            the caller may not write. They are problems by default.
+        """
+        if not isinstance(body, Mapping):
+            raise not_an_object(method)
+
+        scope, is_new = call.scope, method == "create"
+        ignored = NOTHING if is_new else self._ignored & scope.names
+        refused = self._refused(call, is_new=is_new)
+
+        if refused.isdisjoint(body) and ignored.isdisjoint(body):
+            values = self._cast(body)
+
+            if values is not None:
+                return Body(values, {}, {})
+
+        read = Body({}, {}, {})
+
+        for name, value in body.items():
+            if name in ignored or self._is_empty(scope, name, value, is_compared):
+                continue
+
+            if name in refused or name not in self._casts:
+                self._refuse(read, scope, name, value, is_compared)
+                continue
+
+            try:
+                read.values[name] = self._casts[name](value)
+            except ValueError as error:
+                read.problems[name] = Problem.of(error)
+
+        self._take_nulls(read, is_new=is_new)
+        return read
+
+    def _take_nulls(self, read: Body, *, is_new: bool) -> None:
+        """Take nulls out of a body that their fields can't be. In a new record, they
+        ask for the default.
+        """
+        nulls = [name for name, value in read.values.items() if value is None]
+
+        for field in [self._fields.writable[name] for name in nulls]:
+            if not field.is_nullable:
+                del read.values[field.name]
+
+                if not (is_new and field.has_default):
+                    read.problems[field.name] = REQUIRED
+
+    def _cast(self, body: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+        """Return the values of a body, or ``None`` if each has to be looked at."""
+        if not self._casts.keys() >= body.keys():
+            return None
+
+        try:
+            values = {name: self._casts[name](value) for name, value in body.items()}
+        except ValueError:
+            return None
+
+        return None if any([each is None for each in values.values()]) else values
+
+    def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
+        """Return the names that a body may not have values for."""
+        state, relations = call.params._state, self._relations.keys()
+        sent = frozenset(state.client_fields)
+        refused = sent - call.scope.writable - relations
+
+        if is_new:
+            return refused
+
+        if state.schema_fields is not None:
+            refused |= sent.difference(state.schema_fields)
+
+        return refused | self._parts | (self._once & sent)
+
+    def _is_empty(
+        self, scope: Scope, name: str, value: t.Any, is_compared: bool
+    ) -> bool:
+        """Return ``True`` for what front ends send beside values: a null for the key
+        that a new record will get, and what ``$populate`` has put into a record.
+        """
+        if is_compared and self._is_shown(scope, name):
+            others = value if isinstance(value, list) else [value]
+            return value is None or all(isinstance(other, Mapping) for other in others)
+
+        field = self._fields.writable.get(name)
+        is_made = name == self._fields.id.name if field is None else field.is_counted
+        is_given = name in scope.writable
+        return is_made and not is_given and value in (None, *NULL_TEXTS)
+
+    def _is_shown(self, scope: Scope, name: str) -> bool:
+        """Return ``True`` for a relationship that records are shown with, and that no
+        body names.
+        """
+        return self._populated.get(name) in scope.names
+
+    def _refuse(
+        self, read: Body, scope: Scope, name: str, value: t.Any, is_compared: bool
+    ) -> None:
+        """Add a value that the caller may not write to a body, in its place."""
+        if name not in scope.names | scope.writable:
+            read.problems[shortened(name)] = UNKNOWN_FIELD
+        elif is_compared and name in scope.names and name not in scope.conditional:
+            read.unwritten[name] = value
+        else:
+            read.problems[name] = self.problem(name)
+
+    def _set_by_relations(self, body: Mapping[str, t.Any]) -> set[str]:
         """Return the names of the fields that relationships of a body set."""
-        named = [each for name, each in self._writable.items() if name in body]
+        named = [each for name, each in self._relations.items() if name in body]
         return {name for relation in named for name in relation.columns}
 
-    def _missing(self, names: Collection[str]) -> list[str]:
-        """Return the names of the fields that a new record needs and is not given."""
-        if not self._fills_in:
-            return self._fields.body.missing(names)
 
-        return [name for name in self._required if name not in names]
-
-
-def _is_populated(value: t.Any) -> bool:
-    """Return ``True`` for values that a relationship can be shown with."""
-    others = value if isinstance(value, list) else [value]
-    return value is None or all(isinstance(other, Mapping) for other in others)
-
-
-def _mapping(method: str, body: t.Any) -> Mapping[str, t.Any]:
-    if not isinstance(body, Mapping):
-        raise not_an_object(method)
-
-    return body
-
-
-def _beside(
-    client_fields: Collection[str], schema_fields: Collection[str] | None
-) -> Set[str]:
-    """Return the names that a client has sent beside those of a schema."""
-    return NOTHING if schema_fields is None else {*client_fields} - {*schema_fields}
-
-
-def beside_schema(
-    views: Views, body: Mapping[str, t.Any], *, is_compared: bool
-) -> Beside:
-    """Return the fate of values whose names a schema does not have.
-
-    Front ends send whole records back. So values of fields that the schema leaves out
-    are taken if the record has them, and are refused as those of read-only fields
-    otherwise.
-
-    :param is_compared: ``True`` if there is a record to compare the values with.
+def _is_for_hooks(field: Field, value: t.Any) -> bool:
+    """Return ``True`` for a value that hooks turn into one of its field: a file, and
+    the text of a password whose hash is bytes.
     """
-    fields, relations = views.fields, views.relations
-    beside = Beside({}, {})
+    is_binary = "contentEncoding" in field.conversion.schema
+    return isinstance(value, FileStorage) or (is_binary and isinstance(value, str))
 
-    for name, value in body.items():
-        is_shown = name in fields.names or name in relations.shown
-        is_shown = is_shown and name not in relations.writable
 
-        if is_compared and is_shown:
-            beside.compared[name] = value
-        elif name not in fields.names:
-            beside.problems[shortened(name)] = UNKNOWN_FIELD
-        # Front ends send a new record with a null for its identifier.
-        elif not (value is None and name == fields.id.name):
-            if not fields.body.is_ignored(name):
-                beside.problems[name] = READ_ONLY
+class Constructor:
+    """The constructor of a model."""
 
-    return beside
+    def __init__(self, fields: Fields) -> None:
+        parameters = inspect.signature(fields.model).parameters.values()
+        nameless = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        named = [each for each in parameters if each.kind not in nameless]
+        self.takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+        """``True`` if it takes arguments of all names."""
+        self._names = frozenset([each.name for each in named])
+        self._needed = [each.name for each in named if each.default is each.empty]
+        mapped = fields.mapper.attrs.keys()
+        self.required = [name for name in self._needed if name in mapped]
+        """The names of the fields and relationships that it can't do without."""
+
+    def arguments(self, values: Record) -> Record:
+        """Return the arguments that it takes, of the values of a new record. Its own
+        defaults stand for what is left out, and null where it has none.
+        """
+        taken = values.keys() if self.takes_any else values.keys() & self._names
+        return {**dict.fromkeys(self._needed), **{name: values[name] for name in taken}}
+
+
+def has_constructor(fields: Fields) -> bool:
+    """Return ``True`` if a model has another constructor than that of SQLAlchemy."""
+    constructor = fields.mapper.class_manager.original_init
+    return not constructor.__module__.startswith("sqlalchemy.")
+
+
+def default_of(field: Field, dialect: sa.Dialect | None) -> t.Any:
+    """Return the value that an update gives a field that the body leaves out, or
+    :data:`KEEP`.
+    """
+    column = field.column.property.columns[0]
+    default, on_server = column.default, column.server_default
+    on_update = (column.onupdate, column.server_onupdate)
+
+    # The database counts up, and sets what has a value for updates.
+    if column.autoincrement is True or any(each is not None for each in on_update):
+        return KEEP
+
+    if default is not None and default.is_callable:
+        # SQLAlchemy wraps a function that takes no context.
+        return default.arg(None) if hasattr(default.arg, "__wrapped__") else KEEP
+
+    if default is not None:
+        return getattr(default, "arg", KEEP)
+
+    if on_server is None:
+        return None
+
+    if dialect is not None and dialect.name in NAMES_DEFAULT:
+        return sa.text("DEFAULT")
+
+    expression = getattr(on_server, "arg", KEEP)
+
+    if isinstance(expression, sa.TextClause):
+        # Text of SQLAlchemy has parameters where that of a table has colons.
+        return sa.text(COLON.sub(r"\\:", expression.text))
+
+    return sa.literal(expression) if isinstance(expression, str) else expression
+
+
+def changed(
+    writing: Writing, call: ResolvedCall, id: Id, sent: Record
+) -> dict[str, Problem]:
+    """Return the problems of values that the caller may not write: those that differ
+    from what the record shows, as a client may send it back. Nobody else writes the
+    record until the commit.
+
+    :param sent: The values of the body, which are not cast.
+    :raises NotFound: There is no such record, or it does not meet the query.
+    """
+    model, scope = call.model, call.scope
+    values = identifier(model.fields, id)
+    # The address tells the identifier.
+    stored: dict[Field, t.Any] = {model.fields.id: values}
+    stored |= dict(zip(model.fields.identifying, values, strict=True))
+    fields = [scope[name] for name in sent]
+
+    if not stored.keys() >= set(fields):
+        selected = scope.selected(sent)
+        columns = Selection(selected)
+        plan = model.plans.one(call.query, columns, values, locking=True)
+        rows = writing.rows(plan)
+
+        if not rows:
+            raise not_found(id)
+
+        stored = dict(zip(selected, rows[0], strict=True)) | stored
+
+    return {
+        field.name: model.bodies.problem(field.name)
+        for field in fields
+        if not _is_unchanged(field, sent[field.name], stored[field])
+    }
+
+
+def _is_unchanged(field: Field, sent: t.Any, stored: t.Any) -> bool:
+    """Return ``True`` if a value of a body is what a record shows. JavaScript cuts
+    times to milliseconds, and numbers to 53 bits.
+    """
+    conversion = field.conversion
+
+    if conversion.show is not None:
+        shown = None if stored is None else conversion.show(stored)
+        return bool(sent == shown)
+
+    try:
+        sent = cast(conversion, sent)
+    except ValueError:
+        return False
+
+    # The database may have a value that no client can write. It is shown as it is.
+    with suppress(ValueError):
+        stored = cast(conversion, stored)
+
+    return is_same(sent, stored)

@@ -1,31 +1,25 @@
-"""Checks of the options of a service: alone, by its model and by its database."""
+"""Checks of a model, when an application is set up."""
 
 from __future__ import annotations
 
+import re
 import typing as t
-from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from ..query.syntax import POPULATE
-from .app_sessions import add_session
-from .sources import known_bind
+from ..names import READS
+from ..query import names_in
+from .sessions import add_session, known_bind
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
     from flask import Flask
 
-    from .served_model import ServedModel
+    from .model import ServedModel
 
 UNWRITTEN: t.Final = """\
 'write_once' names '{name}', which clients can't write anyway. Remove it there.\
-"""
-
-WRITE_ONLY: t.Final = """\
-A record of '{model}' can't be removed while '{model}.{name}' is write-only: let the \
-database do it with relationship(passive_deletes=True), or add the service without \
-'remove' in its methods.\
 """
 
 RULED: t.Final = """\
@@ -33,118 +27,79 @@ RULED: t.Final = """\
 identifies the records.\
 """
 
+MISSPELT: t.Final = """\
+The rule of '{name}' in '{option}' names '{field}', which is not a field.\
+"""
 
-def check_class(model: t.Any) -> None:
-    """Refuse a model that is not a class.
+SECRETS: t.Final = """\
+Clients can read %s of '%s', as their names may be those of secrets. Hide them, \
+SQLAlchemyService(%s, hidden=%s), or list all fields for clients in 'fields'.\
+"""
 
-    :raises TypeError: It is not.
-    """
-    if isinstance(model, type):
-        return
-
-    if isinstance(model, sa.Table):
-        raise TypeError(
-            f"'{model.name}' is a table. Map a class to it, and give the class:"
-            " SQLAlchemyService(Model)."
-        )
-
-    name = type(model).__name__
-    raise TypeError(
-        f"The model has to be a class, not an instance of '{name}'. Give the class:"
-        f" SQLAlchemyService({name if sa.inspect(model, False) else 'Model'})."
-    )
-
-
-def check_bigints(value: t.Any) -> None:
-    """Refuse a form of big integers that does not exist.
-
-    :raises ValueError: There is no such form.
-    """
-    if value not in ("number", "text"):
-        raise ValueError(f"'bigints' is 'number' or 'text', not {value!r}.")
-
-
-def check_populate(
-    value: t.Any, whitelist: Collection[str], writable_relations: Collection[str]
-) -> None:
-    """Refuse paths of services that are not named by relationships, and those that
-    nothing uses.
-
-    :raises TypeError: The option is not a mapping.
-    :raises ValueError: Neither queries nor bodies can name a relationship.
-    """
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            "'populate' maps relationships to paths of services:"
-            f' populate={{"author": "users"}}, not {value!r}.'
-        )
-
-    if POPULATE in whitelist:
-        return
-
-    for name in value:
-        if name not in writable_relations:
-            raise ValueError(
-                f"'populate' names '{name}', and no query can. Let queries do so:"
-                " whitelist=['$populate']."
-            )
+WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""The words of a name, which may be in camel case."""
 
 
 def check_rules(model: ServedModel) -> None:
-    """Refuse rules for fields that clients do not see or write, and fields that they
-    write once, but can't write.
+    """Refuse rules for fields that clients do not see or write, rules as queries of
+    fields that do not exist, and fields that clients write once, but can't write.
 
     :raises ValueError: A name is not a field, or identifies the records.
     """
-    fields, rules = model.clients.fields, model.rules
+    scope, rules = model.anywhere.clients, model.rules
 
     for option, names in (("visible", rules.visible), ("writable", rules.writable)):
-        is_known = (
-            fields.body.is_sent if option == "writable" else fields.names.__contains__
-        )
+        known = scope.writable if option == "writable" else scope.names
 
-        for name in names:
-            if name in fields.fixed or not is_known(name):
+        for name, rule in names.items():
+            if name in scope.fields.fixed or name not in known:
                 raise ValueError(RULED.format(option=option, name=name))
 
+            for other in names_in(getattr(rule, "query", {})) - scope.fields.names:
+                raise ValueError(MISSPELT.format(option=option, name=name, field=other))
+
     for name in model.options.write_once:
-        if not fields.body.is_sent(name):
+        if name not in scope.writable:
             raise ValueError(UNWRITTEN.format(name=name))
 
 
-def check_removal(model: ServedModel, methods: Collection[str]) -> None:
-    """Refuse ``remove`` for a model whose relationships SQLAlchemy can't load.
-
-    :raises ValueError: A relationship is write-only, without ``passive_deletes``.
+def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:
+    """Log a warning for fields that clients may read whose names are like those of
+    secrets, unless ``fields`` or a rule names them.
     """
-    if "remove" not in methods:
+    if model.options.listed is not None or not any(name in methods for name in READS):
         return
 
-    for relationship in model.application.fields.mapper.relationships:
-        if relationship.lazy == "write_only" and not relationship.passive_deletes:
-            name = model.mapped_class.__name__
-            raise ValueError(WRITE_ONLY.format(model=name, name=relationship.key))
+    names = [
+        field.name
+        for field in model.anywhere.clients
+        if _is_like_secret(field.name)
+        and field.name not in model.rules.visible
+        and not isinstance(field.column.type, sa.Boolean)
+    ]
+
+    if names:
+        listed, name = ", ".join(map(repr, names)), model.mapped_class.__name__
+        app.logger.warning(SECRETS, listed, name, name, names)
+
+
+def _is_like_secret(name: str) -> bool:
+    words = [word.lower() for word in WORDS.findall(name)]
+    last = words[-1] if words else ""
+    is_part = len(words) > 1 and last in ("hash", "key", "seed")
+    return is_part or last in ("password", "secret", "token")
 
 
 def check_database(model: ServedModel, app: Flask) -> None:
-    """Refuse a database that changes the values of a column. Log a warning for a column
-    that holds less than it says. A database that is not known yet is not looked at.
+    """Refuse a database that changes the values of a column. One that is not known yet
+    is not looked at.
 
     :raises ValueError: The database changes the values of a column.
     """
     add_session(app, model.source)
 
     with app.app_context():
-        bind = known_bind(model.source, model.application.fields.mapper)
+        bind = known_bind(model.source, model.mapper)
 
-    if bind is None:
-        return
-
-    fields = model.application.on(bind.dialect).fields
-    name = model.mapped_class.__name__
-
-    for field in fields:
-        if field.conversion.caution is not None and field.name in fields.columns:
-            app.logger.warning(
-                "'%s.%s': %s", name, field.name, field.conversion.caution
-            )
+    if bind is not None:
+        model.on(bind.dialect)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..transaction import Transaction
-from .database_errors import READ_ONLY
-from .drivers import listens
-from .joined_session import join, JoinedSession
-from .reading import EngineReading, Reading, SessionReading
-from .sources import session_of_app, source_of_app
-from .writing import Writing
+from ..query.dialects import add_functions, HAS_FUNCTIONS
+from ..query.plans import Plan
+from .connections import listens, without_transaction
+from .database_errors import READ_ONLY, translated
+from .sessions import join, LIBRARIES
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Hashable, Iterator, Sequence
 
-    from ..query import Fields
-    from .sources import SessionSource
+    from ..query import Scope
+    from ..typing import Record
+    from .sessions import Bind, JoinedSession, SessionSource
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
+    Rows: t.TypeAlias = Sequence[sa.Row[t.Any]]
 
 TRANSACTION_EVENTS: t.Final = ("after_begin", "after_transaction_create")
 """The events of a session by which an application prepares its transactions, for
@@ -35,13 +36,22 @@ READ_ONLY_VIEW: t.Final = sa.text("""\
 """)
 """The statement that finds a view of SQLite without triggers."""
 
+WRITTEN: t.Final = "records_written"
+"""The key in the ``info`` of a session with the instances that a service writes."""
+
+NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
+
 
 class Database:
-    """The database of a model."""
+    """The database of a model. A session that routes statements, for example reads to a
+    replica, is asked with a statement that reads or one that writes.
+    """
 
     def __init__(self, source: SessionSource, mapper: Mapper) -> None:
         self._source = source
         self._mapper = mapper
+        self._to_read: Bind = {"mapper": mapper, "clause": sa.select(sa.true())}
+        self._to_write = _bind_to_write(mapper)
         self._read_only: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
 
     def begin_writing(self) -> None:
@@ -49,44 +59,50 @@ class Database:
         write lock is taken now, before the call reads anything that others could
         change until it writes.
         """
-        self._joined().begin_writing(self._mapper)
+        join(self._source).begin_writing(self._to_write)
 
     def begin_reading(self) -> None:
         """Join the transaction in progress, so that it ends what hooks begin in the
-        session. No session is made for this.
+        session.
         """
-        source = self._source
+        join(self._source)
 
-        # That of the application has joined when the transaction began.
-        if source is not session_of_app and not isinstance(source, orm.sessionmaker):
-            self._joined()
-
-    def reading(self) -> Reading:
+    def reading(self, *, locking: bool = False) -> Reading:
         """Return a context manager that runs statements that read, on one connection.
         They see all that the session of the call has written. A read by itself needs
-        neither a session nor a transaction.
+        no transaction.
+
+        :param locking: Let nobody else write what they read until the commit.
         """
-        engine = _free_engine(self._session(), self._mapper)
+        joined = join(self._source)
+
+        if locking:
+            joined.begin_writing(self._to_write)
+            return SessionReading(joined, self._to_write)
+
+        engine = self._free_engine(joined.session)
 
         if engine is not None:
             return EngineReading(engine)
 
-        return SessionReading(self._joined(), self._mapper)
+        # A replica would not have what it has written.
+        bind = self._to_write if joined.has_written else self._to_read
+        return SessionReading(joined, bind)
 
-    def writing(self, fields: Fields, client_fields: Collection[str]) -> Writing:
+    def writing(self, client_fields: Collection[str]) -> Writing:
         """Return an object that writes in the transaction in progress.
 
-        :param fields: The fields that an error may name.
+        :param client_fields: The names of the fields that came from a client.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
-        joined = self._joined()
-        connection = joined.connection(self._mapper)
+        joined = join(self._source)
+        connection = joined.connection(self._to_write)
 
         # With RETURNING, SQLite takes a write to a view, and does nothing.
         if connection.dialect.name == "sqlite" and self._is_read_only(connection):
             raise READ_ONLY.error(READ_ONLY.text)
 
-        return Writing(joined, self._mapper, fields, client_fields)
+        return Writing(joined.session, connection, client_fields)
 
     def _is_read_only(self, connection: sa.Connection) -> bool:
         answer = self._read_only.get(connection.engine)
@@ -98,47 +114,205 @@ class Database:
 
         return answer
 
-    def _joined(self) -> JoinedSession:
-        """Return the session of the transaction in progress.
+    def _free_engine(self, session: orm.Session) -> sa.Engine | None:
+        """Return the engine to read from, or ``None`` if the session has to read."""
+        # The application may add conditions to what a session reads.
+        if session.dispatch.do_orm_execute or session.in_transaction():
+            return None
 
-        A session that a ``sessionmaker`` makes is closed at the end of the transaction.
-        Any other session belongs to the application, as one of a web request does.
+        if listens(session.dispatch, TRANSACTION_EVENTS):
+            return None
+
+        bind = session.get_bind(**self._to_read)
+        return bind if isinstance(bind, sa.Engine) else None
+
+
+class EngineReading:
+    """A connection that reads outside of sessions, given back at the end."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.dialect = engine.dialect
+        """The dialect of the database."""
+        self.place: Hashable = engine
+        """Readings of the same place can be one statement."""
+        self._engine = engine
+        self._driver: t.Any = None
+
+    def __enter__(self) -> t.Self:
+        with translated():
+            self._connection = connection = self._engine.connect()
+
+            if self.dialect.name == "postgresql":
+                self._driver = without_transaction(connection)
+            elif HAS_FUNCTIONS not in connection.info:
+                add_functions(connection)
+
+        return self
+
+    def __exit__(self, *error: t.Any) -> None:
+        try:
+            if self._driver is not None and not self._driver.closed:
+                self._driver.autocommit = False
+        except BaseException:
+            # Nobody else must get it like this.
+            self._connection.invalidate()
+            raise
+        finally:
+            self._connection.close()
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan."""
+        with translated(plan.query):
+            return _rows(self._connection, plan)
+
+
+class SessionReading:
+    """A session that reads in its transaction.
+
+    :param bind: The arguments by which the session finds the engine.
+    """
+
+    def __init__(self, joined: JoinedSession, bind: Bind) -> None:
+        engine = joined.session.get_bind(**bind)
+        self.dialect = engine.dialect
+        """The dialect of the database."""
+        self.place: Hashable = (joined, engine)
+        """Readings of the same place can be one statement."""
+        self._joined = joined
+        self._bind = bind
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *error: t.Any) -> None:
+        """Leave the transaction to the session."""
+
+    def rows(self, plan: Plan) -> Rows:
+        """Return the rows of a plan."""
+        session = self._joined.session
+
+        with translated(plan.query):
+            if session.autoflush:
+                session.flush()
+
+            connection = self._joined.connection(self._bind)
+
+            if not (plan.may_fail and self.dialect.name == "postgresql"):
+                return self._read(session, connection, plan)
+
+            # An error would undo the whole transaction, also if a hook catches it.
+            with connection.begin_nested():
+                return self._read(session, connection, plan)
+
+    def _read(
+        self, session: orm.Session, connection: sa.Connection, plan: Plan
+    ) -> Rows:
+        # The application may add conditions to the reads of the session.
+        if session.dispatch.do_orm_execute:
+            return _rows(session, plan, bind_arguments=dict(self._bind))
+
+        return _rows(connection, plan)
+
+
+Reading: t.TypeAlias = EngineReading | SessionReading
+
+
+class Writing:
+    """Writes in the session of a call. Each method raises the errors of the database as
+    errors that a client can see.
+
+    :param connection: The connection of the session.
+    :param client_fields: The names of the fields that came from a client.
+    """
+
+    scope: Scope | None = None
+    """The scope of the caller, whose fields an error may name."""
+
+    def __init__(
+        self,
+        session: orm.Session,
+        connection: sa.Connection,
+        client_fields: Collection[str],
+    ) -> None:
+        self.session = session
+        """The session."""
+        self.dialect = connection.dialect
+        """The dialect of the database."""
+        self._connection = connection
+        self._client_fields = client_fields
+
+    def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
+        """Return the rows of a plan, after all that the session has to write before.
+        Reads find records that the application hides from them, such as deleted ones.
+
+        :param bodies: The values of the fields that the plan writes, none for a
+            removal. It reads by default.
         """
-        source = self._shared_source()
+        with translated(plan.query, self.scope, bodies, self._client_fields):
+            self.session.flush()
+            return _rows(self._connection, plan)
 
-        if isinstance(source, orm.sessionmaker):
-            return Transaction.current().join(
-                source, lambda: JoinedSession(source(), key=source, is_own=True)
-            )
+    def instances(self, plan: Plan) -> list[t.Any]:
+        """Return the instances that a plan loads."""
+        with translated(plan.query, self.scope), _on_primary(self.session):
+            return [instance for (instance,) in _rows(self.session, plan)]
 
-        return join(source)
+    @contextmanager
+    def of(self, instances: Sequence[t.Any]) -> Iterator[None]:
+        """Remember that a service writes instances, and sends their events."""
+        info = self.session.info
+        info[WRITTEN] = set(map(id, instances))
 
-    def _session(self) -> orm.Session:
-        """Return the session to read with."""
-        source = self._shared_source()
+        try:
+            with _on_primary(self.session):
+                yield
+        finally:
+            del info[WRITTEN]
 
-        if isinstance(source, orm.sessionmaker):
-            joined = Transaction.current().participant(source)
+    def flush(self, bodies: Sequence[Record]) -> None:
+        """Write the changes of the session's instances.
 
-            if joined is not None:
-                return t.cast(JoinedSession, joined).session
-
-        return source if isinstance(source, orm.Session) else source()
-
-    def _shared_source(self) -> t.Any:
-        """Return the source, or the object of the current application that it uses."""
-        source = self._source
-        return source_of_app() if source is session_of_app else source
+        :param bodies: The values of the fields. None for a removal.
+        """
+        with translated(None, self.scope, bodies, self._client_fields):
+            self.session.flush()
 
 
-def _free_engine(session: orm.Session, mapper: Mapper) -> sa.Engine | None:
-    """Return the engine to read from, or ``None`` if the session has to read."""
-    # The application may add conditions to what a session reads.
-    if session.dispatch.do_orm_execute or session.in_transaction():
-        return None
+def is_written_by_service(session: orm.Session, instance: t.Any) -> bool:
+    """Return ``True`` for an instance that a service is writing now."""
+    return id(instance) in session.info.get(WRITTEN, ())
 
-    if listens(session.dispatch, TRANSACTION_EVENTS):
-        return None
 
-    bind = session.get_bind(mapper)
-    return bind if isinstance(bind, sa.Engine) else None
+@contextmanager
+def _on_primary(session: t.Any) -> Iterator[None]:
+    """Let a session that routes statements by itself read where it writes: a replica
+    locks no records, and may not have what a cascade looks for.
+    """
+    find_bind = session.get_bind
+
+    def find_bind_to_write(mapper: t.Any = None, **others: t.Any) -> t.Any:
+        written = {} if mapper is None else _bind_to_write(sa.inspect(mapper))
+        return find_bind(**others | written)
+
+    if find_bind.__module__ in LIBRARIES:
+        yield
+        return
+
+    # The clause of a query can't be given as an argument of it.
+    session.get_bind = find_bind_to_write
+
+    try:
+        yield
+    finally:
+        del session.get_bind
+
+
+def _rows(executor: sa.Connection | orm.Session, plan: Plan, **options: t.Any) -> Rows:
+    options["execution_options"] = plan.options or NO_OPTIONS
+    return executor.execute(plan.statement, plan.parameters, **options).all()
+
+
+def _bind_to_write(mapper: Mapper) -> Bind:
+    """Return the arguments by which a session finds the engine of writes."""
+    table = t.cast("t.Any", next(iter(mapper.tables), sa.table("none")))
+    return {"mapper": mapper, "clause": sa.update(table)}

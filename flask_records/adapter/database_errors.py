@@ -16,15 +16,12 @@ from .. import problems
 from ..errors import BadRequest, Conflict, Forbidden, MethodNotAllowed, Unavailable
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..problems import Problem
-    from ..query import Fields
-    from ..query.resolution import ResolvedQuery
+    from ..query import Fields, Scope
+    from ..query.where import ResolvedQuery
     from ..typing import Record
-
-    Value: t.TypeAlias = tuple[str, t.Any, t.Any]
-    """The name of a field, a value for its column, and the column."""
 
 
 class ErrorKind(t.NamedTuple):
@@ -73,6 +70,7 @@ READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
 BUSY: t.Final = ErrorKind(Unavailable, "The database is busy. Try again.")
 AWAY: t.Final = ErrorKind(Unavailable, "The database does not answer. Try again.")
+STANDBY: t.Final = ErrorKind(Unavailable, "The database can only be read now.")
 FULL: t.Final = ErrorKind(Unavailable, "The database has no room. Try again later.")
 
 FAILED: t.Final = ErrorKind(
@@ -81,6 +79,9 @@ FAILED: t.Final = ErrorKind(
     " undoes the whole transaction. Run what may fail in 'with"
     " session.begin_nested():'.",
 )
+
+OF_WRITES: t.Final = (READ_ONLY, FORBIDDEN)
+"""The kinds of errors that only writes have. A read would be an error of the server."""
 
 CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     # MySQL and MariaDB
@@ -95,7 +96,8 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     **dict.fromkeys((1288, 1348, 1394, 1395, 1471), READ_ONLY),
     **dict.fromkeys((1142, 1143), FORBIDDEN),
     **dict.fromkeys((1020, 1040, 1203, 1205, 1213, 1226, 1317, 1969, 3024), BUSY),
-    **dict.fromkeys((1053, 1290, 1836, 1927, 2002, 2003, 2006, 2013), AWAY),
+    **dict.fromkeys((1053, 1927, 2002, 2003, 2006, 2013), AWAY),
+    **dict.fromkeys((1290, 1792, 1836), STANDBY),
     **dict.fromkeys((1021, 1041, 1114), FULL),
     # PostgreSQL, also by the first two characters of its codes
     "23505": UNIQUE,
@@ -110,7 +112,8 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     **dict.fromkeys(("0A000", "42809", "55000"), READ_ONLY),
     "42501": FORBIDDEN,
     **dict.fromkeys(("40001", "40P01", "53300", "55P03", "57014"), BUSY),
-    **dict.fromkeys(("08", "25006", "57P01", "57P02", "57P03"), AWAY),
+    **dict.fromkeys(("08", "57P01", "57P02", "57P03"), AWAY),
+    "25006": STANDBY,
     **dict.fromkeys(("53100", "53200"), FULL),
     "25P02": FAILED,
     # SQLite, also by the first two words of its codes
@@ -122,13 +125,17 @@ CODES: t.Final[Mapping[int | str, ErrorKind]] = {
     "SQLITE_CONSTRAINT": RULE,
     **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), BUSY),
     **dict.fromkeys(("SQLITE_CANTOPEN", "SQLITE_IOERR"), AWAY),
-    **dict.fromkeys(("SQLITE_PROTOCOL", "SQLITE_READONLY"), AWAY),
+    "SQLITE_PROTOCOL": AWAY,
+    "SQLITE_READONLY": STANDBY,
     "SQLITE_FULL": FULL,
 }
 """The kinds of errors by the codes of drivers."""
 
 SYNTAX: t.Final = "42601"
 """The state of errors of a statement, and of a value such as a ``tsvector``."""
+
+LOST_CONNECTION: t.Final = "8s2b"
+"""SQLAlchemy's code for the use of a transaction whose connection is lost."""
 
 BLANKED_KEY: t.Final = "Dependency rule"
 """The beginning of SQLAlchemy's error of a primary key that would be null."""
@@ -148,34 +155,9 @@ MYSQL_NAMES: t.Final = {
 }
 """The places of the names of a constraint or of columns in messages of MySQL."""
 
-MYSQL_TABLE: t.Final = re.compile(r"fails \(`[^`]*`\.`([^`]*)`")
 POSTGRESQL_KEY: t.Final = re.compile(r"^[^(]*\((.+?)\)=", re.DOTALL)
 SQLITE_NAMES: t.Final = re.compile(r"\w[\w ]+: (?:index '(.*)'|(.*))\Z", re.DOTALL)
-SQLITE_TABLE: t.Final = re.compile(r"([^,.: ]+)\.")
 TEXT_OR_CAST: t.Final = re.compile(r"'[^']*'|::[\w ]+")
-
-
-class Attempt(t.NamedTuple):
-    """A statement that has failed or may fail, or a flush of a session."""
-
-    fields: Fields | None = None
-    """The fields that an error may name, or ``None`` for a read."""
-
-    bodies: Sequence[Record] = ()
-    """The values to write. None for a read and for a removal."""
-
-    client_fields: Collection[str] = ()
-    """The names of the fields that came from a client."""
-
-    query: ResolvedQuery | None = None
-    """The query of the statement."""
-
-    dialect: sa.Dialect | None = None
-    """The dialect of the database."""
-
-
-UNKNOWN: t.Final = Attempt()
-"""A statement of which nothing is known."""
 
 
 # A generator would make each call of a service some microseconds slower.
@@ -183,7 +165,10 @@ class translated:
     """Raises errors that a client can see instead of those of the database, as a
     context manager. Errors that no client can fix are raised as they are.
 
-    :param attempt: The statement. One that an error can't name a field of by default.
+    :param query: The query of the statement.
+    :param scope: The scope of the caller, whose fields an error may name.
+    :param bodies: The values to write, none for a removal, ``None`` for a read.
+    :param client_fields: The names of the fields that came from a client.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
     :raises MethodNotAllowed: The database does not write what the statement writes.
@@ -192,30 +177,37 @@ class translated:
     :raises RuntimeError: The application has caught the error of a statement before.
     """
 
-    def __init__(self, attempt: Attempt = UNKNOWN) -> None:
-        self._attempt = attempt
+    def __init__(
+        self,
+        query: ResolvedQuery | None = None,
+        scope: Scope | None = None,
+        bodies: Sequence[Record] | None = None,
+        client_fields: Collection[str] = (),
+    ) -> None:
+        self.query = query
+        self.scope = scope
+        self.fields = None if scope is None else scope.fields
+        self.bodies = bodies
+        self.client_fields = client_fields
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
 
     def __exit__(self, *error: t.Any) -> None:
-        if error[1] is not None:
-            raise_translated(error[1], self._attempt)
+        if error[1] is None:
+            return
 
+        translation = _translation(error[1], self)
 
-def raise_translated(error: BaseException, attempt: Attempt = UNKNOWN) -> None:
-    """Raise the error that a client can see for an error of the database, if any."""
-    translation = _translation(error, attempt)
-
-    if translation is not None:
-        raise translation from error
+        if translation is not None:
+            raise translation from error[1]
 
 
 def unavailable(error: BaseException) -> Unavailable | None:
     """Return the error that a client can see if a database, or its pool of connections,
     can't serve a call at the moment. ``None`` for any other error.
     """
-    kind = kind_of(error)
+    kind = _kind_of(error)
 
     if kind is None or kind.error is not Unavailable:
         return None
@@ -234,11 +226,53 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def kind_of(error: BaseException) -> ErrorKind | None:
+def _translation(error: BaseException, attempt: translated) -> Exception | None:
+    if isinstance(error, orm.exc.StaleDataError):
+        return Conflict("The record was changed by another call. Try again.")
+
+    if isinstance(error, sa.exc.CircularDependencyError):
+        return Conflict("The records refer to each other. Write them one by one.")
+
+    fields, bodies = attempt.fields, attempt.bodies
+
+    # SQLAlchemy tells many new records apart by their keys.
+    if type(error) is sa.exc.InvalidRequestError and fields and bodies:
+        has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
+        return not_kept(fields) if has_key else None
+
+    kind = _kind_of(error)
+    is_write = bodies is not None
+
+    if kind is None or (kind in OF_WRITES and fields is None):
+        return None
+
+    if kind is INCOMPARABLE and (attempt.query is None or bodies):
+        return None
+
+    problem = kind.problem
+
+    if problem is None:
+        return kind.error(kind.text)
+
+    # The unit of work sets the keys of records to null that refer to a removed one.
+    if is_write and not bodies and kind in (REFERENCE, REQUIRED):
+        kind = REFERRED_TO
+
+    if kind is REFERRED_TO:
+        names = [] if fields is None else [fields.id.name]
+        return kind.error(kind.text, errors=dict.fromkeys(names, kind.problem))
+
+    return _broken(t.cast("t.Any", error), kind, problem, attempt)
+
+
+def _kind_of(error: BaseException) -> ErrorKind | None:
     """Return the kind of an error, or ``None`` for one that no client can fix."""
     # The pool has no connection left.
     if isinstance(error, sa.exc.TimeoutError):
         return BUSY
+
+    if isinstance(error, sa.exc.PendingRollbackError) and error.code == LOST_CONNECTION:
+        return AWAY
 
     # SQLAlchemy can't set a primary key to null that refers to a removed record.
     if type(error) is AssertionError and str(error).startswith(BLANKED_KEY):
@@ -254,7 +288,7 @@ def kind_of(error: BaseException) -> ErrorKind | None:
 
 
 def _kind_of_code(error: sa.exc.DBAPIError) -> ErrorKind | None:
-    driver, code = t.cast("t.Any", error.orig), code_of(error)
+    driver, code = t.cast("t.Any", error.orig), _code_of(error)
 
     if not isinstance(code, str):
         return None if code is None else CODES.get(code)
@@ -288,7 +322,7 @@ def _kind_of_class(error: sa.exc.DBAPIError) -> ErrorKind | None:
     return MISFIT if is_misfit else None
 
 
-def code_of(error: sa.exc.StatementError) -> int | str | None:
+def _code_of(error: sa.exc.StatementError) -> int | str | None:
     """Return the code that a driver gives an error: a number of MySQL, a state of
     PostgreSQL, or a name of SQLite.
     """
@@ -304,248 +338,161 @@ def code_of(error: sa.exc.StatementError) -> int | str | None:
     return None
 
 
-def _translation(error: BaseException, attempt: Attempt) -> Exception | None:
-    fields = attempt.fields
-
-    if isinstance(error, orm.exc.StaleDataError):
-        return Conflict("The record was changed by another call. Try again.")
-
-    if isinstance(error, sa.exc.CircularDependencyError):
-        return Conflict("The records refer to each other. Write them one by one.")
-
-    # SQLAlchemy tells many new records apart by their keys.
-    if type(error) is sa.exc.InvalidRequestError and fields is not None:
-        is_given = any(not fields.fixed.isdisjoint(body) for body in attempt.bodies)
-        return not_kept(fields) if is_given else None
-
-    kind = kind_of(error)
-    is_of_query = attempt.query is not None and not attempt.bodies
-
-    if (
-        kind is None
-        or (kind in (READ_ONLY, FORBIDDEN) and fields is None)
-        or (kind is INCOMPARABLE and not is_of_query)
-    ):
-        return None
-
-    if kind.problem is None:
-        return kind.error(kind.text)
-
-    # The unit of work sets the keys of records to null that refer to a removed one.
-    is_removal = fields is not None and not attempt.bodies
-
-    if is_removal and kind in (REFERENCE, REQUIRED):
-        kind = REFERRED_TO
-
-    if kind is REFERRED_TO:
-        return _answer(kind, () if fields is None else [fields.id.name])
-
-    return _broken(t.cast("t.Any", error), kind, attempt)
-
-
 def _broken(
-    error: sa.exc.StatementError, kind: ErrorKind, attempt: Attempt
+    error: sa.exc.StatementError, kind: ErrorKind, problem: Problem, attempt: translated
 ) -> Exception:
     """Return the error of values, with the names of fields if there are some."""
-    fields = attempt.fields
-    names: list[str] = []
+    scope = attempt.scope
+    names: Collection[str] = ()
 
-    if fields is not None:
-        texts, table = _told(error, kind)
-        tables = [e for e in fields.mapper.tables if isinstance(e, sa.Table)]
-        rule = _rule(texts, tables)
+    if scope is not None:
+        fields = scope.fields
+        rules = _rules(fields)
+        texts = _texts_of(error, kind, [each.name for each in _tables(fields)])
+        described = [rules[text].name if text in rules else text for text in texts]
 
-        for name in filter(None, (_name_of(rule), *texts)):
-            if name in fields.constraints:
-                described, problem = fields.constraints[name]
-                text = f"{_quoted(described)} {problem}."
-                return kind.error(text, errors=dict.fromkeys(described, problem))
+        for name in described:
+            if name in fields.options.constraints:
+                names, problem = fields.options.constraints[name]
+                text = f"{_quoted(names)} {problem}."
+                return kind.error(text, errors=dict.fromkeys(names, problem))
 
-        # A trigger may have written to another table, with columns of the same names.
-        if not table or table in [each.name for each in tables]:
-            names = _named(fields, tables, rule, texts)
+        named = [rules[text].text if text in rules else text for text in texts]
+        names = next(filter(None, [_named(scope, text) for text in named]), ())
 
     if not names:
-        suspects = set(_suspects(error, kind, attempt))
-        names = list(suspects) if len(suspects) == 1 else []
+        suspects = _suspects(kind, attempt)
+        names = suspects if len(suspects) == 1 else ()
 
-    return _answer(kind, names)
-
-
-def _answer(kind: ErrorKind, names: Collection[str]) -> Exception:
-    error, text, problem = kind
+    text = kind.text
 
     if names and kind is UNIQUE:
         text = f"There is a record with this {_quoted(names)} already."
-    elif len(names) == 1 and kind is not REFERRED_TO:
+    elif len(names) == 1:
         text = f"{_quoted(names)} {problem}."
 
-    return error(text, errors=dict.fromkeys(names, problem))
+    return kind.error(text, errors=dict.fromkeys(names, problem))
 
 
-def _told(error: sa.exc.StatementError, kind: ErrorKind) -> tuple[Sequence[str], str]:
-    """Return the texts of a driver's error that name a constraint or columns, and the
-    name of the table.
+class Rule(t.NamedTuple):
+    """A constraint or an index of a table."""
+
+    name: str
+    """Its name, if the model gives it one."""
+
+    text: str
+    """The columns that it is about."""
+
+
+def _rules(fields: Fields) -> dict[str, Rule]:
+    """Return the rules of a model's tables by the texts that may name them in errors:
+    their names, and the columns of unique ones.
+    """
+    rules: dict[str, Rule] = {}
+
+    for table in _tables(fields):
+        # MariaDB's name of a primary key.
+        rules["PRIMARY"] = Rule("", ", ".join(each.name for each in table.primary_key))
+
+        each: t.Any
+
+        for each in (*table.constraints, *table.indexes):
+            names = [column.name for column in getattr(each, "columns", ())]
+            parts = getattr(each, "expressions", getattr(each, "columns", ()))
+            parts = [getattr(part, "name", None) or str(part) for part in parts]
+            name = str(each.name or "")
+            rule = Rule(name, str(getattr(each, "sqltext", ", ".join(parts))))
+
+            if name:
+                rules[name] = rule
+
+            if names and isinstance(each, (sa.Index, sa.UniqueConstraint)):
+                rules[", ".join(f"{table.name}.{one}" for one in names)] = rule
+                # Without a name, an index of MariaDB gets that of its first column.
+                rules.setdefault(names[0], rule)
+
+    return rules
+
+
+def _texts_of(
+    error: sa.exc.StatementError, kind: ErrorKind, tables: Collection[str]
+) -> list[str]:
+    """Return the texts of a driver's error that name a constraint or columns.
+
+    :param tables: The names of the tables. A trigger may write to another one, with
+        columns of the same names.
     """
     driver = t.cast("t.Any", error.orig)
     message = str(driver.args[-1]) if driver.args else ""
 
-    if isinstance(code_of(error), int):
-        match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
-        text = match[1] if match else ""
+    if isinstance(_code_of(error), int):
         constraint = re.search(r"CONSTRAINT `([^`]*)`", message)
-        table = MYSQL_TABLE.search(message)
+        match = MYSQL_NAMES[kind].search(message) if kind in MYSQL_NAMES else None
         # The name of the table may stand before that of an index or a rule.
-        texts = [constraint[1] if constraint else "", text]
-        return [e.rpartition(".")[2] for e in texts], table[1] if table else ""
+        parts = [each[1].rpartition(".") for each in (constraint, match) if each]
+        return [name for table, _, name in parts if not table or table in tables]
 
     if (details := getattr(driver, "diag", None)) is not None:
         key = POSTGRESQL_KEY.match(details.message_detail or "")
-        texts = [details.constraint_name, details.column_name, key[1] if key else ""]
-        texts += [details.datatype_name]
-        return [text or "" for text in texts], details.table_name or ""
+        texts = [details.constraint_name, details.column_name, key[1] if key else None]
+        is_of_other = details.table_name and details.table_name not in tables
+        return [] if is_of_other else [text for text in texts if text]
 
-    if match := SQLITE_NAMES.match(message):
-        text = match[1] or match[2]
-        table = None if match[1] else SQLITE_TABLE.match(text)
-        return [text], table[1] if table else ""
-
-    return [""], ""
+    match = SQLITE_NAMES.match(message)
+    return [match[1] or match[2]] if match else []
 
 
-def _rule(texts: Sequence[str], tables: Sequence[sa.Table]) -> t.Any:
-    """Return the constraint or the index with one of some names, or with the columns
-    that SQLite tells.
-    """
-    for table in tables:
-        rules: list[t.Any] = [*table.constraints, *table.indexes]
+def _named(scope: Scope, text: str) -> list[str]:
+    """Return the fields whose columns a text names."""
+    for table in _tables(scope.fields):
+        text = text.replace(f"{table.name}.", "")
 
-        for rule in rules:
-            columns = [each.name for each in getattr(rule, "columns", ())]
-            told = ", ".join(f"{table.name}.{name}" for name in columns)
-            is_unique = isinstance(rule, (sa.Index, sa.UniqueConstraint))
-            # Without a name, an index of MariaDB gets that of its first column.
-            first = columns[0] if is_unique and columns and rule.name is None else None
-            names = {_name_of(rule), first, told if is_unique else None} - {None}
-
-            if not names.isdisjoint(texts):
-                return rule
-
-        # The name on MariaDB.
-        if "PRIMARY" in texts:
-            return table.primary_key
-
-    return None
+    text = TEXT_OR_CAST.sub(" ", text)
+    return [
+        name
+        for name, column in _columns(scope.fields).items()
+        if re.search(rf"(?<![\w.]){re.escape(column.name)}(?!\w)", text)
+        and name in scope.names | scope.writable
+    ]
 
 
-def _name_of(rule: t.Any) -> str | None:
-    # A naming convention makes a name of this class, which is a text.
-    name = getattr(rule, "name", None)
-    return None if name is None else str(name)
+def _tables(fields: Fields) -> list[sa.Table]:
+    return [each for each in fields.mapper.tables if isinstance(each, sa.Table)]
 
 
-def _named(
-    fields: Fields, tables: Sequence[sa.Table], rule: t.Any, texts: Sequence[str]
-) -> list[str]:
-    """Return the fields of a rule, or of the first text that names columns."""
-    if isinstance(rule, sa.CheckConstraint):
-        texts = [str(rule.sqltext)]
-    elif rule is not None:
-        parts = getattr(rule, "expressions", rule.columns)
-        texts = [", ".join(getattr(each, "name", None) or str(each) for each in parts)]
-
-    for text in texts:
-        for table in tables:
-            text = text.replace(f"{table.name}.", "")
-
-        text = TEXT_OR_CAST.sub(" ", text)
-        names = [
-            name
-            for name, column in named_columns(fields)
-            if _is_named(column, text)
-            and (name in fields.names or fields.body.is_written(name))
-        ]
-
-        if names:
-            return names
-
-    return []
-
-
-def _is_named(column: t.Any, text: str) -> bool:
-    is_domain = type(column.type).__name__ == "DOMAIN" and column.type.name == text
-    return is_domain or bool(re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", text))
-
-
-def named_columns(fields: Fields) -> list[tuple[str, t.Any]]:
-    """Return the names of the fields of all columns, with these."""
+def _columns(fields: Fields) -> dict[str, t.Any]:
+    """Return the columns of a model by the names of their fields."""
     name_of = fields.mapper.get_property_by_column
-    return [(name_of(column).key, column) for column in fields.mapper.columns]
+    return {name_of(column).key: column for column in fields.mapper.columns}
 
 
-def _suspects(
-    error: sa.exc.StatementError, kind: ErrorKind, attempt: Attempt
-) -> Iterable[str]:
-    """Return the fields that an error may be about if the database names none."""
-    query = attempt.query
-
-    if kind is INCOMPARABLE and query is not None:
-        return [field.name for field in (*query.fields, *(f for f, _ in query.sort))]
-
-    values = _values(attempt)
-
-    if kind is REFERENCE:
-        return [name for name, _, column in values if column.foreign_keys]
-
-    if kind not in (MISFIT, PATTERN):
-        return []
-
-    is_of_type = not isinstance(error, sa.exc.DBAPIError)
-    refused = [each for each in values if is_of_type and _refuses(each, attempt)]
-    return [name for name, _, _ in refused or values]
-
-
-def _values(attempt: Attempt) -> list[Value]:
-    """Return the values of the statement, those to write only of the client if it has
-    sent some.
+def _suspects(kind: ErrorKind, attempt: translated) -> Collection[str]:
+    """Return the fields that an error may be about if the database names none: those
+    that the query compares, and those of the client that are written.
     """
-    columns = {} if attempt.fields is None else dict(named_columns(attempt.fields))
-    written = [
-        (name, value, columns[name])
-        for body in attempt.bodies
+    query, fields = attempt.query, attempt.fields
+    columns = {} if fields is None else _columns(fields)
+    written = {
+        name
+        for body in attempt.bodies or ()
         for name, value in body.items()
         if value is not None and name in columns
-    ]
-    sent = [each for each in written if each[0] in attempt.client_fields]
-    query = attempt.query
-    pairs = zip(query.comparisons, query.values, strict=True) if query else ()
-    compared = [
-        (comparison.field.name, item, comparison.field.column)
-        for comparison, value in pairs
-        for item in (value if isinstance(value, list) else [value])
-        if item is not None
-    ]
-    return [*(sent or written), *compared]
+    }
+    written = written.intersection(attempt.client_fields) or written
+
+    if kind is REFERENCE:
+        return {name for name in written if columns[name].foreign_keys}
+
+    if kind not in (MISFIT, PATTERN, INCOMPARABLE):
+        return ()
+
+    compared = {field.name for field in query.fields} if query else set()
+
+    if query and kind is INCOMPARABLE:
+        compared.update(field.name for field, _ in query.sort)
+
+    return written | compared
 
 
-def _refuses(each: Value, attempt: Attempt) -> bool:
-    """Return ``True`` if the type of a column refuses a value."""
-    _, value, column = each
-    dialect = attempt.dialect
-
-    if dialect is None:
-        return False
-
-    bind = column.type.dialect_impl(dialect).bind_processor(dialect)
-
-    try:
-        if bind is not None:
-            bind(value)
-    except BIND_ERRORS:
-        return True
-
-    return False
-
-
-def _quoted(names: Iterable[str]) -> str:
+def _quoted(names: Collection[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)

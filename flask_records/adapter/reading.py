@@ -1,125 +1,196 @@
-"""Connections that read."""
+"""Records read by a call on a model."""
 
 from __future__ import annotations
 
 import typing as t
 
-import sqlalchemy as sa
-from sqlalchemy import orm
-
-from ..query.dialects import add_functions, HAS_FUNCTIONS
-from ..query.plans import Plan
-from .database_errors import Attempt, raise_translated, translated
-from .drivers import fails_as_a_whole, without_transaction
+from ..errors import NotFound
+from ..query.computed_fields import compute
+from ..query.field import shown
+from ..query.values import cast
+from ..service.results import PrivateRecord
+from .database_errors import not_kept
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from ..query.resolution import ResolvedQuery
-    from .joined_session import JoinedSession
+    import sqlalchemy as sa
 
-    Mapper: t.TypeAlias = orm.Mapper[t.Any]
-    Rows: t.TypeAlias = Sequence[sa.Row[t.Any]]
+    from ..context import Params
+    from ..query import Fields, Scope
+    from ..query.plans import Selection
+    from ..query.where import ResolvedQuery
+    from ..typing import Id, Record
+    from .database import Database, Reading, Rows, Writing
+    from .model import Model
+    from .populate import Link
+    from .writing import Guards
 
-NO_OPTIONS: t.Final[dict[str, t.Any]] = {}
+CHUNK: t.Final = 500
+"""The number of keys in one statement, or in one call."""
 
-
-def rows_of(executor: sa.Connection | orm.Session, plan: Plan) -> Rows:
-    """Return the rows of a plan."""
-    statement, parameters, options, *_ = plan
-    return executor.execute(
-        statement, parameters, execution_options=options or NO_OPTIONS
-    ).all()
-
-
-class EngineReading:
-    """A connection that reads outside of sessions, given back at the end."""
-
-    def __init__(self, engine: sa.Engine) -> None:
-        self.dialect = engine.dialect
-        """The dialect of the database."""
-        self._engine = engine
-        self._query: ResolvedQuery | None = None
-
-    def __enter__(self) -> t.Self:
-        with translated():
-            self._connection = connection = self._engine.connect()
-            self._driver = None
-
-            if self.dialect.name == "postgresql":
-                self._driver = without_transaction(connection)
-            elif HAS_FUNCTIONS not in connection.info:
-                add_functions(connection)
-
-        return self
-
-    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
-        with translated():
-            self._give_back_connection()
-
-        if error is not None:
-            raise_translated(error, Attempt(query=self._query, dialect=self.dialect))
-
-    def _give_back_connection(self) -> None:
-        try:
-            if self._driver is not None and not self._driver.closed:
-                self._driver.autocommit = False
-        except BaseException:
-            # Nobody else must get it like this.
-            self._connection.invalidate()
-            raise
-        finally:
-            self._connection.close()
-
-    def rows(self, plan: Plan) -> Rows:
-        """Return the rows of a plan."""
-        self._query = plan.query
-        return rows_of(self._connection, plan)
+K = t.TypeVar("K")
 
 
-class SessionReading:
-    """A session that reads in its transaction.
+class ResolvedCall(t.NamedTuple):
+    """A call whose query is resolved."""
 
-    :param is_filtered: ``False`` to read also what conditions leave out that the
-        application adds to all reads of the session.
+    model: Model
+    """The model on the database of the call."""
+
+    scope: Scope
+    """The fields that the caller may name."""
+
+    params: Params
+    """The params of the call."""
+
+    query: ResolvedQuery
+    """The query."""
+
+    links: Sequence[Link]
+    """The relationships to load."""
+
+    selection: Selection
+    """The columns to select."""
+
+    database: Database
+    """The database of the model."""
+
+    beside: Sequence[str] = ()
+    """The hidden fields that are selected for rules, and are in no record."""
+
+    is_private: bool = False
+    """``True`` if there are fields that the caller does not see in each record."""
+
+    guards: Guards | None = None
+    """The fields of the body that have to be looked at by record, if there are any."""
+
+    def records(self, rows: Rows) -> list[Record]:
+        """Return the records of rows, which begin with the selected columns."""
+        names = self.selection.names
+        # Rows may have more. To say so to zip() takes a third longer.
+        records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
+        composite = self.model.fields.composite
+
+        if composite is not None:
+            id = composite.name
+            records = [{id: composite.text(each), **each} for each in records]
+
+        for name, as_shown in self.selection.shown:
+            for record in records:
+                if record[name] is not None:
+                    record[name] = as_shown(record[name])
+
+        if self.query.computed:
+            compute(records, self.query.computed)
+            self._leave_out_unshown(records)
+
+        for index, link in enumerate(self.links, len(names)):
+            keys = [row[index] for row in rows]
+            link.fill(self.database, records, keys)
+
+        if self.is_private:
+            return self._private(records, rows, len(names) + len(self.links))
+
+        return records
+
+    def _private(self, records: list[Record], rows: Rows, start: int) -> list[Record]:
+        """Return records that know the fields that the caller may not see.
+
+        :param start: The number of columns before those of the conditions.
+        """
+        service = self.params._state.service
+        hidden = self.model.clients.names - self.scope.names
+        private: list[Record] = []
+
+        if service is None:
+            raise RuntimeError("A call with rules for fields needs its service.")
+
+        for record, row in zip(records, rows, strict=True):
+            beside = {name: record.pop(name) for name in self.beside}
+            unseen = [
+                condition.names
+                for index, condition in enumerate(self.selection.conditions, start)
+                if not row[index]
+            ]
+            names = hidden.union(*unseen) if unseen else hidden
+            private.append(PrivateRecord(record, service, names, beside))
+
+        return private
+
+    def _leave_out_unshown(self, records: list[Record]) -> None:
+        """Remove the fields that others were computed from."""
+        for name in self.query.unshown:
+            for record in records:
+                record.pop(name, None)
+
+
+def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:
+    """Yield keys in their order, :data:`CHUNK` at most at a time."""
+    listed = list(keys)
+
+    for start in range(0, len(listed), CHUNK):
+        yield listed[start : start + CHUNK]
+
+
+def read_many(reading: Reading, call: ResolvedCall, limit: int | None) -> Rows:
+    """Return at most ``limit`` rows of a query, whose own limit does not count."""
+    if limit == 0:
+        return []
+
+    plans, locking = call.model.plans, call.params.lock
+    plan = plans.page(call.query, call.selection, limit, locking=locking)
+    return reading.rows(plan)
+
+
+def read_keyed(
+    writing: Writing, call: ResolvedCall, keys: Sequence[tuple[t.Any, ...]]
+) -> Rows:
+    """Return the rows of the primary keys that a call has locked, in their order.
+
+    :raises BadRequest: A record is not found by its primary key any more.
     """
+    fields, plans = call.model.fields, call.model.plans
+    selection = call.selection.keyed(fields.primary_key)
+    length = len(fields.primary_key)
+    rows: dict[tuple[t.Any, ...], sa.Row[t.Any]] = {}
 
-    def __init__(
-        self, joined: JoinedSession, mapper: Mapper, *, is_filtered: bool = True
-    ) -> None:
-        self.dialect = joined.session.get_bind(mapper).dialect
-        """The dialect of the database."""
-        self._joined = joined
-        self._mapper = mapper
-        self._is_filtered = is_filtered
-        self._query: ResolvedQuery | None = None
+    for chunk in chunks(keys):
+        values = chunk if length > 1 else [key[0] for key in chunk]
+        read = writing.rows(plans.keyed(selection, values))
+        rows.update({tuple(row[-length:]): row for row in read})
 
-    def __enter__(self) -> t.Self:
-        return self
+    missing = [key for key in keys if key not in rows]
 
-    def __exit__(self, kind: t.Any, error: BaseException | None, trace: t.Any) -> None:
-        if error is not None:
-            raise_translated(error, Attempt(query=self._query, dialect=self.dialect))
+    # The database may read a key in another form, such as a text without its padding.
+    for key in missing:
+        value = key if length > 1 else key[0]
+        read = writing.rows(plans.keyed(selection, [value]))
 
-    def rows(self, plan: Plan) -> Rows:
-        """Return the rows of a plan."""
-        self._query = plan.query
-        session = self._joined.session
+        if len(read) != 1:
+            raise not_kept(fields)
 
-        if session.autoflush:
-            session.flush()
+        rows[key] = read[0]
 
-        connection = self._joined.connection(self._mapper)
-        # The application may add conditions to the reads of the session.
-        is_filtered = self._is_filtered and session.dispatch.do_orm_execute
-        executor = session if is_filtered else connection
-
-        if not (plan.may_fail and fails_as_a_whole(connection)):
-            return rows_of(executor, plan)
-
-        # A hook that catches the error goes on.
-        with connection.begin_nested():
-            return rows_of(executor, plan)
+    return [rows[key] for key in keys]
 
 
-Reading: t.TypeAlias = EngineReading | SessionReading
+def identifier(fields: Fields, id: Id) -> tuple[t.Any, ...]:
+    """Return the values of an identifier: one, or those of its parts.
+
+    :raises NotFound: The field can't have this value, so that there is no such record.
+    """
+    try:
+        value = cast(fields.id.conversion, id)
+    except ValueError:
+        value = None
+
+    if value is None:
+        raise not_found(id)
+
+    return (value,) if fields.composite is None else value
+
+
+def not_found(id: Id) -> NotFound:
+    """Return the error for a record that is not there, or that the query leaves out."""
+    return NotFound(f"No record found for id {shown(id)}")

@@ -6,53 +6,53 @@ import typing as t
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
-from ..names import names_of
+from ..names import METHODS, READS
 from ..pagination import Page, Pagination
-from ..query import FieldOptions, FieldRules, Fields, Matching
+from ..query import FieldOptions, FieldRules, Matching
+from ..query.bounds import refuse
 from ..query.computed_fields import computed_fields
-from ..query.converters import converters_of
-from ..query.field_options import constraints_of
+from ..query.fields import constraints_of
 from ..query.operators import operators_of, syntax_of
-from ..query.refusals import refuse
-from ..signals import METHODS, READS
+from ..query.values import converters_of
+from ..service import Capabilities
+from ..settings import names_of
 from ..transaction import Transaction
-from .bodies import beside_schema
-from .calls import Calls
-from .checks import (
-    check_bigints,
-    check_class,
-    check_database,
-    check_populate,
-    check_removal,
-    check_rules,
-)
+from .bodies import changed
+from .checks import check_database, check_rules, check_secrets
+from .fast_path import Write
+from .model import ServedModel
 from .multi import Multi
-from .reads import identifier, not_found, read_many
-from .schemas import ModelSchemas, references
-from .served_model import ServedModel
-from .sources import session_of_app
-from .unchanged import changed
-from .writers import Writers
+from .reading import identifier, not_found, read_many
+from .sessions import session_of_app
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from flask import Flask
 
     from ..context import Params
-    from ..query import Operator
-    from ..query.body_fields import Body
-    from ..query.converters import Converters
-    from ..service import Service
-    from ..service.schemas import Schemas
+    from ..openapi.schemas import Schemas
+    from ..problems import Problem
+    from ..query import Operator, Scope
+    from ..query.values import Converters
     from ..typing import Computation, FieldRule, Id, Record
-    from ..validation.schema import Beside
-    from .calls import ResolvedCall
-    from .sources import SessionSource
-    from .writing import Writing
+    from .bodies import Body
+    from .database import Writing
+    from .reading import ResolvedCall
+    from .sessions import SessionSource
 
 
-class SQLAlchemyService:
+NO_CLASS: t.Final = """\
+The model has to be a mapped class, SQLAlchemyService(Model), not {model!r}.\
+"""
+
+NO_PATHS: t.Final = """\
+'populate' maps relationships to paths of services: populate={{"author": "users"}}, \
+not {paths!r}.\
+"""
+
+
+class SQLAlchemyService(Capabilities):
     """A service over one model. Give it to :meth:`.FlaskRecords.add`.
 
     Reads select columns. Writes go through instances of the model, so that its
@@ -69,19 +69,16 @@ class SQLAlchemyService:
     :param whitelist: The names that queries may use besides those of every service,
         such as ``$regex`` or ``$populate``. See section 2.4 of the specification.
     :param multi: Allow create, patch and remove of many records, or those named. None
-        by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call, or
-        the number in a mapping, such as ``{"create": 100}``.
+        by default. A client names at most ``RECORDS_BOUNDS["multi"]`` in one call.
     :param multi_needs_query: Refuse a patch or remove of many by a client whose query
         has no condition, which would write all records. Off by default.
     :param hidden: Fields that no client ever sees, nor can filter, sort or select by.
-        Clients can write them.
+        Clients can write them. A column or hybrid property without a form on the wire
+        is hidden from Python, too.
     :param readonly: Fields that no client can write. Hooks and calls in Python can.
-    :param readonly_ignored: Leave out what a client sends for fields that no client can
-        write, in place of an error. Off by default.
     :param write_once: Fields that a client can write in create, and never change.
     :param fields: The only fields that clients can see, write, filter, sort or select
         by, besides the identifier. All but the hidden ones by default.
-    :param exclude: Columns and hybrid properties that are no fields, for nobody.
     :param visible: Rules for the fields that a user may see, by name: functions of the
         user, or of ``None``, that return ``True`` for all records, ``False`` for none,
         or the query of those in which the user sees the field, or such a query with
@@ -93,8 +90,8 @@ class SQLAlchemyService:
     :param constraints: The fields that rules of the database are about, and a phrase
         that follows their names in an error: ``{"ck_price": ("price", "must be
         positive")}``, by the names that the rules have in the database.
-    :param converters: Conversions of values, by the type of a column, by its Python
-        type, or by the name of a field: :class:`.Converter`.
+    :param converters: Conversions of values, by the type of a column, or by the name of
+        a field: :class:`.Converter`.
     :param computed: Functions of a list of records that return a list with the value
         of a field for each of them, by the name of the field. Answers and events have
         it, and clients can't write it.
@@ -127,14 +124,12 @@ class SQLAlchemyService:
         events: Collection[str] = (),
         paginate: Mapping[str, int] | Pagination | None = None,
         whitelist: Collection[str] = (),
-        multi: bool | Collection[str] | Mapping[str, int] = False,
+        multi: bool | Collection[str] = False,
         multi_needs_query: bool = False,
         hidden: Collection[str] = (),
         readonly: Collection[str] = (),
-        readonly_ignored: bool = False,
         write_once: Collection[str] = (),
         fields: Collection[str] | None = None,
-        exclude: Collection[str] = (),
         visible: Mapping[str, FieldRule] | None = None,
         writable: Mapping[str, FieldRule] | None = None,
         client_ids: bool = False,
@@ -147,31 +142,35 @@ class SQLAlchemyService:
         writable_relations: Collection[str] = (),
         schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
-        check_class(model)
-        check_bigints(bigints)
-        self.model = model
+        if not isinstance(model, type):
+            raise TypeError(NO_CLASS.format(model=model))
+
+        if not isinstance(populate, Mapping | None):
+            raise TypeError(NO_PATHS.format(paths=populate))
+
+        if bigints not in ("number", "text"):
+            raise ValueError(f"'bigints' is 'number' or 'text', not {bigints!r}.")
+
+        self.model: type[t.Any] = model
         """The mapped class."""
         self.events = names_of("events", events)
         """The names of the custom events."""
         self.pagination = Pagination.of(paginate)
         """The sizes of a page."""
         self.multi = Multi(multi, needs_query=multi_needs_query)
-        """The methods that take many records, and how many."""
+        """The methods that take many records."""
 
         self.schemas = schemas
         """The classes that the data of methods is checked by."""
 
         whitelist = names_of("whitelist", whitelist)
-        check_populate(populate or {}, whitelist, writable_relations)
         own_operators = operators_of(whitelist, operators or {})
         options = FieldOptions(
             id=id,
             hidden=names_of("hidden", hidden),
             readonly=names_of("readonly", readonly),
-            readonly_ignored=readonly_ignored,
             write_once=names_of("write_once", write_once),
             listed=None if fields is None else names_of("fields", fields),
-            exclude=names_of("exclude", exclude),
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
             converters=converters_of(converters or {}),
@@ -187,11 +186,10 @@ class SQLAlchemyService:
             rules=self.field_rules,
             operators=own_operators,
             syntax=syntax_of(whitelist, own_operators),
+            multi=self.multi,
             populate_paths=populate or {},
             writable_relations=writable_relations,
         )
-        self._calls = Calls(self._served)
-        self._writers = Writers(self._served, self.multi)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.model.__name__}>"
@@ -199,32 +197,17 @@ class SQLAlchemyService:
     @cached_property
     def id(self) -> str:
         """The name of the identifier field."""
-        return self._served.application.fields.id.name
+        return self._served.anywhere.fields.id.name
 
     @cached_property
     def hidden(self) -> frozenset[str]:
         """The fields that no client sees."""
-        return self._served.clients.fields.hidden
-
-    @property
-    def client_fields(self) -> Fields:
-        """The fields that clients know of, as far as no rule hides them."""
-        return self._served.clients.fields
-
-    @property
-    def computed_fields(self) -> Collection[str]:
-        """The fields that functions of the application compute."""
-        return self._served.options.computed.keys()
-
-    @property
-    def own_methods(self) -> Collection[Callable[..., t.Any]]:
-        """The functions of the class that return records of the model and no others."""
-        return [vars(SQLAlchemyService)[method] for method in METHODS]
+        return self._served.anywhere.clients.hidden
 
     @cached_property
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
-        return frozenset(self._served.application.fields.mapper.relationships.keys())
+        return frozenset(self._served.mapper.relationships.keys())
 
     @cached_property
     def text_fields(self) -> frozenset[str]:
@@ -232,13 +215,19 @@ class SQLAlchemyService:
         if self._bigints == "number":
             return frozenset()
 
-        fields = self._served.application.fields
+        fields = self._served.anywhere.fields.stored.values()
         return frozenset(each.name for each in fields if each.holds_big_integers)
 
-    def fields_for(self, params: Params) -> Fields:
-        """Return the fields that a caller may name."""
-        views, _ = self._served.views_of(params)
-        return views.fields
+    def is_own(self, method: str) -> bool:
+        """Return ``True`` for a method that no application has replaced."""
+        function = getattr(getattr(self, method), "__func__", None)
+        return function is not None and function is vars(SQLAlchemyService).get(method)
+
+    def scope_for(self, params: Params | None) -> Scope:
+        """Return the fields that a caller may name, or that clients may, as far as no
+        rule hides them.
+        """
+        return self._served.scope_of(params, self._served.anywhere)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets.
@@ -246,33 +235,20 @@ class SQLAlchemyService:
         :param params: The params of the caller, or ``None`` for all clients, as far as
             no rule hides a field.
         """
-        views = self._served.clients
+        # They are needed for documents only.
+        from ..openapi.model_schemas import model_schemas
 
-        if params is not None:
-            views, _ = self._served.views_of(params)
+        multi, texts = self.multi, self.text_fields
+        return model_schemas(self._served, params, self.pagination, multi, texts)
 
-        with Transaction(writes=False):
-            fields = views.fields.on(self._served.database.reading().dialect)
-
-        schemas = ModelSchemas(fields, self._served.writable, self.text_fields)
-        served = self._served
-        shown = served.populate.relations(fields) if served.syntax.populates else {}
-        made = schemas.all(
-            served.operators, served.syntax, self.pagination, self.multi, shown
-        )
-        return made._replace(references=references(fields))
-
-    def beside_schema(
-        self, method: str, body: Mapping[str, t.Any], params: Params, *, is_many: bool
-    ) -> Beside:
-        """Return the fate of values of a body whose names a schema does not have.
-
-        :param body: These names with their values.
-        :param is_many: ``True`` for the body of a patch of many records.
+    def body_problems(
+        self, method: str, body: Mapping[str, t.Any], params: Params
+    ) -> dict[str, Problem]:
+        """Return the problems of values in a client's body that are not of the type of
+        their field.
         """
-        views, _ = self._served.views_of(params)
-        is_compared = method != "create" and not is_many
-        return beside_schema(views, body, is_compared=is_compared)
+        bodies, scope = self._served.anywhere.bodies, self.scope_for(params)
+        return bodies.misfits(scope, method, body)
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but
@@ -286,6 +262,20 @@ class SQLAlchemyService:
         else:
             self._served.database.begin_writing()
 
+    def lock(self, id: Id, params: Params) -> None:
+        """Let nobody else write a record until the commit.
+
+        :param id: Its identifier. With ``None``, nothing but SQLite is locked.
+        :raises NotFound: There can't be such a record.
+        """
+        self._served.database.begin_writing()
+
+        if id is not None:
+            writing, call = self._served.writing(params)
+            value = identifier(call.model.fields, id)
+            plan = call.model.plans.one(call.query, call.selection, value, locking=True)
+            writing.rows(plan)
+
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model and a database that changes the
         values of a column. Log a warning for a column that holds less than it says.
@@ -298,7 +288,7 @@ class SQLAlchemyService:
         """
         self._served.populate.check()
         check_rules(self._served)
-        check_removal(self._served, methods)
+        check_secrets(self._served, app, methods)
         check_database(self._served, app)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
@@ -309,37 +299,16 @@ class SQLAlchemyService:
         with Transaction(writes=False):
             dialect = self._served.database.reading().dialect
 
-        fields = self._served.application.on(dialect).fields
-        return Matching(fields, self._served.syntax, records)
-
-    def relations_of(
-        self, records: Sequence[Record], names: Sequence[str], params: Params
-    ) -> list[Record]:
-        """Return relationships of records by name, for each record. Those that the
-        caller may not load are left out.
-
-        :param records: Records as they are in JSON.
-        :param names: The names of relationships.
-        :param params: The params of the caller.
-        """
-        with Transaction(writes=False):
-            return self._served.populate.relations_of(
-                self._served.database, records, names, params, self.fields_for(params)
-            )
-
-    def services_of(self, names: Sequence[str]) -> list[Service]:
-        """Return the services that show relationships, as far as there are some.
-
-        :param names: The names of the relationships.
-        """
-        return self._served.populate.services_of(names)
+        served = self._served
+        scope = served.on(dialect).application
+        return Matching(scope, served.syntax, served.operators, records)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.
 
         :raises BadRequest: A part of the query is not understood.
         """
-        reading, call = self._calls.reading(params)
+        reading, call = self._served.reading(params)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 
@@ -352,7 +321,7 @@ class SQLAlchemyService:
             total = skip + len(rows)
 
             if is_counted:
-                total = reading.rows(call.view.plans.count(call.query))[0][0]
+                total = reading.rows(call.model.plans.count(call.query))[0][0]
 
         records = call.records(rows)
 
@@ -366,14 +335,27 @@ class SQLAlchemyService:
 
         :raises NotFound: There is no such record, or it does not match the query.
         """
-        reading, call = self._calls.reading(params)
-        value = identifier(call.view.fields, id)
+        reading, call = self._served.reading(params)
+        value = identifier(call.model.fields, id)
+        extra = params._state.extra
+
+        if extra is not None and extra.database.reading().place != reading.place:
+            extra = None
 
         with reading:
-            plan = call.view.plans.one(call.query, call.selection, value)
+            plan = call.model.plans.one(
+                *(call.query, call.selection, value), locking=params.lock, extra=extra
+            )
             rows = reading.rows(plan)
 
-        return _one(call.records(rows), id)
+        if not rows:
+            raise not_found(id)
+
+        if extra is not None:
+            extra.check(rows[0][-1])
+            extra.is_checked = True
+
+        return call.records(rows)[0]
 
     def create(
         self, data: Record | list[Record], params: Params
@@ -389,12 +371,10 @@ class SQLAlchemyService:
         if is_list:
             self.check_multi("create", params)
 
-        writing, call = self._calls.writing(params)
-        bodies = call.view.bodies.created(data, params.client_fields)
-        call = self._calls.guarded(call)
-        writer = self._writers.choose("insert", writing, call, bodies)
-
-        records = writer.create(writing, call, bodies, is_list=is_list)
+        writing, call = self._served.writing(params)
+        bodies = call.model.bodies.created(call, data)
+        write = Write("create", writing, call, bodies, is_list=is_list)
+        records = call.model.writers.write(write)
         return records if is_list else records[0]
 
     def update(self, id: Id, data: Record, params: Params) -> Record:
@@ -403,12 +383,9 @@ class SQLAlchemyService:
         :raises NotFound: There is no such record, or it does not match the query.
         :raises BadRequest: The data does not fit the fields.
         """
-        writing, call = self._calls.writing(params)
-        body = call.view.bodies.replaced(
-            data, params.client_fields, params.schema_fields
-        )
-        call = self._calls.guarded(call)
-        return _one(self._write(writing, call, id, body), id)
+        writing, call = self._served.writing(params)
+        body = call.model.bodies.replaced(call, data)
+        return self._write(writing, call, id, body)[0]
 
     def patch(self, id: Id, data: Record, params: Params) -> Record | list[Record]:
         """Return the record with the data merged into it, or all that match.
@@ -420,14 +397,11 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("patch", params)
 
-        writing, call = self._calls.writing(params)
+        writing, call = self._served.writing(params)
         is_many = id is None
-        body = call.view.bodies.merged(
-            data, params.client_fields, params.schema_fields, is_many=is_many
-        )
-        call = self._calls.guarded(call)
+        body = call.model.bodies.merged(call, data, is_many=is_many)
         records = self._write(writing, call, id, body)
-        return records if is_many else _one(records, id)
+        return records if is_many else records[0]
 
     def remove(self, id: Id, params: Params) -> Record | list[Record]:
         """Return the record that is removed, or all that match.
@@ -438,10 +412,9 @@ class SQLAlchemyService:
         if id is None:
             self.check_multi("remove", params)
 
-        writing, call = self._calls.writing(params)
-        writer = self._writers.choose("delete", writing, call, is_many=id is None)
-        records = writer.remove(writing, call, id)
-        return records if id is None else _one(records, id)
+        writing, call = self._served.writing(params)
+        records = call.model.writers.write(Write("remove", writing, call, id=id))
+        return records if id is None else records[0]
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a method on many records, unless ``multi`` allows as many.
@@ -462,18 +435,4 @@ class SQLAlchemyService:
             errors = errors | changed(writing, call, id, unwritten)
 
         refuse(errors)
-        writer = self._writers.choose(
-            "update", writing, call, [values], is_many=id is None
-        )
-        return writer.patch(writing, call, id, values)
-
-
-def _one(records: list[Record], id: Id) -> Record:
-    """Return the record of an identifier.
-
-    :raises NotFound: There is no such record.
-    """
-    if not records:
-        raise not_found(id)
-
-    return records[0]
+        return call.model.writers.write(Write("patch", writing, call, [values], id))

@@ -13,11 +13,11 @@ from sqlalchemy import orm
 
 from ..context import HookContext, Params
 from ..transaction import Conclusion, Transaction
-from .host_commits import HostCommits
-from .writing import is_written_by_service
+from .commits import follow_commit
+from .database import is_written_by_service
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from ..service import Service
     from ..typing import Id
@@ -50,18 +50,18 @@ class Change(t.NamedTuple):
     """Its identifier."""
 
     record: t.Any
-    """The record, and the record as it is stored, if it is removed."""
+    """The record, if it is removed."""
 
 
 class Watch:
     """Sends the events of what forms, commands and jobs write through the ORM.
 
     :param services: The services, by path.
-    :param models: The models to watch, or ``None`` for those of all services.
+    :param models: The models to watch. Those of all services by default.
     """
 
     def __init__(
-        self, services: Mapping[str, Service], models: tuple[type, ...] | None = None
+        self, services: Mapping[str, Service], models: tuple[type, ...] = (object,)
     ) -> None:
         self._services = services
         self._models = models
@@ -77,56 +77,48 @@ class Watch:
     def _before_flush(self, session: orm.Session, *args: t.Any) -> None:
         # They can't be read later.
         with session.no_autoflush:
-            self._follow(
-                session, list(self._changes(session, session.deleted, REMOVED))
-            )
+            self._follow(session, removed=session.deleted)
 
     def _after_flush(self, session: orm.Session, context: t.Any) -> None:
-        changed = [each for each in session.dirty if _is_changed(session, each)]
-        self._follow(
-            session,
-            [
-                *self._changes(session, session.new, "created"),
-                *self._changes(session, changed, "patched"),
-            ],
-        )
+        # A collection belongs to the records at its other end.
+        patched = [
+            instance
+            for instance in session.dirty
+            if session.is_modified(instance, include_collections=False)
+        ]
+        self._follow(session, created=session.new, patched=patched)
 
-    def _changes(
-        self, session: orm.Session, instances: Iterable[t.Any], event: str
-    ) -> Iterator[Change]:
-        if not self._is_served():
-            return
+    def _follow(self, session: orm.Session, **written: Iterable[t.Any]) -> None:
+        """Let the events of instances, by their names, follow the commit."""
+        changes = [
+            _change(event, service, instance)
+            for event, instances in written.items()
+            for instance in instances
+            if not is_written_by_service(session, instance)
+            for service in self._services_of(instance)
+        ]
 
-        for instance in instances:
-            if is_written_by_service(session, instance):
-                continue
-
-            for service in self._services_of(instance):
-                id = _id_of(service, instance)
-                record = _read(service, id) if event == REMOVED else None
-                yield Change(event, service, id, record)
-
-    def _is_served(self) -> bool:
-        """Return ``True`` in an application that has the services."""
-        records = current_app.extensions.get("records") if has_app_context() else None
-        return records is not None and records.services is self._services
-
-    def _services_of(self, instance: t.Any) -> Iterator[Service]:
-        if self._models is not None and not isinstance(instance, self._models):
-            return
-
-        for service in self._services.values():
-            model = service.capabilities.model
-
-            if model is not None and isinstance(instance, model) and service.has_events:
-                yield service
-
-    def _follow(self, session: orm.Session, changes: list[Change]) -> None:
         if changes:
             root = t.cast("orm.SessionTransaction", session.get_transaction())
             told = _told.setdefault(root, set())
-            conclusion = Conclusion({}, [lambda: _tell(changes, told)], {})
-            HostCommits.of(session).add(session, conclusion)
+            follow_commit(session, Conclusion(lambda: _tell(changes, told)))
+
+    def _services_of(self, instance: t.Any) -> list[Service]:
+        """Return the services over the model of an instance that have events, in an
+        application that has these services.
+        """
+        records = current_app.extensions.get("records") if has_app_context() else None
+
+        if not isinstance(instance, self._models) or records is None:
+            return []
+
+        return [
+            service
+            for service in self._services.values()
+            if records.services is self._services
+            and isinstance(instance, service.capabilities.model or ())
+            and service.has_events
+        ]
 
 
 def watch(services: Mapping[str, Service], target: t.Any) -> None:
@@ -161,35 +153,29 @@ def _tell(changes: list[Change], told: set[tuple[Service, Id]]) -> None:
             record = record or _read(service, id)
 
             if record is not None:
-                service.announce(event, *record)
+                service.emit(event, record)
 
             # A record that is removed by now was changed before: another event.
             if record is not None or event == "created":
                 told.add((service, id))
 
 
-def _is_changed(session: orm.Session, instance: t.Any) -> bool:
-    # A collection belongs to the records at its other end.
-    return session.is_modified(instance, include_collections=False)
+def _change(event: str, service: Service, instance: t.Any) -> Change:
+    scope = service.capabilities.scope_for(Params())
+    composite = None if scope is None else scope.fields.composite
+
+    if scope is None or composite is None:
+        id = getattr(instance, service.capabilities.id)
+    else:
+        names = [part.name for part in scope.fields.identifying]
+        id = composite.text({name: getattr(instance, name) for name in names})
+
+    return Change(event, service, id, _read(service, id) if event == REMOVED else None)
 
 
-def _id_of(service: Service, instance: t.Any) -> Id:
-    """Return the identifier of an instance, as text if it has several parts."""
-    find_fields = service.capabilities.fields_for
-    fields = None if find_fields is None else find_fields(Params())
-
-    if fields is None or fields.composite is None:
-        return t.cast("Id", getattr(instance, service.capabilities.id))
-
-    names = [part.name for part in fields.identifying]
-    return fields.composite.text({name: getattr(instance, name) for name in names})
-
-
-def _read(service: Service, id: Id) -> tuple[t.Any, t.Any] | None:
-    """Return a record as the service shows it, and as it is stored, or ``None`` if the
-    service does not show it.
-    """
-    context = HookContext(service, "get", Params(), id, keeps_stored=True)
+def _read(service: Service, id: Id) -> t.Any:
+    """Return a record as the service shows it, or ``None`` if it does not."""
+    context = HookContext(service, "get", Params(), id)
 
     try:
         service.call(context)
@@ -197,4 +183,4 @@ def _read(service: Service, id: Id) -> tuple[t.Any, t.Any] | None:
         logger.debug("'%s' has no event of %r: %s", service.path, id, error)
         return None
 
-    return context.sent, context.stored
+    return context.sent

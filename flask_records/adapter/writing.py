@@ -1,118 +1,296 @@
-"""Writes in the session of a call."""
+"""Writes of calls: by one statement where that is enough, or by the unit of work."""
 
 from __future__ import annotations
 
+import logging
 import typing as t
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Mapping
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
-from ..query.plans import Plan
-from .database_errors import Attempt, translated
-from .reading import NO_OPTIONS, rows_of, SessionReading
+from ..errors import BadRequest, Conflict
+from ..problems import OWNED, Problem, READ_ONLY
+from ..query.bounds import refuse
+from ..query.plans import Selection
+from ..query.values import is_json
+from .bodies import Constructor, has_constructor
+from .fast_path import FastPath, Write
+from .reading import identifier, not_found, read_keyed
+from .relations import load_related, Related, settled
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
-    from ..query import Fields
-    from ..query.resolution import ResolvedQuery
+    from ..errors import RecordsError
+    from ..query.where import FieldCondition
     from ..typing import Record
-    from .joined_session import JoinedSession
-    from .reading import Rows
+    from .database import Rows
+    from .model import Model
+    from .multi import Multi
+    from .reading import ResolvedCall
+    from .relations import WritableRelation
 
-    Mapper: t.TypeAlias = orm.Mapper[t.Any]
-
-
-WRITTEN: t.Final = "records_written"
-"""The key in the ``info`` of a session with the instances that a service writes."""
-
-
-def is_written_by_service(session: orm.Session, instance: t.Any) -> bool:
-    """Return ``True`` for an instance that a service is writing now."""
-    return id(instance) in session.info.get(WRITTEN, ())
+logger = logging.getLogger(__package__)
 
 
-class Writing:
-    """Writes in the session of a call. Each method raises the errors of the database as
-    errors that a client can see.
+class Guards(t.NamedTuple):
+    """The guarded fields that the body of a client names. A record has to be looked at
+    before it is changed, and once it is created.
+    """
 
-    :param fields: The fields that an error may name.
+    conditions: tuple[FieldCondition, ...]
+    """The queries that a record has to meet."""
+
+    visible: Collection[str]
+    """The fields that the client sees in all records, and may send back unchanged."""
+
+    def check(self, write: Write, instances: Sequence[t.Any]) -> None:
+        """Refuse values that a client may not write to the records of instances, which
+        are new ones, or as they are stored.
+
+        :raises BadRequest: There is one. The value that a record has already is no
+            problem, if the client sees it.
+        """
+        problems = {}
+        is_new = write.method == "create"
+        bodies = write.bodies if is_new else [*write.bodies] * len(instances)
+
+        for condition, index in self._refused(write, instances):
+            body = bodies[index]
+
+            for name in body.keys() & set(condition.names):
+                stored = getattr(instances[index], name)
+
+                if is_new or name not in self.visible or stored != body[name]:
+                    place = f"{index}." if write.is_list else ""
+                    problems[f"{place}{name}"] = READ_ONLY
+
+        refuse(problems)
+
+    def _refused(
+        self, write: Write, instances: Sequence[t.Any]
+    ) -> Iterator[tuple[FieldCondition, int]]:
+        """Yield the conditions that instances do not meet, with their places."""
+        if self.conditions and instances:
+            selection = Selection((), conditions=self.conditions)
+            call = write.call._replace(selection=selection)
+
+            for index, row in enumerate(_read(write, instances, call)):
+                for condition, is_met in zip(self.conditions, row, strict=False):
+                    if not is_met:
+                        yield condition, index
+
+
+class Writers:
+    """The writers of a model.
+
+    :param relations: The relationships that bodies may name.
+    :param multi: The methods that take many records.
     """
 
     def __init__(
-        self,
-        joined: JoinedSession,
-        mapper: Mapper,
-        fields: Fields,
-        client_fields: Collection[str],
+        self, model: Model, relations: Mapping[str, WritableRelation], multi: Multi
     ) -> None:
-        self.session = joined.session
-        """The session."""
-        self._joined = joined
-        self._mapper = mapper
-        self._fields = fields
-        self._client_fields = client_fields
+        self._fast_path = FastPath(model.fields, relations.keys())
+        self._unit_of_work = UnitOfWork(model, relations, multi)
 
-    @cached_property
-    def dialect(self) -> sa.Dialect:
-        """The dialect of the database."""
-        return self._joined.connection(self._mapper).dialect
+    def write(self, write: Write) -> list[Record]:
+        """Return the records that are written.
 
-    def reading(self) -> SessionReading:
-        """Return a context manager that reads in the same transaction, also records
-        that the application hides from reads now, such as deleted ones.
+        :raises NotFound: There is no such record, or it does not meet the query.
+        :raises BadRequest: A validator of the model refuses a value, the client may
+            not write it to a record, there are more records than a client may write
+            in one call, or the database does not keep a primary key.
+        :raises Conflict: The values contradict a record that is there, or others refer
+            to one that is removed.
         """
-        return SessionReading(self._joined, self._mapper, is_filtered=False)
+        is_enough = self._is_enough(write)
+        writer = self._fast_path if is_enough else self._unit_of_work
+        records: list[Record] = getattr(writer, write.method)(write)
 
-    def instances(self, plan: Plan) -> list[t.Any]:
-        """Return the instances that a plan loads."""
-        statement, parameters, options, query, _ = plan
+        if not records and write.id is not None:
+            raise not_found(write.id)
 
-        with self._translated(query=plan.query):
-            result = self.session.scalars(
-                statement, parameters, execution_options=options or NO_OPTIONS
-            )
-            return list(result)
+        return records
 
-    @contextmanager
-    def of(self, instances: Sequence[t.Any]) -> Iterator[None]:
-        """Remember that a service writes instances, and sends their events."""
-        info = self.session.info
-        info[WRITTEN] = set(map(id, instances))
+    def _is_enough(self, write: Write) -> bool:
+        """Return ``True`` if one statement writes what the unit of work would."""
+        reason = self._fast_path.reason(write)
+
+        if logger.isEnabledFor(logging.DEBUG):
+            way = "one statement" if reason is None else f"the unit of work: {reason}"
+            name = write.call.model.fields.model.__name__
+            logger.debug("%s: %s by %s.", name, write.method, way)
+
+        return reason is None
+
+
+class UnitOfWork:
+    """Writes records through instances of the model, with all that listens to them."""
+
+    def __init__(
+        self, model: Model, relations: Mapping[str, WritableRelation], multi: Multi
+    ) -> None:
+        self._fields = model.fields
+        self._multi = multi
+        self._plans = model.plans
+        self._model = model.fields.model
+        self._writable = relations
+        self._has_constructor = has_constructor(model.fields)
+        self._constructor = Constructor(model.fields)
+
+    def create(self, write: Write) -> list[Record]:
+        """Return new records."""
+        instances = []
+
+        for index, values in enumerate(self._load_related(write)):
+            try:
+                instances.append(self._instance(values))
+            except BadRequest as error:
+                if write.is_list:
+                    _add_place(error, index)
+
+                raise
+
+        with write.writing.of(instances):
+            write.writing.session.add_all(instances)
+            write.writing.flush(write.bodies)
+
+        if write.call.guards is not None:
+            write.call.guards.check(write, instances)
+
+        return write.call.records(_read(write, instances))
+
+    def patch(self, write: Write) -> list[Record]:
+        """Return the record with its new values, or all that meet the query."""
+        instances = self._instances(write)
+        write = write._replace(bodies=self._load_related(write))
+
+        if write.call.guards is not None:
+            write.call.guards.check(write, instances)
+
+        with write.writing.of(instances):
+            for instance in instances:
+                self._assign(instance, write.bodies[0])
+
+            write.writing.flush(write.bodies)
+
+        return write.call.records(_read(write, instances))
+
+    def remove(self, write: Write) -> list[Record]:
+        """Return the record that is removed, or all that meet the query."""
+        instances = self._instances(write)
+        records = write.call.records(_read(write, instances))
+
+        with write.writing.of(instances):
+            for instance in instances:
+                write.writing.session.delete(instance)
+
+            write.writing.flush([])
+
+        return records
+
+    def _load_related(self, write: Write) -> Sequence[Record]:
+        if not self._writable:
+            return write.bodies
+
+        return load_related(
+            self._writable,
+            write.writing,
+            write.call.params,
+            write.bodies,
+            is_list=write.is_list,
+        )
+
+    def _instances(self, write: Write) -> list[t.Any]:
+        """Return the instances to write, which nobody else writes until the commit."""
+        method, writing, call, *_ = write
+        query = call.query
+
+        if write.id is not None:
+            value = identifier(self._fields, write.id)
+            return writing.instances(self._plans.instances(query, 1, value))
+
+        if query.limit == 0:
+            return []
+
+        bound = self._multi.limit(call.params)
+        # One more than that tells that there are too many.
+        limits = [query.limit, None if bound is None else bound + 1]
+        limit = min([each for each in limits if each is not None], default=None)
+        instances = writing.instances(self._plans.instances(query, limit))
+        self._multi.check(method, call.params, len(instances))
+        return instances
+
+    def _instance(self, values: Record) -> t.Any:
+        arguments, rest = self._split(self._with_json_null(values))
 
         try:
-            yield
-        finally:
-            del info[WRITTEN]
+            instance = self._model(**arguments)
+        except ValueError as error:
+            raise BadRequest(f"The data is not valid: {error}") from error
 
-    def flush(self, bodies: Sequence[Record] = ()) -> None:
-        """Write the changes of the session's instances.
+        self._assign(instance, rest)
+        return instance
 
-        :param bodies: The values of the fields. None for a removal.
-        """
-        with self._translated(bodies):
-            self.session.flush()
+    def _split(self, values: Record) -> tuple[Record, Record]:
+        """Return the values that the constructor takes, and the others."""
+        if not self._has_constructor:
+            return {}, values
 
-    def rows(self, plan: Plan, bodies: Sequence[Record] = ()) -> Rows:
-        """Return the rows of a plan that writes, after all that the session has to
-        write before.
+        given = {
+            name: value.value if isinstance(value, Related) else value
+            for name, value in values.items()
+        }
+        arguments = self._constructor.arguments(given)
+        return arguments, {k: v for k, v in values.items() if k not in arguments}
 
-        :param bodies: The values of the fields. None for a removal.
-        """
-        with self._translated(bodies, plan.query):
-            return rows_of(self._connection(), plan)
+    def _assign(self, instance: t.Any, values: Record) -> None:
+        if self._writable:
+            values = settled(instance, values)
 
-    def _connection(self) -> sa.Connection:
-        self.session.flush()
-        return self._joined.connection(self._mapper)
+        for name, value in self._with_json_null(values).items():
+            try:
+                if isinstance(value, Related):
+                    value.set(instance)
+                else:
+                    setattr(instance, name, value)
+            except sa.exc.InvalidRequestError as error:
+                # A model may say that a record has one parent only.
+                raise Conflict(f"'{name}' {OWNED}.", errors={name: OWNED}) from error
+            except ValueError as error:
+                raise BadRequest(
+                    f"'{name}' is not valid: {error}", errors={name: Problem.of(error)}
+                ) from error
 
-    def _translated(
-        self, bodies: Sequence[Record] = (), query: ResolvedQuery | None = None
-    ) -> AbstractContextManager[None]:
-        attempt = Attempt(
-            self._fields, bodies, self._client_fields, query, self.dialect
-        )
-        return translated(attempt)
+    def _with_json_null(self, values: Record) -> Record:
+        # SQLAlchemy stores None in a JSON column as the JSON value null.
+        columns = self._fields.mapper.columns
+        return {
+            k: sa.null() if v is None and is_json(columns[k].type) else v
+            for k, v in values.items()
+        }
+
+
+def _read(
+    write: Write, instances: Sequence[t.Any], call: ResolvedCall | None = None
+) -> Rows:
+    """Return the rows of instances, in their order.
+
+    :param call: The call that selects the columns. The call that writes by default.
+    """
+    call = write.call if call is None else call
+    identify = call.model.fields.mapper.primary_key_from_instance
+    keys = [tuple(identify(instance)) for instance in instances]
+    return read_keyed(write.writing, call, keys)
+
+
+def _add_place(error: RecordsError, index: int) -> None:
+    """Put the index of a record before the names of fields, as in ``1.email``."""
+    if not isinstance(error.errors, Mapping):
+        return
+
+    for name in error.errors:
+        error.message = error.message.replace(f"'{name}'", f"'{index}.{name}'")
+
+    error.errors = {f"{index}.{name}": why for name, why in error.errors.items()}

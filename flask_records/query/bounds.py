@@ -10,6 +10,7 @@ from itertools import islice
 from flask import current_app
 
 from ..errors import BadRequest
+from ..problems import AND_MORE
 from ..settings import COUNT, read_settings
 
 if t.TYPE_CHECKING:
@@ -17,14 +18,16 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
+    from ..problems import Problem
+
 SETTING: t.Final = "RECORDS_BOUNDS"
 """The key of ``app.config`` that has the bounds of an application."""
 
 EXTENSION: t.Final = "records_bounds"
 """The key of ``app.extensions`` that holds them."""
 
-UNCOUNTED: t.Final = frozenset({"$limit", "$skip", "$select", "$sort", "$populate"})
-"""The names in a query that are not conditions. The fields of a sort are counted."""
+SCANS: t.Final = frozenset({"$like", "$notLike", "$ilike", "$regex", "$search"})
+"""The operators that compare a text with that of each record, by no index."""
 
 INDEX = re.compile("[0-9]{1,18}")
 CONTAINERS = (dict, list, tuple)
@@ -34,6 +37,9 @@ MAX_ERRORS: t.Final = 100
 
 MORE_ERRORS: t.Final = "..."
 """The name in ``errors`` that stands for the problems beyond :data:`MAX_ERRORS`."""
+
+MAX_SHOWN: t.Final = 5
+"""The number of problems in the message of an error. Its ``errors`` has more."""
 
 SHOWN_LENGTH: t.Final = 100
 """The number of characters of a name or a value that an error shows."""
@@ -47,10 +53,13 @@ class Bounds:
     """
 
     conditions: int = 100
-    """The number of comparisons, groups and sort fields of a query."""
+    """The number of comparisons, items of groups, and special parameters of a query."""
 
     list_items: int = 1000
     """The number of items of all lists of a query together."""
+
+    scans: int = 5
+    """The number of operators of a query that read all records, such as ``$search``."""
 
     name_length: int = 1000
     """The number of characters of a name in a query or a form."""
@@ -73,65 +82,51 @@ class Bounds:
         return cls(**read_settings(SETTING, settings, checks, example=example))
 
     def check_query(self, query: Mapping[str, t.Any]) -> None:
-        """Refuse a query that is too large. The check stops at the first excess.
+        """Refuse a query that is too large.
 
-        :raises BadRequest: It has too many conditions or list items, or a name that is
-            too long.
+        :raises BadRequest: It has too many conditions, scans or list items, or a name
+            that is too long.
         """
-        items, conditions = 0, -len(UNCOUNTED.intersection(query))
+        conditions, scans, items, longest = 0, 0, 0, 0
         parts: list[t.Any] = [query]
 
         # The loop visits the parts that it appends, too.
         for part in parts:
-            if self._is_list(part):
+            values = part.values() if isinstance(part, dict) else part
+            nested = [value for value in values if isinstance(value, CONTAINERS)]
+            parts += nested
+
+            if _is_list(part):
                 items += len(part)
-
-                if items > self.list_items:
-                    raise self._too_many("list items", self.list_items)
-
-                values = part.values() if isinstance(part, dict) else part
-                nested = [value for value in values if isinstance(value, CONTAINERS)]
-                parts += nested
                 conditions += len(nested) or 1
             else:
-                # Each of the names comes to one condition at least.
-                if len(part) > self.conditions + len(UNCOUNTED):
-                    raise self._too_many("conditions", self.conditions)
+                # What is nested below a name is counted instead of it.
+                conditions += len(part) - len(nested)
+                scans += len(SCANS.intersection(part))
+                longest = max(longest, *map(len, part), 0)
 
-                for name, value in part.items():
-                    if len(name) > self.name_length:
-                        raise self.long_name()
+        if longest > self.name_length:
+            raise self.long_name()
 
-                    if not isinstance(value, CONTAINERS):
-                        conditions += 1
-                        continue
-
-                    parts.append(value)
-
-                    # Below a field, the operators are counted instead.
-                    if not self._is_list(value) and (name[:1] == "$" or not value):
-                        conditions += 1
-
-            if conditions > self.conditions:
-                raise self._too_many("conditions", self.conditions)
+        for number, limit, things in (
+            (items, self.list_items, "list items"),
+            (scans, self.scans, "operators such as $search"),
+            (conditions, self.conditions, "conditions"),
+        ):
+            if number > limit:
+                raise BadRequest(f"The query has more than {limit} {things}.")
 
     def long_name(self) -> BadRequest:
         """Return the error for a name that is too long."""
         return BadRequest(f"A name has more than {self.name_length} characters.")
 
-    def _is_list(self, part: t.Any) -> bool:
-        """Return ``True`` for a list, or a mapping of indices that stands for one."""
-        if not isinstance(part, dict):
-            return True
 
-        # Most names are no index, which the first character tells.
-        if not next(iter(part), "")[:1].isdecimal():
-            return False
+def _is_list(part: t.Any) -> bool:
+    """Return ``True`` for a list, or a mapping of indices that stands for one."""
+    if not isinstance(part, dict):
+        return True
 
-        return all(map(INDEX.fullmatch, islice(part, self.list_items + 1)))
-
-    def _too_many(self, things: str, limit: int) -> BadRequest:
-        return BadRequest(f"The query has more than {limit} {things}.")
+    return bool(part) and all(map(INDEX.fullmatch, part))
 
 
 DEFAULTS: t.Final = Bounds()
@@ -158,3 +153,26 @@ def current_bounds() -> Bounds:
 def shortened(text: str) -> str:
     """Return the start of a text that a client sent, for an error."""
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
+
+
+def refuse(problems: Mapping[str, Problem], part: str = "data") -> None:
+    """Refuse a body, or another part of a call.
+
+    :param problems: All problems by name. Nothing happens if there are none.
+    :param part: The name of the part.
+    :raises BadRequest: There is a problem.
+    """
+    if not problems:
+        return
+
+    errors = dict(islice(problems.items(), MAX_ERRORS))
+    shown = [f"'{name}' {problem}" for name, problem in errors.items()]
+    text, more = ", ".join(shown[:MAX_SHOWN]), len(shown) - MAX_SHOWN
+
+    if len(problems) > MAX_ERRORS:
+        errors[MORE_ERRORS] = AND_MORE
+        text += " and more"
+    elif more > 0:
+        text += f" and {more} more"
+
+    raise BadRequest(f"The {part} is not valid: {text}.", errors=errors)

@@ -1,4 +1,4 @@
-"""Casts of values on the wire, one for each Python type.
+"""Casts of values on the wire, one for each type.
 
 Each function raises :class:`ValueError` with a phrase that follows the name of the
 field, such as ``is not a number``.
@@ -14,7 +14,7 @@ import math
 import re
 import typing as t
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal, InvalidOperation
 
 from werkzeug.datastructures import FileStorage
@@ -34,6 +34,9 @@ BOOLEANS = {
     **dict.fromkeys(("false", "0", "f", "no", "n", "off"), False),
 }
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+FIRST = dt.datetime.min.replace(tzinfo=dt.UTC) + DAY
+LAST = dt.datetime.max.replace(tzinfo=dt.UTC) - DAY
 
 T = t.TypeVar("T")
 
@@ -67,7 +70,7 @@ def as_text(value: t.Any) -> str:
 
 def as_integer(value: t.Any) -> int:
     """Return a whole number."""
-    if type(value) is int:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
 
     if isinstance(value, str) and (match := WHOLE_NUMBER.fullmatch(value)):
@@ -79,34 +82,12 @@ def as_integer(value: t.Any) -> int:
     if isinstance(value, Decimal) and value.is_finite() and value == round(value):
         return int(value)
 
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-
     raise ValueError(problems.NO_INTEGER)
-
-
-def _number(value: t.Any) -> str | int | float | Decimal:
-    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
-        raise ValueError(problems.NO_NUMBER)
-
-    if isinstance(value, str) and len(value) > MAX_NUMBER_LENGTH:
-        raise ValueError(problems.too_long(MAX_NUMBER_LENGTH, "characters"))
-
-    # Python also reads blanks, underscores between digits, and digits of all scripts.
-    if isinstance(value, str) and not NUMBER.fullmatch(value):
-        raise ValueError(problems.NO_NUMBER)
-
-    return value
 
 
 def as_float(value: t.Any) -> float:
     """Return a finite number."""
-    value = _number(value)
-
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        raise ValueError(problems.NO_NUMBER) from None
+    number = value if isinstance(value, float) else float(as_decimal(value))
 
     if not math.isfinite(number):
         raise ValueError(problems.NOT_FINITE)
@@ -116,7 +97,15 @@ def as_float(value: t.Any) -> float:
 
 def as_decimal(value: t.Any) -> Decimal:
     """Return a decimal number."""
-    value = _number(value)
+    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
+        raise ValueError(problems.NO_NUMBER)
+
+    if isinstance(value, str) and len(value) > MAX_NUMBER_LENGTH:
+        raise ValueError(problems.too_long(MAX_NUMBER_LENGTH, "characters"))
+
+    # Python also reads blanks, underscores between digits, and digits of all scripts.
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        raise ValueError(problems.NO_NUMBER)
 
     try:
         number = Decimal(repr(value) if isinstance(value, float) else value)
@@ -176,9 +165,37 @@ def _from_milliseconds(value: t.Any) -> dt.datetime:
         raise ValueError(problems.NO_MOMENT) from None
 
 
+def moment_text(value: dt.datetime) -> str:
+    """Return a time as answers have it: in UTC, with milliseconds, and microseconds if
+    there are any.
+    """
+    if value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+
+    # isoformat(timespec="milliseconds") takes much longer.
+    text, fraction = value.isoformat(), value.microsecond
+
+    if fraction % 1000:
+        return f"{text}Z"
+
+    return f"{text[:-3]}Z" if fraction else f"{text}.000Z"
+
+
 def as_naive_moment(value: t.Any) -> dt.datetime:
     """Return a time in UTC without its zone."""
     return as_moment(value).replace(tzinfo=None)
+
+
+def as_zoned_moment(value: t.Any) -> dt.datetime:
+    """Return a time in UTC that is in a year of Python's in all zones, since a driver
+    reads it in that of its connection.
+    """
+    moment = as_moment(value)
+
+    if not FIRST <= moment <= LAST:
+        raise ValueError(problems.OUT_OF_RANGE)
+
+    return moment
 
 
 def as_date(value: t.Any) -> dt.date:
@@ -302,6 +319,12 @@ def of_json_text(value: str) -> t.Any:
 
 def _refuse_constant(name: str) -> t.NoReturn:
     raise ValueError(f"{name} is not a JSON value")
+
+
+def as_foreign(value: t.Any) -> str:
+    """Return the text of a value of a type that only the database knows."""
+    is_typed = not isinstance(value, (Mapping, Sequence, Set, bytes))
+    return as_text(str(value) if is_typed else value)
 
 
 def _parsed(parse: Callable[[str], T], value: str, otherwise: problems.Problem) -> T:

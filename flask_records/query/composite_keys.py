@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import sqlalchemy as sa
-from sqlalchemy.sql import operators
-from sqlalchemy.sql.operators import OperatorType
-from sqlalchemy.types import NullType
 
-from ..errors import BadRequest
-from ..problems import EQUALITY_ONLY, Problem
-from .casts import as_moment
-from .conversions import TEXT
+from ..problems import Problem
+from .casts import moment_text
 from .field import Field
+from .types import TEXT
 from .values import cast, Conversion
 
 SEPARATOR: t.Final = ","
@@ -35,7 +31,7 @@ ESCAPES = re.compile("~([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, eq=False)
 class CompositeField(Field):
-    """An identifier that is made of several fields, and is no column itself."""
+    """An identifier that is made of several fields, compared as a tuple of these."""
 
     parts: tuple[Field, ...] = ()
     """The fields, in the order of the primary key."""
@@ -50,17 +46,16 @@ def composite_field(name: str, parts: Sequence[Field]) -> CompositeField:
 
     :param name: Its name on the wire.
     """
-    parts = tuple(parts)
     conversion = Conversion(
-        partial(_cast, parts), null_texts=(), is_ordered=False, schema=TEXT
+        partial(_cast, parts),
+        null_texts=(),
+        is_ordered=False,
+        is_sorted=False,
+        schema=TEXT,
     )
+    column = sa.tuple_(*[part.column for part in parts])
     return CompositeField(
-        name,
-        CompositeColumn(name, parts),
-        None,
-        conversion,
-        is_nullable=any(part.is_nullable for part in parts),
-        parts=parts,
+        name, column, None, conversion, is_nullable=False, parts=tuple(parts)
     )
 
 
@@ -74,55 +69,6 @@ def text_of(values: Sequence[t.Any]) -> str | None:
     return SEPARATOR.join([ESCAPED.sub(_escape, _text(value)) for value in values])
 
 
-class CompositeColumn(sa.ColumnOperators):
-    """The columns of a primary key, compared as one.
-
-    :param name: The name of the identifier.
-    """
-
-    type = NullType()
-
-    def __init__(self, name: str, parts: Sequence[Field]) -> None:
-        self._name = name
-        self._columns = [part.column for part in parts]
-
-    def operate(self, op: OperatorType, *other: t.Any, **options: t.Any) -> t.Any:
-        """Return the condition of an operator.
-
-        :raises BadRequest: Identifiers can't be compared by it.
-        """
-        compare = COMPARISONS.get(op)
-
-        if compare is None:
-            why = EQUALITY_ONLY
-            raise BadRequest(f"'{self._name}' {why}.", errors={self._name: why})
-
-        return compare(self._columns, other[0])
-
-
-def _is_equal(columns: Sequence[t.Any], values: Sequence[t.Any]) -> t.Any:
-    pairs = zip(columns, values, strict=True)
-    return sa.and_(
-        *[column == sa.literal(value, column.type) for column, value in pairs]
-    )
-
-
-def _is_in(columns: Sequence[t.Any], keys: Sequence[Sequence[t.Any]]) -> t.Any:
-    first, *others = columns
-    return sa.tuple_(first, *others).in_([tuple(key) for key in keys])
-
-
-# No part of a primary key is null.
-COMPARISONS: dict[t.Any, Callable[[Sequence[t.Any], t.Any], t.Any]] = {
-    operators.eq: _is_equal,
-    operators.is_distinct_from: lambda *args: sa.not_(_is_equal(*args)),
-    operators.in_op: _is_in,
-    operators.is_: lambda columns, null: sa.false(),
-    operators.is_not: lambda columns, null: sa.true(),
-}
-"""The comparisons of columns with the values of an identifier, or with null."""
-
-
 def _cast(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
     """Return the values of an identifier: text, or a list of its parts."""
     items = _items(value) if isinstance(value, str) else value
@@ -130,7 +76,7 @@ def _cast(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
 
     if isinstance(items, (list, tuple)) and len(items) == len(parts):
         pairs = zip(parts, items, strict=True)
-        values = [cast(part.conversion, item, in_query=False) for part, item in pairs]
+        values = [cast(part.conversion, item) for part, item in pairs]
 
     if not values or any(value is None for value in values):
         names = ", ".join(part.name for part in parts)
@@ -165,17 +111,13 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _text(value: t.Any) -> str:
-    for type_, text in TEXTS.items():
-        if isinstance(value, type_):
-            return text(value)
-
-    return str(value)
+    return TEXTS.get(type(value), str)(value)
 
 
-TEXTS: dict[t.Any, Callable[[t.Any], str]] = {
+TEXTS: t.Final[dict[t.Any, Callable[[t.Any], str]]] = {
     bool: lambda value: "true" if value else "false",
-    dt.datetime: lambda value: as_moment(value).isoformat().replace("+00:00", "Z"),
+    dt.datetime: moment_text,
     dt.timedelta: lambda value: repr(value.total_seconds()),
-    (bytes, bytearray, memoryview): lambda value: base64.b64encode(value).decode(),
+    bytes: lambda value: base64.b64encode(value).decode(),
 }
 """The texts of values that ``str()`` does not give, by type."""

@@ -9,21 +9,16 @@ from collections.abc import Collection, Mapping, Sequence
 from ..errors import BadRequest, RecordsError
 from ..problems import NOT_IN_QUERIES
 from ..signals import call
-from .python_types import hint_of_items, schema_of_hint
+from .hints import schema_of_items
 
 if t.TYPE_CHECKING:
     from ..typing import Computation, Record
     from .field import Field
-    from .python_types import Schema
+    from .values import Schema
 
 FORM: t.Final = """\
 'computed' maps names of fields to functions of a list of records that return a list \
 of values: computed={{"fullName": full_names}}, not {value!r}.\
-"""
-
-RETURNS_OTHERWISE: t.Final = """\
-The function of '{name}' in 'computed' gets a list of records, and returns a list of \
-their values, such as list[str], not {hint}.\
 """
 
 WRONG_LENGTH: t.Final = """\
@@ -109,12 +104,7 @@ def _field(name: t.Any, function: t.Any) -> ComputedField:
     if not isinstance(name, str) or name.startswith("$") or not callable(function):
         raise TypeError(FORM.format(value={name: function}))
 
-    try:
-        schema = schema_of_hint(hint_of_items(function))
-    except TypeError as error:
-        text = RETURNS_OTHERWISE.format(name=name, hint=error)
-        raise TypeError(text) from None
-
+    schema = schema_of_items(function)
     doc = inspect.getdoc(function) if inspect.isroutine(function) else None
     return ComputedField(
         name, function, {**schema, "description": doc} if doc else schema

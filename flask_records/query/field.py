@@ -11,15 +11,11 @@ import sqlalchemy as sa
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
-from .dialects import Returned
 from .values import (
     Cast,
-    cast,
     cast_and_check,
+    cast_in_query,
     Conversion,
-    is_float,
-    is_json,
-    NULL_TEXTS,
 )
 
 
@@ -43,9 +39,6 @@ class Field:
     is_writable: bool = False
     """``True`` if bodies may name the field."""
 
-    is_readonly: bool = False
-    """``True`` if clients may not write the field."""
-
     is_counted: bool = False
     """``True`` for a primary key that the database counts up."""
 
@@ -59,16 +52,14 @@ class Field:
     """``True`` if the column has a default for new records."""
 
     is_usual: bool = False
-    """``True`` for a column that SQLAlchemy itself compares with values."""
-
-    has_comparator: bool = False
-    """``True`` for a column that a comparator of the application compares."""
+    """``True`` for a column that SQLAlchemy itself compares with values, without a
+    comparator of the application.
+    """
 
     @cached_property
     def is_bindable(self) -> bool:
         """``True`` if the SQL of a comparison is the same for all values but null."""
-        type_ = self.column.type
-        return self.is_usual and not self.conversion.is_foreign and not is_json(type_)
+        return self.is_usual and not self.conversion.is_foreign
 
     @property
     def holds_big_integers(self) -> bool:
@@ -77,22 +68,13 @@ class Field:
         type_ = type_.item_type if isinstance(type_, sa.ARRAY) else type_
         return isinstance(type_, sa.BigInteger)
 
-    def returned(self, column: sa.Column[t.Any]) -> t.Any:
-        """Return the expression of this field in the ``RETURNING`` of a write, which
-        has the same value as :attr:`selected` in a read.
-        """
-        if self.conversion.select is None and is_float(column.type):
-            return Returned(column)
-
-        return selected(self.name, column, self.conversion)
-
     def compared(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
 
         :raises BadRequest: It can't be cast. The message names the field and the value.
         """
         try:
-            result = cast(self.conversion, value, in_query=True)
+            result = cast_in_query(self.conversion, value)
         except ValueError as error:
             raise BadRequest(
                 f"'{self.name}' can't be {shown(value)}, which {error}.",
@@ -104,27 +86,10 @@ class Field:
 
         return result
 
-    def is_refused(self, value: t.Any) -> bool:
-        """Return ``True`` if a client may not write a value."""
-        # Front ends send a new record with a null for the key that it will get.
-        is_next = self.is_counted and value in (None, *NULL_TEXTS)
-        return self.is_readonly and not is_next
-
     @cached_property
     def stored(self) -> Cast:
         """Casts a value of a body, or raises :class:`ValueError` with the reason."""
         return cast_and_check(self.conversion)
-
-
-def selected(name: str, expression: t.Any, conversion: Conversion) -> t.Any:
-    """Return the expression that is selected for a field.
-
-    :param expression: The column, or the attribute of the model.
-    """
-    if conversion.select is None:
-        return expression
-
-    return conversion.select(expression).label(name)
 
 
 def shown(value: t.Any) -> str:

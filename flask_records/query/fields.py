@@ -1,30 +1,23 @@
-"""The fields of a model, by which names on the wire become columns."""
+"""The fields of a model, whoever may name them."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .. import problems
-from ..errors import BadRequest
-from .body_fields import BodyFields
-from .bounds import shortened
+from ..problems import Problem
 from .composite_keys import composite_field
-from .computed_fields import not_in_queries, Shown
-from .field import Field
-from .field_options import DEFAULTS
-from .mapped_fields import fields_of
+from .mapped_fields import fields_of, values_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .composite_keys import CompositeField
     from .computed_fields import ComputedField
-    from .field_options import FieldOptions
+    from .field import Field
+    from .values import Converters
 
 
 COMPOSITE: t.Final = "id"
@@ -44,16 +37,96 @@ reflected, do that before 'init_app'.\
 """
 
 
-class TrustedName(str):
-    """A name that only the application can give, for which no field is hidden."""
+CONSTRAINTS_FORM: t.Final = """\
+'constraints' maps names of the database to a field, or a list of them, and a phrase: \
+{{"ck_price_positive": ("price", "must be positive")}}, not {value!r}.\
+"""
+
+
+class Constraint(t.NamedTuple):
+    """A rule of the database, as errors tell it."""
+
+    fields: tuple[str, ...]
+    """The names of the fields that the rule is about."""
+
+    problem: Problem
+    """A phrase that follows the names, such as ``must be positive``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldOptions:
+    """Options of the fields of a model."""
+
+    id: str | None = None
+    """The name of the identifier field. The primary key by default."""
+
+    hidden: Collection[str] = ()
+    """Fields that do not exist for clients. They can still be written."""
+
+    readonly: Collection[str] = ()
+    """Fields that clients can't write."""
+
+    write_once: Collection[str] = ()
+    """Fields that clients can write in create only."""
+
+    listed: Collection[str] | None = None
+    """The only fields that clients know of, besides the identifier. All by default."""
+
+    client_ids: bool = False
+    """``True`` if clients can write keys that the database counts up."""
+
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    """Rules of the database, by their names there."""
+
+    converters: Converters = field(default_factory=dict)
+    """Conversions of the application, by type or by the name of a field."""
+
+    computed: Mapping[str, ComputedField] = field(default_factory=dict)
+    """Fields of answers that functions compute, by name."""
+
+    def is_listed(self, name: str) -> bool:
+        """Return ``True`` for a field that clients may know of."""
+        return self.listed is None or name in self.listed or name == self.id
+
+    def named(self) -> Iterable[tuple[str, Iterable[str]]]:
+        """Yield the options that name fields, with the names."""
+        yield "hidden", self.hidden
+        yield "readonly", self.readonly
+        yield "write_once", self.write_once
+        yield "fields", self.listed or ()
+        yield "converters", [key for key in self.converters if isinstance(key, str)]
+        yield "constraints", [n for each in self.constraints.values() for n in each[0]]
+
+
+def constraints_of(option: Mapping[str, t.Any]) -> dict[str, Constraint]:
+    """Return the rules of an option.
+
+    :raises TypeError: The option has another form.
+    """
+    constraints = {}
+
+    try:
+        for name, (names, phrase) in option.items():
+            fields = (names,) if isinstance(names, str) else tuple(names)
+            is_coded = isinstance(phrase, Problem)
+            problem = phrase if is_coded else Problem(phrase, "constraint")
+            constraints[name] = Constraint(fields, problem)
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(CONSTRAINTS_FORM.format(value=option)) from None
+
+    return constraints
+
+
+DEFAULTS: t.Final = FieldOptions()
+"""The options of a service that names none."""
 
 
 class Fields:
-    """The fields of a model that one kind of caller may name.
+    """The fields of a model on a database.
 
-    The fields are the mapped columns, column properties and hybrid properties of the
-    model, except those whose name begins with an underscore, which is Python's way to
-    say that they are private. The identifier field may have one.
+    They are the mapped columns, column properties and hybrid properties of the model,
+    except those whose name begins with an underscore, which is Python's way to say that
+    they are private. The identifier field may have one.
 
     :param options: The options of the service.
     :param dialect: The dialect of the database. What is the same on all by default.
@@ -69,26 +142,27 @@ class Fields:
         dialect: sa.Dialect | None = None,
     ) -> None:
         self.model = model
+        """The mapped class."""
         self.dialect = dialect
         """The dialect of the database, if it is known."""
-        self.mapper = _mapper(model)
+        self.mapper = mapper_of(model)
+        """The mapper of the class."""
 
         keys = self._key_names()
         id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
-        self._options = replace(options, id=id)
-        mapped = fields_of(self.mapper, self._options, dialect)
-        fields = {field.name: field for field in mapped}
-        is_composite = len(keys) > 1 and not (options.id and id in fields)
-        options = self._options
-        self._check_names(fields, is_composite=is_composite)
+        self.options = options = replace(options, id=id)
+        """The options, with the name of the identifier field."""
+        mapped = fields_of(self.mapper, options, dialect)
+        self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
+        """The fields by name, but for an identifier that is made of several."""
+        is_composite = len(keys) > 1 and id not in self.stored
+        self.computed = options.computed
+        """The fields of answers that functions compute, by name."""
+        self._check_names(is_composite=is_composite)
 
-        self.ignores_readonly = options.readonly_ignored
-        """``True`` to leave out of bodies what no client can write."""
-        self.constraints = options.constraints
-        """Rules of the database that the application describes, by their names."""
-        self.composite = self._composite(id, fields) if is_composite else None
+        self.composite = self._composite(id, keys) if is_composite else None
         """The identifier field if it is made of several fields."""
-        self.id = self.composite or fields[id]
+        self.id = self.composite or self.stored[id]
         """The identifier field."""
         self.identifying = self.composite.parts if self.composite else (self.id,)
         """The fields of the identifier: itself, or its parts."""
@@ -98,175 +172,61 @@ class Fields:
         """The columns that identify a record."""
         self.columns = self._table_columns()
         """The columns of tables by the names of their fields."""
-        self.has_comparators = any(field.has_comparator for field in fields.values())
+        fields = self.stored.values()
+        attributes = self.mapper.column_attrs
+        self.has_comparators = any(
+            field.name in attributes and not field.is_usual for field in fields
+        )
         """``True`` if a comparator of the application compares a column."""
-        self.has_expressions = not self.columns.keys() >= fields.keys()
+        self.has_expressions = not self.columns.keys() >= self.stored.keys()
         """``True`` if a field is computed by an expression."""
-
-        readable = {
-            name: field
-            for name, field in fields.items()
-            if name not in options.hidden and options.is_listed(name)
-        }
-        self._all = tuple(readable.values())
-        # An identifier of several fields is no column: it is not among those to select.
-        self._fields = {**fields, id: self.id}
-        self._readable = {**readable, id: self.id} if is_composite else readable
+        self.names = frozenset({id, *self.stored, *self.computed})
+        """The names of all fields."""
+        self.writable = {field.name: field for field in fields if field.is_writable}
+        """The fields that bodies may name, by name."""
 
         if not is_composite:
             self._check_id()
-
-        self.computed: Mapping[str, ComputedField] = {
-            name: each
-            for name, each in options.computed.items()
-            if name not in options.hidden and options.is_listed(name)
-        }
-        """The fields of answers that functions compute, as far as they can be read."""
-        self._stored = tuple(fields.values())
-        self._shown = self._shown_with(self._all, tuple(self.computed.values()))
-        self.names = frozenset({*self._readable, *self.computed})
-        """The names of the fields that can be read."""
-        self.hidden = frozenset({*fields, *options.computed}) - self.names
-        """The names of the fields that can't be read."""
-        self.conditional = frozenset(options.conditional)
-        """The names of the fields that the caller sees or writes in some records."""
-        self.write_once = frozenset(options.write_once)
-        """The names of the fields that clients write in create only."""
-        self.body = BodyFields(self, fields.values(), options)
-        """The fields that bodies may name."""
-
-    def on(self, dialect: sa.Dialect) -> Fields:
-        """Return the fields on a database.
-
-        :raises ValueError: The database changes the values of a column.
-        """
-        return Fields(self.model, self._options, dialect)
-
-    def __iter__(self) -> t.Iterator[Field]:
-        """Yield the fields that can be read."""
-        return iter(self._all)
-
-    def __getitem__(self, name: str) -> Field:
-        """Return a field that can be read.
-
-        :raises BadRequest: There is no such field for the caller.
-        """
-        fields = self._fields if isinstance(name, TrustedName) else self._readable
-
-        try:
-            return fields[name]
-        except KeyError:
-            if name in self.computed:
-                raise not_in_queries(name) from None
-
-            name = shortened(name)
-            raise BadRequest(
-                f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
-            ) from None
-
-    def ordered(self, name: str) -> Field:
-        """Return a field that can be sorted by, or compared with less and greater.
-
-        :raises BadRequest: There is no such field, or it has no order.
-        """
-        field = self[name]
-
-        if not field.conversion.is_ordered:
-            raise BadRequest(
-                f"'{name}' has no order.", errors={name: field.conversion.no_order}
-            )
-
-        return field
-
-    def sorted_by(self, name: str) -> Sequence[Field]:
-        """Return the fields that a name sorts by.
-
-        :raises BadRequest: There is no such field, or it has no order.
-        """
-        if self.composite is None or name != self.id.name:
-            return (self.ordered(name),)
-
-        return [self.ordered(part.name) for part in self.identifying]
-
-    def selected(self, names: Iterable[str] | None) -> tuple[Field, ...]:
-        """Return the fields to select: those listed and the identifier, or its parts.
-
-        :param names: The names listed, or ``None`` for all.
-        :raises BadRequest: A name is not a field.
-        """
-        if names is None:
-            return self._all
-
-        chosen = {name: self[name] for name in names}
-        chosen = {field.name: field for field in self.identifying} | chosen
-        return tuple([each for each in chosen.values() if each is not self.composite])
-
-    def shown(self, names: Iterable[str] | None) -> Shown:
-        """Return the parts of records: the fields to select, and those to compute.
-
-        :param names: The names listed, or ``None`` for all.
-        :raises BadRequest: A name is not a field.
-        """
-        if names is None:
-            return self._shown
-
-        listed = dict.fromkeys(names)
-        computed = [self.computed[name] for name in listed if name in self.computed]
-        stored = [name for name in listed if name not in self.computed]
-        return self._shown_with(self.selected(stored), tuple(computed))
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
         prop = self.mapper.attrs.get(name)
         return isinstance(prop, orm.ColumnProperty) and _is_unique(prop.columns[0])
 
-    def _check_names(self, fields: Mapping[str, Field], *, is_composite: bool) -> None:
+    def _check_names(self, *, is_composite: bool) -> None:
         """Refuse names of options that are not in the model.
 
         :raises ValueError: There is one.
         """
-        options, model = self._options, self.model.__name__
+        options, model = self.options, self.model.__name__
         id = t.cast("str", options.id)
-        ids = [] if is_composite and _names_composite(id) else [id]
+        values = values_of(self.mapper)
 
-        for option, names in options.named(ids):
+        if id not in self.stored and not (is_composite and _names_composite(id)):
+            cure = COMPOSITE_CURE if is_composite else ""
+            raise self._unknown("id", id, cure)
+
+        for option, names in options.named():
             for name in names:
                 is_computed = option in SHOWING and name in options.computed
+                # A value without a form on the wire is hidden from everybody.
+                is_formless = option == "hidden" and name in values
 
-                if name not in fields and not is_computed:
-                    cure = COMPOSITE_CURE if is_composite and option == "id" else ""
-                    raise ValueError(
-                        f"'{option}' names '{name}', which is not a field of"
-                        f" '{model}'. Its fields are: {', '.join(fields)}.{cure}"
-                    )
+                if name not in self.stored and not is_computed and not is_formless:
+                    raise self._unknown(option, name)
 
         for name in options.computed:
-            if name in fields or name in self.mapper.all_orm_descriptors:
+            if name in self.stored or name in self.mapper.all_orm_descriptors:
                 raise ValueError(
                     f"'computed' names '{name}', which is an attribute of '{model}'"
                     " already. Choose another name."
                 )
 
-        for name in options.exclude:
-            if name not in self.mapper.all_orm_descriptors:
-                raise ValueError(
-                    f"'exclude' names '{name}', which is not a column or a hybrid"
-                    f" property of '{model}'."
-                )
-
-    def _shown_with(
-        self, fields: tuple[Field, ...], computed: tuple[ComputedField, ...]
-    ) -> Shown:
-        """Return the parts of records with some fields and computed ones, which are
-        computed from all fields, hidden ones too, so that they are the same for all
-        callers.
-        """
-        if not computed:
-            return Shown(fields)
-
-        others = [field for field in self._stored if field not in fields]
-        names = tuple([field.name for field in others])
-        return Shown((*fields, *others), computed, names)
+    def _unknown(self, option: str, name: str, cure: str = "") -> ValueError:
+        return ValueError(
+            f"'{option}' names '{name}', which is not a field of"
+            f" '{self.model.__name__}'. Its fields are: {', '.join(self.stored)}.{cure}"
+        )
 
     def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
         columns = {prop.key: prop.columns[0] for prop in self.mapper.column_attrs}
@@ -276,44 +236,44 @@ class Fields:
             if isinstance(column, sa.Column)
         }
 
-    def _composite(self, name: str, fields: Mapping[str, Field]) -> CompositeField:
+    def _composite(self, name: str, keys: list[str]) -> CompositeField:
         """Return the identifier that is made of the fields of the primary key.
 
-        :raises ValueError: Its name is taken, or a client may not see a part.
+        :raises ValueError: A client may not see a part.
         """
-        model = self.model.__name__
+        for part in keys:
+            is_shown = part in self.stored and self.options.is_listed(part)
 
-        if name in fields:
-            raise ValueError(
-                f"'{model}' has a primary key of several columns, and '{name}' is one"
-                " of its fields. Name the identifier otherwise:"
-                f" SQLAlchemyService({model}, id='_id')."
-            )
-
-        for part in self._key_names():
-            is_shown = part in fields and self._options.is_listed(part)
-
-            if not is_shown or part in self._options.hidden:
+            if not is_shown or part in self.options.hidden:
                 raise ValueError(
-                    f"'{model}.{part}' is a part of the identifier, which shows it. Do"
-                    " not hide it, or name a field that is unique in 'id'."
+                    f"'{self.model.__name__}.{part}' is a part of the identifier, which"
+                    " shows it. Do not hide it, or name a field that is unique in 'id'."
                 )
 
-        return composite_field(name, [fields[part] for part in self._key_names()])
+        return composite_field(name, [self.stored[part] for part in keys])
 
     def _check_id(self) -> None:
         """Refuse an identifier that several records may have.
 
         :raises ValueError: There is no primary key or unique index of its column alone.
         """
-        name, model = self.id.name, self.model.__name__
+        name, model, keys = self.id.name, self.model.__name__, self._key_names()
 
-        if self._key_names() != [name] and not self.is_unique(name):
+        if keys == [name] or self.is_unique(name):
+            return
+
+        if len(keys) > 1 and name == COMPOSITE:
             raise ValueError(
-                f"'{model}.{name}' identifies no record, as it is not unique. Give its"
-                f" column a unique index, 'mapped_column(unique=True)', or leave 'id'"
-                " out for the primary key."
+                f"'{model}' has a primary key of several columns, and '{name}' is one"
+                " of its fields. Name the identifier otherwise:"
+                f" SQLAlchemyService({model}, id='_id')."
             )
+
+        raise ValueError(
+            f"'{model}.{name}' identifies no record, as it is not unique. Give its"
+            f" column a unique index, 'mapped_column(unique=True)', or leave 'id'"
+            " out for the primary key."
+        )
 
     def _key_names(self) -> list[str]:
         """Return the names of the fields of the primary key."""
@@ -328,7 +288,11 @@ def _names_composite(name: str) -> bool:
     return name == COMPOSITE or name.startswith("_")
 
 
-def _mapper(model: type[t.Any]) -> orm.Mapper[t.Any]:
+def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
+    """Return the mapper of a model.
+
+    :raises TypeError: The model is not mapped to a table.
+    """
     try:
         return t.cast("orm.Mapper[t.Any]", sa.inspect(model))
     except (sa.exc.NoInspectionAvailable, orm.exc.UnmappedClassError) as error:

@@ -12,19 +12,30 @@ from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
 from sqlalchemy.types import NullType
 
-from .converters import converted, converter_for
-from .database_types import conversion_of
-from .field import Field, selected
-from .python_types import annotated_type
-from .values import Conversion
+from .field import Field
+from .hints import optional, UNIONS
+from .types import conversion_of, PYTHON_TYPES
+from .values import Conversion, converted, converter_for
 
 if t.TYPE_CHECKING:
-    from sqlalchemy.sql.operators import OperatorType
+    from collections.abc import Sequence
 
-    from .field_options import FieldOptions
+    from .fields import FieldOptions
 
-OPAQUE: t.Final = Conversion(lambda value: value, is_ordered=False, null_texts=())
+OPAQUE: t.Final = Conversion(
+    lambda value: value, is_ordered=False, is_sorted=False, null_texts=()
+)
 """The conversion of a type that has no form on the wire without a converter."""
+
+NO_FORM: t.Final = """\
+'{model}.{name}' is of type {type!r}, which has no form on the wire. Give it one, \
+converters={{{class_}: Converter(read, show)}}, or leave it out, hidden=['{name}'].\
+"""
+
+NO_EXPRESSION: t.Final = """\
+The hybrid property '{name}' of '{model}' has no SQL expression, or a comparator. Give \
+it an expression, make it a plain property, or leave it out: hidden=['{name}'].\
+"""
 
 COUNTERS: t.Final = (sa.Sequence, sa.Identity, next_value)
 """The defaults of columns that the database counts up."""
@@ -36,8 +47,8 @@ def fields_of(
     dialect: sa.Dialect | None = None,
 ) -> Iterable[Field]:
     """Yield the fields of a mapped class: its columns, column properties and hybrid
-    properties, without those that the options exclude or whose name begins with an
-    underscore.
+    properties, without those whose name begins with an underscore, and hidden ones that
+    have no form on the wire.
 
     :param options: The options of the service. The name of the identifier field is
         known, and may begin with an underscore.
@@ -45,106 +56,138 @@ def fields_of(
     :raises ValueError: A column or a hybrid property can't be shown, or the database
         changes the values of a column.
     """
-    for prop in mapper.column_attrs:
-        if _is_field(prop.key, options):
-            is_counted = any(map(_is_counted, prop.columns))
-            is_readonly = options.is_readonly(prop.key) or (
-                is_counted and not options.client_ids
-            )
-            field = _field_of_column(mapper, prop, options, dialect)
-            yield replace(field, is_counted=is_counted, is_readonly=is_readonly)
+    model = MappedModel(mapper, options, dialect)
 
-    for name, descriptor in mapper.all_orm_descriptors.items():
-        is_hybrid = descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
+    for name in values_of(mapper):
+        if name.startswith("_") and name != options.id:
+            continue
 
-        if is_hybrid and _is_field(str(name), options):
-            yield _field_of_hybrid(mapper, str(name), options, dialect)
+        try:
+            yield model.field(name)
+        except FormlessError:
+            if name not in options.hidden:
+                raise
 
 
-def _is_field(name: str, options: FieldOptions) -> bool:
-    is_private = name.startswith("_") and name != options.id
-    return not is_private and name not in options.exclude
+def values_of(mapper: orm.Mapper[t.Any]) -> Sequence[str]:
+    """Return the names of the columns, and of the column and hybrid properties."""
+    hybrids = [
+        str(key)
+        for key, descriptor in mapper.all_orm_descriptors.items()
+        if descriptor.extension_type is HybridExtensionType.HYBRID_PROPERTY
+    ]
+    return [*mapper.column_attrs.keys(), *hybrids]
 
 
-def _field_of_column(
-    mapper: orm.Mapper[t.Any],
-    prop: orm.ColumnProperty[t.Any],
-    options: FieldOptions,
-    dialect: sa.Dialect | None,
-) -> Field:
-    expression = getattr(mapper.class_, prop.key)
-    conversion = _conversion(mapper, prop.key, expression, options, dialect)
-    column = prop.columns[0]
-
-    is_key = isinstance(column, sa.Column) and column.primary_key
-    fault = conversion.fault or (conversion.key_fault if is_key else None)
-
-    if fault is not None and isinstance(column, sa.Column):
-        raise ValueError(f"'{mapper.class_.__name__}.{prop.key}': {fault}")
-
-    has_comparator = _has_comparator(prop, expression.type)
-    field = Field(
-        prop.key,
-        expression,
-        selected(prop.key, expression, conversion),
-        conversion,
-        is_usual=not has_comparator,
-        has_comparator=has_comparator,
-    )
-
-    if not isinstance(column, sa.Column):
-        return field
-
-    return replace(
-        field,
-        is_writable=not _is_kept_by_mapper(mapper, column),
-        is_required=_is_required(mapper, column),
-        is_nullable=bool(column.nullable),
-        has_default=_has_default(mapper, column),
-    )
+class FormlessError(ValueError):
+    """A column or a hybrid property has no form on the wire."""
 
 
-def _field_of_hybrid(
-    mapper: orm.Mapper[t.Any],
-    name: str,
-    options: FieldOptions,
-    dialect: sa.Dialect | None,
-) -> Field:
-    try:
+class MappedModel(t.NamedTuple):
+    """A mapped class on a database."""
+
+    mapper: orm.Mapper[t.Any]
+    """Its mapper."""
+
+    options: FieldOptions
+    """The options of the service."""
+
+    dialect: sa.Dialect | None
+    """The dialect of the database, if it is known."""
+
+    def field(self, name: str) -> Field:
+        """Return the field of a column, or of a column or hybrid property."""
+        prop = self.mapper.column_attrs.get(name)
+
+        if prop is None:
+            descriptor = self.mapper.all_orm_descriptors[name]
+            return self.field_of_hybrid(name, descriptor)
+
+        return self.field_of_column(prop)
+
+    def field_of_column(self, prop: orm.ColumnProperty[t.Any]) -> Field:
+        """Return the field of a column, or of a column property."""
+        name, column, mapper = prop.key, prop.columns[0], self.mapper
         expression = getattr(mapper.class_, name)
-        labelled = sa.label(name, expression)
-    except Exception as error:
-        raise ValueError(
-            f"The hybrid property '{name}' of '{mapper.class_.__name__}' has no SQL"
-            " expression. Give it one, make it a plain property, or leave it out:"
-            f" exclude=['{name}']."
-        ) from error
+        conversion = self._conversion(name, expression)
+        field = Field(
+            name,
+            expression,
+            conversion.selected(name, expression),
+            conversion,
+            is_counted=any(map(_is_counted, prop.columns)),
+            is_usual=not _has_comparator(prop, expression.type),
+        )
 
-    if not hasattr(expression, "type"):
-        expression = HybridColumn(expression, labelled.element)
+        if not isinstance(column, sa.Column):
+            return field
 
-    if isinstance(expression.type, NullType):
-        expression, labelled = _annotated(mapper, name, expression, labelled)
+        if conversion.fault is not None:
+            raise ValueError(f"'{mapper.class_.__name__}.{name}': {conversion.fault}")
 
-    conversion = _conversion(mapper, name, expression, options, dialect)
-    shown = selected(name, expression, conversion) if conversion.select else labelled
-    return Field(name, expression, shown, conversion)
+        is_kept, has_default = _is_kept(mapper, column), _has_default(mapper, column)
+        return replace(
+            field,
+            is_writable=not is_kept,
+            is_required=not (column.nullable or has_default or is_kept),
+            is_nullable=bool(column.nullable),
+            has_default=has_default,
+        )
+
+    def field_of_hybrid(self, name: str, descriptor: t.Any) -> Field:
+        """Return the field of a hybrid property."""
+        model = self.mapper.class_
+
+        try:
+            expression = getattr(model, name)
+            labelled = sa.label(name, expression)
+            # A comparator of its own has none.
+            is_typed = not isinstance(expression.type, NullType)
+        except Exception as error:
+            raise FormlessError(
+                NO_EXPRESSION.format(model=model.__name__, name=name)
+            ) from error
+
+        type_ = _annotated_type(getattr(descriptor, "fget", None))
+
+        if not is_typed and type_ is not None:
+            expression = sa.type_coerce(labelled.element, type_)
+            labelled = sa.label(name, expression)
+
+        conversion = self._conversion(name, expression)
+        is_plain = conversion.select is None
+        shown = labelled if is_plain else conversion.selected(name, expression)
+        return Field(name, expression, shown, conversion)
+
+    def _conversion(self, name: str, expression: t.Any) -> Conversion:
+        """Return the conversion of a field.
+
+        :raises ValueError: Its type has no form on the wire.
+        """
+        type_ = expression.type
+        conversion = conversion_of(type_, self.dialect)
+        converter = converter_for(self.options.converters, name, type_)
+
+        if converter is not None:
+            return converted(conversion or OPAQUE, converter)
+
+        if conversion is None:
+            names = {"model": self.mapper.class_.__name__, "name": name}
+            class_name = type(type_).__name__
+            raise FormlessError(NO_FORM.format(**names, type=type_, class_=class_name))
+
+        return conversion
 
 
-def _annotated(
-    mapper: orm.Mapper[t.Any], name: str, expression: t.Any, labelled: t.Any
-) -> tuple[t.Any, t.Any]:
-    """Return the expression of a hybrid property, and its label, with the type that
-    its Python function is annotated with, if it has one.
-    """
-    descriptor: t.Any = mapper.all_orm_descriptors[name]
-    type_ = annotated_type(getattr(descriptor, "fget", None))
+def _annotated_type(function: t.Any) -> sa.types.TypeEngine[t.Any] | None:
+    """Return the type of a column for the values that a function says it returns."""
+    try:
+        hint = t.get_type_hints(function).get("return")
+    except (NameError, TypeError):
+        return None
 
-    if type_ is None:
-        return expression, labelled
-
-    typed = sa.type_coerce(labelled.element, type_)
-    return typed, sa.label(name, typed)
+    hint = optional(hint) if t.get_origin(hint) in UNIONS else hint
+    return PYTHON_TYPES.get(t.get_origin(hint) or hint) if hint else None
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
@@ -157,30 +200,8 @@ def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:
     )
 
 
-def _conversion(
-    mapper: orm.Mapper[t.Any],
-    name: str,
-    expression: t.Any,
-    options: FieldOptions,
-    dialect: sa.Dialect | None,
-) -> Conversion:
-    conversion = conversion_of(expression.type, dialect)
-    converter, class_ = converter_for(options.converters, name, expression.type)
-
-    if converter is not None:
-        return converted(conversion or OPAQUE, converter, class_)
-
-    if conversion is None:
-        raise ValueError(
-            f"'{mapper.class_.__name__}.{name}' is of type {expression.type!r}, which"
-            f" has no form on the wire. Leave it out: exclude=['{name}'], or a name"
-            " that begins with an underscore."
-        )
-
-    return conversion
-
-
-def _is_kept_by_mapper(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+def _is_kept(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
+    """Return ``True`` for a column that the mapper or the database writes."""
     identity = column.identity
     return (
         column is mapper.polymorphic_on
@@ -200,14 +221,6 @@ def _has_default(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     )
 
 
-def _is_required(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
-    return not (
-        column.nullable
-        or _has_default(mapper, column)
-        or _is_kept_by_mapper(mapper, column)
-    )
-
-
 def _is_counted(column: t.Any) -> bool:
     """Return ``True`` for a primary key that the database counts up."""
     if not isinstance(column, sa.Column) or not column.primary_key:
@@ -223,31 +236,3 @@ def _is_generated(mapper: orm.Mapper[t.Any], column: sa.Column[t.Any]) -> bool:
     # The key of a table of joined inheritance is that of the table it extends.
     is_inherited = mapper.inherits is not None and bool(column.foreign_keys)
     return is_inherited or column.table.autoincrement_column is column
-
-
-class HybridColumn(sa.ColumnOperators):
-    """The column of a hybrid property, compared by its comparator where that can, and
-    by the type of its expression otherwise.
-
-    :param comparator: The attribute of the model.
-    :param expression: The expression that is selected.
-    """
-
-    def __init__(self, comparator: t.Any, expression: sa.ColumnElement[t.Any]) -> None:
-        self._comparator = comparator
-        self._expression = expression
-        self.type = expression.type
-        """The type of the expression."""
-
-    def __clause_element__(self) -> sa.ColumnElement[t.Any]:
-        """Return the expression that functions of SQL are called with."""
-        return self._expression
-
-    def operate(self, op: OperatorType, *other: t.Any, **options: t.Any) -> t.Any:
-        """Return the condition of an operator."""
-        # A comparator has the operators that it changes, and SQLAlchemy's raise this
-        # error for all others.
-        try:
-            return op(self._comparator, *other, **options)
-        except NotImplementedError:
-            return op(self._expression, *other, **options)

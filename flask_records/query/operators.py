@@ -1,158 +1,37 @@
-"""The operators, each a row in a table."""
+"""The operators, each a row in a table: the SQL of a condition, and its test in Python.
+
+Python decides as far as all databases compare values alike. What it can't decide is
+``None``, and left to the database.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import enum
 import operator
-import re
 import typing as t
-from collections.abc import Callable, Collection, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from .. import problems
-from ..errors import BadRequest
-from ..problems import Problem
-from .dialects import contains_any_case, Grouped, like_any_case, like_exactly, SameJSON
-from .field import Field, shown
-from .syntax import items_of, NOT, POPULATE, Syntax
+from .dialects import LikeAnyCase, LikeExactly
+from .field import Field
+from .readers import contained, flag, many, one, pair, pattern, text
+from .syntax import NOT, POPULATE, Syntax
 from .values import is_json
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
-Join: t.TypeAlias = "Callable[[Sequence[Expression]], Expression]"
-Compare: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
+ToSQL: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
+Test: t.TypeAlias = Callable[[t.Any, t.Any], bool | None]
 
-MAX_TEXT: t.Final = 10_000
-"""The longest text that is searched for. SQLite refuses somewhat longer ones."""
+ORDERED: t.Final = (bool, int, dt.date, dt.time)
+"""The types whose values all databases order as Python does."""
 
-MAX_PATTERN: t.Final = 200
-"""The longest pattern, which a database may compare with a text at each place."""
-
-MAX_DOCUMENTS: t.Final = 100
-"""The number of JSON documents in a list, each of which becomes a term."""
-
-MAX_WIDTH: t.Final = 32
-"""The number of conditions that are joined without parentheses."""
-
-FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
-
-LOOSE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
-
-
-def one(field: Field, value: t.Any) -> t.Any:
-    """Read one value of the field's type."""
-    return field.compared(value)
-
-
-def many(field: Field, value: t.Any) -> list[t.Any]:
-    """Read a list of values of the field's type. One value is a list of one."""
-    items = items_of(value)
-
-    if items and len(items) > MAX_DOCUMENTS and is_json(field.column.type):
-        raise _wrong(field, value, problems.too_long(MAX_DOCUMENTS, "documents"))
-
-    return [field.compared(item) for item in ([value] if items is None else items)]
-
-
-def pair(field: Field, value: t.Any) -> list[t.Any]:
-    """Read two values of the field's type."""
-    values = many(field, value)
-
-    if len(values) != 2 or any(each is None for each in values):
-        raise _wrong(field, value, problems.NO_PAIR)
-
-    return values
-
-
-def text(field: Field, value: t.Any) -> str:
-    """Read text for a field that holds text."""
-    if not field.conversion.is_text:
-        why = problems.NO_TEXT
-        raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
-
-    if not isinstance(value, str):
-        raise _wrong(field, value, problems.NO_TEXT)
-
-    if len(value) > MAX_TEXT:
-        raise _wrong(field, value, problems.too_long(MAX_TEXT, "characters"))
-
-    return t.cast(str, field.compared(value))
-
-
-def like(field: Field, value: t.Any) -> str:
-    """Read a LIKE pattern for a field that holds text."""
-    expression = _short(field, value)
-
-    # PostgreSQL refuses a backslash that has nothing to escape.
-    if LOOSE_ESCAPE.search(expression):
-        raise _wrong(field, value, problems.LOOSE_BACKSLASH)
-
-    return expression
-
-
-def pattern(field: Field, value: t.Any) -> str:
-    """Read a regular expression for a field that holds text."""
-    expression = _short(field, value)
-
-    try:
-        re.compile(expression)
-    except (re.error, RecursionError, OverflowError):
-        raise _wrong(field, value, problems.NO_PATTERN) from None
-
-    return expression
-
-
-def _short(field: Field, value: t.Any) -> str:
-    expression = text(field, value)
-
-    if len(expression) > MAX_PATTERN:
-        raise _wrong(field, value, problems.too_long(MAX_PATTERN, "characters"))
-
-    return expression
-
-
-def flag(field: Field, value: t.Any) -> bool:
-    """Read ``true`` or ``false``, whatever the field holds."""
-    if not isinstance(value, (str, bool)) or value not in FLAGS:
-        raise _wrong(field, value, problems.NO_BOOLEAN)
-
-    return FLAGS[value]
-
-
-def _wrong(field: Field, value: t.Any, why: Problem) -> BadRequest:
-    return BadRequest(
-        f"'{field.name}' can't be compared with {shown(value)}, which {why}.",
-        errors={field.name: why},
-    )
-
-
-class Bound(enum.Enum):
-    """The way in which an operator's value is bound to a statement that is cached."""
-
-    ONE = "one value"
-    MANY = "a list of values"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A list of values, for :data:`Bound.MANY`."""
-
-    values: t.Any
-    """The values other than null, or the parameter that stands for them."""
-
-    has_null: bool
-    """``True`` if the list has null, too."""
-
-    @classmethod
-    def of(cls, values: Sequence[t.Any] | Listed) -> Listed:
-        """Return a list, or one in this form already, with null apart."""
-        if isinstance(values, Listed):
-            return values
-
-        others = [value for value in values if value is not None]
-        return cls(others, len(others) < len(values))
+EXACT: t.Final = (*ORDERED, uuid.UUID, enum.Enum)
+"""The types whose values are equal on all databases if they are in Python."""
 
 
 # Two operators are equal only if they are the same object.
@@ -164,52 +43,63 @@ class Operator:
 
     .. code-block:: python
 
-        starts_with = Operator(lambda column, value: column.startswith(value), text)
-        SQLAlchemyService(Message, operators={"$startsWith": starts_with})
+        def starts_with(column, value):
+            return column.startswith(value)
+
+        operators = {"$startsWith": Operator(starts_with, readers.text)}
+        SQLAlchemyService(Message, operators=operators)
     """
 
-    compare: Compare
+    compare: ToSQL
     """Returns the condition for the column and the value that was read."""
 
     read: Callable[[Field, t.Any], t.Any] = one
-    """Reads the value: :func:`one`, :func:`many`, :func:`pair`, :func:`text`,
-    :func:`like`, :func:`pattern`, :func:`flag` or a function like these.
+    """Reads the value: ``one`` of :mod:`.readers`, which is the default, ``many``,
+    ``pair``, ``text``, ``flag``, or a function like these.
     """
 
     needs_order: bool = False
     """``True`` if the values of the field need an order."""
 
-    bound: Bound | None = None
-    """The way in which the value is bound, if the condition is the same for all values
-    but null, so that its statement is built once: ``compare`` then gets ``None``, a
-    parameter, or a :class:`Listed` one. By default it gets the value itself, and a
-    statement is built for each call.
+    is_bound: bool = False
+    """``True`` if the condition is the same for all values but null, so that its
+    statement is built once: ``compare`` then gets ``None``, or a parameter. By default
+    it gets the value itself, and a statement is built for each call.
+    """
+
+    test: Test | None = None
+    """Compares a value of a record with the value that was read, without the database:
+    ``None`` if only the database can. By default only the database can.
     """
 
 
 def _equals(column: Column, value: t.Any) -> Expression:
-    if not is_json(column.type):
-        return column.is_(None) if value is None else column == value
+    if value is not None:
+        return t.cast(Expression, column == value)
 
-    same = SameJSON(column, sa.cast(sa.literal(value, column.type), sa.Text))
-    return sa.or_(column.is_(None), same) if value is None else same
+    # An identifier of several columns, none of which is null.
+    if isinstance(column, sa.Tuple):
+        return sa.false()
+
+    if not is_json(column.type):
+        return column.is_(None)
+
+    return sa.or_(column.is_(None), sa.cast(column, sa.Text) == "null")
 
 
 def _differs(column: Column, value: t.Any) -> Expression:
-    if is_json(column.type):
-        return _is_not_true(_equals(column, value))
+    if value is not None:
+        return column.is_distinct_from(value)
 
-    return column.is_not(None) if value is None else column.is_distinct_from(value)
+    return sa.not_(_equals(column, None))
 
 
-def _is_in(column: Column, values: Sequence[t.Any] | Listed) -> Expression:
-    if is_json(column.type):
-        documents = t.cast("Sequence[t.Any]", values)
-        return _any_of([_equals(column, each) for each in documents])
+def _is_in(column: Column, values: t.Any) -> Expression:
+    return column.in_(values)
 
-    listed = Listed.of(values)
-    is_in = column.in_(listed.values)
-    return sa.or_(column.is_(None), is_in) if listed.has_null else is_in
+
+def _is_not_in(column: Column, values: t.Any) -> Expression:
+    return _is_not_true(column.in_(values))
 
 
 def _is_not_true(condition: Expression) -> Expression:
@@ -217,12 +107,16 @@ def _is_not_true(condition: Expression) -> Expression:
     return sa.not_(sa.func.coalesce(condition, sa.false()))
 
 
-def _ordered(compare: Compare) -> Operator:
-    def compare_values(column: Column, value: t.Any) -> Expression:
-        # Null is neither less nor greater than anything.
-        return sa.false() if value is None else compare(column, _bound(column, value))
+def _like(column: Column, pattern: t.Any) -> Expression:
+    return LikeExactly(column, _bound(column, pattern))
 
-    return Operator(compare_values, needs_order=True, bound=Bound.ONE)
+
+def _not_like(column: Column, pattern: t.Any) -> Expression:
+    return _is_not_true(_like(column, pattern))
+
+
+def _like_any_case(column: Column, pattern: t.Any) -> Expression:
+    return LikeAnyCase(column, _bound(column, pattern))
 
 
 def _is_null(column: Column, value: bool) -> Expression:
@@ -235,76 +129,141 @@ def _between(column: Column, value: Sequence[t.Any]) -> Expression:
 
 
 def _bound(column: Column, value: t.Any) -> t.Any:
-    """Return a value that a column can be less or greater than."""
-    # SQLAlchemy takes no plain True and False there.
+    """Return a value as an expression of the column's type."""
     is_expression = isinstance(value, sa.ColumnElement)
     return value if is_expression else sa.literal(value, column.type)
 
 
-def _any_of(terms: Sequence[Expression]) -> Expression:
-    # An or_() of nothing is deprecated. A leading false() leaves no trace in the SQL.
-    return _balanced(lambda terms: sa.or_(sa.false(), *terms), terms)
+def is_equal(value: t.Any, other: t.Any) -> bool | None:
+    """Return ``True`` if values are the same, ``None`` if that is unknown."""
+    if value is None or other is None:
+        return value is other
+
+    if isinstance(value, EXACT):
+        return bool(value == other)
+
+    if not isinstance(value, str):
+        return None
+
+    return value == other or (None if _may_equal(value, other) else False)
+
+
+def _may_equal(value: str, other: str) -> bool:
+    """Return ``False`` if texts differ by more than case, accents and spaces at the
+    end. Only the database knows which accents and control characters it ignores.
+    """
+    texts = value, other
+    is_vague = not all([each.isascii() and each.isprintable() for each in texts])
+    return is_vague or value.casefold().rstrip() == other.casefold().rstrip()
+
+
+def _is_among(value: t.Any, values: Sequence[t.Any]) -> bool | None:
+    return some(is_equal(value, each) for each in values)
+
+
+def some(results: Iterable[bool | None]) -> bool | None:
+    """Return ``True`` if one of some results is, ``None`` if one may be."""
+    answer: bool | None = False
+
+    for result in results:
+        if result:
+            return True
+
+        if result is None:
+            answer = None
+
+    return answer
+
+
+def every(results: Iterable[bool | None]) -> bool | None:
+    """Return ``True`` if all results are, ``None`` if all may be."""
+    return opposite(some(map(opposite, results)))
+
+
+def opposite(result: bool | None) -> bool | None:
+    """Return the opposite of a result, if it is known."""
+    return None if result is None else not result
+
+
+def _ordered(compare: Callable[[t.Any, t.Any], t.Any]) -> Operator:
+    """Return the operator of less, greater or the like, by that of Python."""
+
+    # Null is neither less nor greater than anything.
+    def in_sql(column: Column, value: t.Any) -> Expression:
+        return sa.false() if value is None else compare(column, _bound(column, value))
+
+    def in_python(value: t.Any, other: t.Any) -> bool | None:
+        if value is None or other is None:
+            return False
+
+        return compare(value, other) if isinstance(value, ORDERED) else None
+
+    return Operator(in_sql, needs_order=True, is_bound=True, test=in_python)
+
+
+def _negated(test: Test) -> Test:
+    return lambda value, other: opposite(test(value, other))
+
+
+EQUAL: t.Final = Operator(_equals, is_bound=True, test=is_equal)
+IN: t.Final = Operator(_is_in, many, is_bound=True, test=_is_among)
+NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
+
+BUILT_IN: dict[str, Operator] = {
+    "$eq": EQUAL,
+    "$ne": Operator(_differs, is_bound=True, test=_negated(is_equal)),
+    "$in": IN,
+    "$nin": NOT_IN,
+    "$lt": _ordered(operator.lt),
+    "$lte": _ordered(operator.le),
+    "$gt": _ordered(operator.gt),
+    "$gte": _ordered(operator.ge),
+}
+"""The operators that every service has. See section 4.2 of the specification."""
+
+ON_WHITELIST: dict[str, Operator] = {
+    "$like": Operator(_like, text, is_bound=True),
+    "$notLike": Operator(_not_like, text, is_bound=True),
+    "$ilike": Operator(_like_any_case, text, is_bound=True),
+    "$regex": Operator(lambda column, value: column.regexp_match(value), pattern),
+    "$search": Operator(_like_any_case, contained, is_bound=True),
+    "$null": Operator(_is_null, flag),
+    "$between": Operator(_between, pair, needs_order=True),
+}
+"""The operators that a service has if its ``whitelist`` names them."""
+
+
+class Join(t.NamedTuple):
+    """A way to join conditions."""
+
+    in_sql: Callable[[Sequence[Expression]], Expression]
+    """Returns the condition for some conditions."""
+
+    in_python: Callable[[Iterable[bool | None]], bool | None]
+    """Returns the result for the results of these."""
 
 
 def all_of(terms: Sequence[Expression]) -> Expression:
     """Return the condition that all conditions hold."""
-    return _balanced(lambda terms: sa.and_(sa.true(), *terms), terms)
+    return sa.and_(sa.true(), *terms)
 
 
-def _balanced(join: Join, terms: Sequence[Expression]) -> Expression:
-    """Join conditions in groups of groups: SQLite makes a tree of ``a OR b OR c`` that
-    is as deep as it is long, and refuses one of a thousand levels.
-    """
-    while len(terms) > MAX_WIDTH:
-        starts = range(0, len(terms), MAX_WIDTH)
-        terms = [Grouped(join(terms[start : start + MAX_WIDTH])) for start in starts]
-
-    return join(terms)
+def _any_of(terms: Sequence[Expression]) -> Expression:
+    # An or_() of nothing is deprecated. A leading false() leaves no trace in the SQL.
+    return sa.or_(sa.false(), *terms)
 
 
 def _none_of(terms: Sequence[Expression]) -> Expression:
     return _is_not_true(_any_of(terms))
 
 
-ORDERS: dict[str, Callable[[t.Any, t.Any], t.Any]] = {
-    "$lt": operator.lt,
-    "$lte": operator.le,
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-}
-"""The comparisons with less and greater."""
+NONE: t.Final = Join(_none_of, lambda results: opposite(some(results)))
 
-BUILT_IN: dict[str, Operator] = {
-    "$eq": Operator(_equals, bound=Bound.ONE),
-    "$ne": Operator(_differs, bound=Bound.ONE),
-    "$in": Operator(_is_in, many, bound=Bound.MANY),
-    "$nin": Operator(
-        lambda column, values: _is_not_true(_is_in(column, values)),
-        many,
-        bound=Bound.MANY,
-    ),
-    **{name: _ordered(compare) for name, compare in ORDERS.items()},
-}
-"""The operators that every service has. See section 4.2 of the specification."""
-
-ON_WHITELIST: dict[str, Operator] = {
-    "$like": Operator(like_exactly, like),
-    "$notLike": Operator(
-        lambda column, value: _is_not_true(like_exactly(column, value)), like
-    ),
-    "$ilike": Operator(like_any_case, like),
-    "$regex": Operator(lambda column, value: column.regexp_match(value), pattern),
-    "$search": Operator(contains_any_case, text),
-    "$null": Operator(_is_null, flag),
-    "$between": Operator(_between, pair, needs_order=True),
-}
-"""The operators that a service has if its ``whitelist`` names them."""
-
-GROUPS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
-    "$and": all_of,
-    "$or": _any_of,
-    "$nor": _none_of,
-    NOT: _none_of,
+GROUPS: dict[str, Join] = {
+    "$and": Join(all_of, every),
+    "$or": Join(_any_of, some),
+    "$nor": NONE,
+    NOT: NONE,
 }
 """The groups of conditions, by name."""
 

@@ -11,17 +11,17 @@ from functools import cache, cached_property
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .expressions import conditions, order
 from .operators import all_of
+from .where import conditions, order
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
+    from ..adapter.database import Database
     from .field import Field
-    from .field_conditions import FieldCondition
     from .fields import Fields
-    from .resolution import ResolvedQuery
     from .values import Cast
+    from .where import FieldCondition, ResolvedQuery
 
     Select: t.TypeAlias = sa.Select[t.Any]
 
@@ -34,8 +34,8 @@ SKIP: t.Final = "records_skip"
 MAX_STATEMENTS: t.Final = 256
 """The number of statements in a cache."""
 
-MAX_WEIGHT: t.Final = 10_000
-"""The number of terms and columns that these have together."""
+MAX_ENGINES: t.Final = 8
+"""The number of engines that a statement is compiled for, until it is done anew."""
 
 NO_CACHE: t.Final[Mapping[str, t.Any]] = {"compiled_cache": None}
 """The execution options of a statement that SQLAlchemy does not cache."""
@@ -58,6 +58,28 @@ class Plan(t.NamedTuple):
 
     may_fail: bool = False
     """``True`` if the database may refuse its values, for example a pattern."""
+
+
+@dataclass(eq=False)
+class ExtraValue:
+    """A value that a statement reads together with a record."""
+
+    column: t.Any
+    """An expression over another table of the same database. It is one object for all
+    calls, so that their statement is built once.
+    """
+
+    parameters: Mapping[str, t.Any]
+    """The values of its parameters."""
+
+    database: Database
+    """The database of its table."""
+
+    check: Callable[[t.Any], None]
+    """Called with the value. What it raises ends the call."""
+
+    is_checked: bool = False
+    """``True`` once it was read and checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +112,17 @@ class Selection:
         return tuple([(name, show) for name, show in shows if show is not None])
 
     @cached_property
-    def key(self) -> Hashable:
-        """The key of the columns in a cache."""
+    def key(self) -> Hashable | None:
+        """The key of the columns in a cache. ``None`` if they depend on the values in
+        the conditions.
+        """
+        queries = [each.query for each in self.conditions]
+
+        if not all([query.has_shape for query in queries]):
+            return None
+
         names = tuple([name for name, _ in self.links])
-        terms = tuple([each.query.terms for each in self.conditions])
+        terms = tuple([query.terms for query in queries])
         return self.fields, names, bool(self.primary_key), terms
 
     @property
@@ -112,28 +141,25 @@ class Selection:
         parameters: dict[str, t.Any] = {}
 
         for index, each in enumerate(self.conditions):
-            parameters |= each.query.parameters_with(_prefix(index))
+            parameters |= each.query.parameters(_prefix(index))
 
         return parameters
-
-    @cached_property
-    def has_shape(self) -> bool:
-        """``True`` if the columns are the same for all values in the conditions."""
-        return all([each.query.has_shape for each in self.conditions])
 
     def keyed(self, primary_key: Sequence[t.Any]) -> Selection:
         """Return the columns, and those of the primary key."""
         return replace(self, primary_key=tuple(primary_key))
 
-    @cached_property
-    def size(self) -> int:
-        """The number of columns, and of terms in them."""
-        columns = len(self.fields) + len(self.links) + len(self.primary_key)
-        return columns + sum([each.query.size for each in self.conditions])
 
+class CachedStatement(t.NamedTuple):
+    """A statement in a cache."""
 
-NOTHING: t.Final = Selection(())
-"""The columns of a statement that selects no fields."""
+    statement: t.Any
+    """The statement."""
+
+    compiled: dict[t.Any, t.Any]
+    """Its own cache of what SQLAlchemy compiles, by engine: in the cache of an engine,
+    SQLAlchemy compares it with equal ones, which takes longer than to run it.
+    """
 
 
 class PlanCache:
@@ -142,85 +168,70 @@ class PlanCache:
     def __init__(self, fields: Fields) -> None:
         # SQLAlchemy compares the columns of a statement that it has compiled before
         # with those of an equal one, which a comparator may not be made for.
-        self._options = NO_CACHE if fields.has_comparators else None
+        self._uncached = NO_CACHE if fields.has_comparators else None
         self._has_expressions = fields.has_expressions
-        self._statements: dict[Hashable, tuple[t.Any, int]] = {}
-        self._weight = 0
+        self._statements: dict[Hashable, CachedStatement] = {}
         self._lock = threading.Lock()
 
     def plan(
         self,
-        key: tuple[Hashable, ...],
+        key: Hashable | None,
         build: Callable[[], t.Any],
         parameters: t.Any,
-        columns: int = 0,
         query: ResolvedQuery | None = None,
-        selection: Selection = NOTHING,
     ) -> Plan:
         """Return a plan, the statement of which is built if there is none.
 
-        :param columns: The number of columns of the statement, if it does not have
-            those of a selection.
+        :param key: The key of the statement without the conditions of the query.
+            ``None`` for a statement that is built for each call.
+        :param build: Returns the statement.
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
-        :param selection: The columns that it selects.
         """
-        if selection.conditions:
-            parameters.update(selection.parameters)
+        is_cacheable = key is not None and (query is None or query.is_cacheable)
 
-            if not selection.has_shape:
-                parameters.update({} if query is None else query.parameters)
-                return Plan(build(), parameters, NO_CACHE, query, may_fail=True)
+        if query is not None:
+            parameters.update(query.parameters())
+            key = None if key is None or not query.has_shape else (key, query.terms)
 
-        columns = columns or selection.size
-
-        if query is None:
-            return Plan(self._statement(key, build, columns), parameters, self._options)
-
-        parameters.update(query.parameters)
-        options = self._options if query.is_cacheable else NO_CACHE
-
-        if not query.has_shape:
+        if key is None:
+            options = self._uncached if is_cacheable else NO_CACHE
             return Plan(build(), parameters, options, query, may_fail=True)
 
-        statement = self._statement((*key, query.terms), build, columns + query.size)
-        return Plan(statement, parameters, options, query, self._has_expressions)
+        cached = self._statements.get(key) or self._keep(key, build())
+        may_fail = query is not None and self._has_expressions
 
-    def _statement(
-        self, key: Hashable, build: Callable[[], t.Any], weight: int
-    ) -> t.Any:
-        entry = self._statements.get(key)
+        if len(cached.compiled) > MAX_ENGINES:
+            cached.compiled.clear()
 
-        if entry is not None:
-            return entry[0]
+        options = {"compiled_cache": cached.compiled}
+        return Plan(cached.statement, parameters, options, query, may_fail)
 
-        statement = build()
+    def _keep(self, key: Hashable, statement: t.Any) -> CachedStatement:
+        cached = CachedStatement(statement, {})
 
         with self._lock:
-            self._drop(key)
+            while len(self._statements) >= MAX_STATEMENTS:
+                del self._statements[next(iter(self._statements))]
 
-            while self._statements and (
-                len(self._statements) >= MAX_STATEMENTS
-                or self._weight + weight > MAX_WEIGHT
-            ):
-                self._drop(next(iter(self._statements)))
+            self._statements[key] = cached
 
-            self._statements[key] = statement, weight
-            self._weight += weight
-
-        return statement
-
-    def _drop(self, key: Hashable) -> None:
-        _, weight = self._statements.pop(key, (None, 0))
-        self._weight -= weight
+        return cached
 
 
 class Plans:
-    """Plans of the reads of one kind of caller."""
+    """Plans of the reads of a model on one kind of database."""
 
     def __init__(self, fields: Fields) -> None:
+        name = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
         self._cache = PlanCache(fields)
+        self._has_great_nulls = name == "postgresql"
+        # SQLite reads a skipped record as a whole.
+        self._skips_keys = name == "sqlite"
+        # A transaction locks records as they are now, and reads them as they were when
+        # it first read anything.
+        self._reads_the_past = name in ("mysql", "mariadb")
 
     def one(
         self,
@@ -229,20 +240,28 @@ class Plans:
         id: Sequence[t.Any],
         *,
         locking: bool = False,
+        extra: ExtraValue | None = None,
     ) -> Plan:
         """Return the plan that reads the record of an identifier within a query.
 
         :param id: The values of the identifier, cast.
         :param locking: Let nobody else write the record until the commit.
+        :param extra: A value that is the last one of the row.
         """
+        column = None if extra is None else extra.column
+        parameters = id_parameters(id)
+
+        if extra is not None:
+            parameters.update(extra.parameters)
 
         def build() -> Select:
             statement = _select(query, selection).where(*self._is_id()).limit(1)
+            statement = statement if column is None else statement.add_columns(column)
             model = self._fields.model
             return statement.with_for_update(of=model) if locking else statement
 
-        key = ("one", selection.key, locking)
-        return self._cache.plan(key, build, id_parameters(id), 0, query, selection)
+        key = ("one", locking, column)
+        return self._plan(key, build, parameters, query, selection)
 
     def page(
         self,
@@ -250,33 +269,30 @@ class Plans:
         selection: Selection,
         limit: int | None,
         *,
-        nulls: bool = False,
-        by_keys: bool = False,
+        locking: bool = False,
     ) -> Plan:
         """Return the plan that reads the records of a query.
 
         :param query: The query. Its limit does not count.
         :param limit: The largest number of records, or ``None`` for all.
-        :param nulls: As for :func:`.expressions.order`.
-        :param by_keys: Skip the keys alone, for SQLite, which reads a skipped record
-            as a whole.
+        :param locking: Let nobody else write the records until the commit.
         """
-        cut = (limit is not None, bool(query.skip), nulls)
-        by_keys = by_keys and cut[:2] == (True, True)
+        cut = limit is not None, bool(query.skip)
 
         def build() -> Select:
-            if not by_keys:
-                return self._cut(query, _select(query, selection), *cut)
+            if not (self._skips_keys and all(cut)):
+                page = self._cut(query, _select(query, selection), *cut)
+                return page.with_for_update(of=self._fields.model) if locking else page
 
             key = self._fields.primary_key
             keys = sa.select(*key).where(*conditions(query)).correlate(None)
             statement = sa.select(*selection.columns)
             statement = statement.where(_as_one(key).in_(self._cut(query, keys, *cut)))
-            return statement.order_by(*order(query.sort, key, nulls=nulls))
+            return statement.order_by(*self._order(query))
 
-        key = ("page", selection.key, query.sort, by_keys, *cut)
+        key = ("page", query.sort, locking, *cut)
         parameters = {LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(key, build, parameters, 0, query, selection)
+        return self._plan(key, build, parameters, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
         """Return the plan that counts the records of a query."""
@@ -285,34 +301,24 @@ class Plans:
             counted = sa.select(sa.func.count()).select_from(self._fields.model)
             return counted.where(*conditions(query))
 
-        return self._cache.plan(("count",), build, {}, query=query)
+        return self._cache.plan("count", build, {}, query)
 
-    def keyed(
-        self, selection: Selection, keys: Sequence[t.Any], *, locking: bool = False
-    ) -> Plan:
-        """Return the plan that reads records by their primary keys.
+    def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
+        """Return the plan that reads records that a call has locked, as they are now.
 
-        :param keys: The keys: values, or tuples if the key has several columns.
-        :param locking: Lock the records, so that they are read as they are now, for a
-            database where a transaction reads what was there when it began.
+        :param keys: The primary keys: values, or tuples if they have several columns.
         """
 
         def build() -> Select:
             key = _as_one(self._fields.primary_key)
             parameter = sa.bindparam(KEYS, type_=key.type, expanding=True)
             statement = sa.select(*selection.columns).where(key.in_(parameter))
-            return statement.with_for_update() if locking else statement
+            return statement.with_for_update() if self._reads_the_past else statement
 
-        key = ("keyed", selection.key, locking)
-        return self._cache.plan(key, build, {KEYS: keys}, selection=selection)
+        return self._plan(("keyed",), build, {KEYS: keys}, None, selection)
 
     def instances(
-        self,
-        query: ResolvedQuery,
-        limit: int | None,
-        *,
-        id: Sequence[t.Any] = (),
-        nulls: bool = False,
+        self, query: ResolvedQuery, limit: int | None, id: Sequence[t.Any] = ()
     ) -> Plan:
         """Return the plan that loads the instances of a query, which nobody else writes
         until the commit.
@@ -320,10 +326,9 @@ class Plans:
         :param query: The query. Its limit does not count.
         :param limit: The largest number of instances, or ``None`` for all.
         :param id: The values of the identifier of the only one, cast. Any by default.
-        :param nulls: As for :func:`.expressions.order`.
         """
         has_id = bool(id)
-        cut = (limit is not None, query.skip > 0 and not has_id, nulls)
+        cut = limit is not None, query.skip > 0 and not has_id
 
         def build() -> Select:
             model = self._fields.model
@@ -341,22 +346,34 @@ class Plans:
 
         key = ("instances", query.sort, has_id, *cut)
         parameters = {**id_parameters(id), LIMIT: limit, SKIP: query.skip}
-        return self._cache.plan(key, build, parameters, query=query)
+        return self._cache.plan(key, build, parameters, query)
+
+    def _plan(
+        self,
+        key: tuple[Hashable, ...],
+        build: Callable[[], Select],
+        parameters: dict[str, t.Any],
+        query: ResolvedQuery | None,
+        selection: Selection,
+    ) -> Plan:
+        """Return a plan that selects columns."""
+        selected = selection.key
+        key_of_all = None if selected is None else (*key, selected)
+        parameters.update(selection.parameters)
+        return self._cache.plan(key_of_all, build, parameters, query)
 
     def _is_id(self) -> list[t.Any]:
         return have_id([field.column for field in self._fields.identifying])
 
+    def _order(self, query: ResolvedQuery) -> list[t.Any]:
+        primary_key = self._fields.primary_key
+        return order(query.sort, primary_key, nulls=self._has_great_nulls)
+
     def _cut(
-        self,
-        query: ResolvedQuery,
-        statement: Select,
-        has_limit: bool,
-        has_skip: bool,
-        nulls: bool,
+        self, query: ResolvedQuery, statement: Select, has_limit: bool, has_skip: bool
     ) -> Select:
         """Return a part of the rows, in order."""
-        primary_key = self._fields.primary_key
-        statement = statement.order_by(*order(query.sort, primary_key, nulls=nulls))
+        statement = statement.order_by(*self._order(query))
 
         if has_limit:
             statement = statement.limit(_number(LIMIT))

@@ -105,7 +105,7 @@ class Query:
             sort=_sort(query.get("$sort")),
             limit=_count("$limit", query.get("$limit")),
             skip=_count("$skip", query.get("$skip")) or 0,
-            select=_select(query.get("$select")),
+            select=selected_names(query.get("$select")),
             populate=_names(POPULATE, query.get(POPULATE, ())),
         )
 
@@ -127,17 +127,6 @@ def items_of(value: t.Any) -> list[t.Any] | None:
     return None
 
 
-def names_of_populate(value: t.Any) -> tuple[str, ...]:
-    """Return the names of a ``$populate``, or none if it is not understood."""
-    items = [value] if isinstance(value, str) else items_of(value) or ()
-    return tuple([item for item in items if isinstance(item, str)])
-
-
-def unknown(name: str, place: t.Any) -> BadRequest:
-    """Return the error for a name with a dollar sign that is not understood."""
-    return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
-
-
 class _Conditions:
     """Parses conditions at any depth."""
 
@@ -156,7 +145,7 @@ class _Conditions:
                 conditions.append(self._group(name, value, depth + 1))
             elif name not in paging:
                 # The query around it may hold conditions that hooks have added.
-                raise unknown(name, {name: value} if depth == 0 else query)
+                raise _unknown(name, {name: value} if depth == 0 else query)
 
         return tuple(conditions)
 
@@ -181,11 +170,7 @@ class _Conditions:
             return [Comparison(name, "$eq", value)]
 
         if not value:
-            name = shortened(name)
-            raise BadRequest(
-                f"'{name}' is compared with an empty object.",
-                errors={name: problems.EMPTY_OPERATOR},
-            )
+            raise _misused(name, "an empty object", problems.EMPTY_OPERATOR)
 
         return [self._compare(name, item, value, depth) for item in value]
 
@@ -193,10 +178,11 @@ class _Conditions:
         value = place[operator]
 
         if not operator.startswith("$"):
-            raise _below_field(name, operator, value)
+            text = f"an object: '{shortened(operator)}' is not an operator"
+            raise _misused(name, text, problems.OBJECT_OPERATOR)
 
         if operator not in self._syntax.operators:
-            raise unknown(operator, place)
+            raise _unknown(operator, place)
 
         if operator == NOT:
             terms = self._of_field(name, value, depth + 1)
@@ -213,22 +199,20 @@ def _check_depth(name: str, depth: int) -> None:
         )
 
 
+def _unknown(name: str, place: t.Any) -> BadRequest:
+    """Return the error for a name with a dollar sign that is not understood."""
+    return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
+
+
 def _malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
     """Return the error for the value of a name with a dollar sign."""
     return BadRequest(f"{name} {problem}.", data=data, errors={name: problem})
 
 
-def _below_field(name: str, key: str, value: t.Any) -> BadRequest:
-    if isinstance(value, Mapping):
-        for operator in value:
-            if operator.startswith("$"):
-                return unknown(operator, value)
-
+def _misused(name: str, text: str, problem: Problem) -> BadRequest:
+    """Return the error for what stands below the name of a field."""
     name = shortened(name)
-    return BadRequest(
-        f"'{name}' is compared with an object: '{shortened(key)}' is not an operator.",
-        errors={name: problems.OBJECT_OPERATOR},
-    )
+    return BadRequest(f"'{name}' is compared with {text}.", errors={name: problem})
 
 
 def _is_index(key: t.Any) -> bool:
@@ -272,7 +256,11 @@ def _is_descending(name: str, way: t.Any) -> bool:
     return DIRECTIONS[way]
 
 
-def _select(value: t.Any) -> tuple[str, ...] | None:
+def selected_names(value: t.Any) -> tuple[str, ...] | None:
+    """Return the names that the value of ``$select`` lists, or ``None`` without one.
+
+    :raises BadRequest: It is no list of names.
+    """
     return None if value is None else _names("$select", value)
 
 

@@ -1,18 +1,23 @@
-"""Values on the wire, converted to values of a column."""
+"""Values on the wire, converted to values of a column, and back."""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from ..problems import INCOMPARABLE, Problem
+from ..problems import Problem
+from . import casts
 
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
+Schema: t.TypeAlias = Mapping[str, t.Any]
 
 NULL_TEXTS: t.Final = ("", "null")
 """The texts that are null, where a column can't hold them."""
@@ -20,10 +25,6 @@ NULL_TEXTS: t.Final = ("", "null")
 
 def anything(value: t.Any) -> None:
     """Accept every value."""
-
-
-class TypedText(str):
-    """Text of a query from a transport that has types, so that it is not JSON text."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,27 @@ class Conversion:
     """The texts that stand for null."""
 
     is_ordered: bool = True
-    """``True`` if values have an order."""
+    """``True`` if values are less or greater than others."""
 
-    from_text: Cast | None = None
-    """Casts text in a query, where that differs from text in a body."""
+    is_sorted: bool = True
+    """``True`` if records can be sorted by them."""
+
+    is_compared: bool = True
+    """``False`` if values are compared with null only, since each database has another
+    idea of equal ones.
+    """
+
+    reads_json: bool = False
+    """``True`` if text in a query is JSON text."""
 
     is_foreign: bool = False
-    """``True`` for an unknown type, whose text only the database can read."""
+    """``True`` for a type whose text only the database can read."""
 
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
 
     fault: str | None = None
     """A change of the database to values, for which a column of the type is refused."""
-
-    key_fault: str | None = None
-    """A reason for which a primary key of the type is refused."""
-
-    caution: str | None = None
-    """A limit of the database that the application should know of."""
 
     select: Callable[[t.Any], t.Any] | None = None
     """Returns the expression that is selected for a column, where that is not the
@@ -75,16 +78,23 @@ class Conversion:
     defines it.
     """
 
-    no_order: Problem = INCOMPARABLE
-    """The problem of a query that compares or sorts values without an order."""
-
-    schema: Mapping[str, t.Any] = field(default_factory=dict)
+    schema: Schema = field(default_factory=dict)
     """The JSON Schema of the values on the wire, other than null. Empty if they may be
     anything, such as what a driver makes of a type that only it knows.
     """
 
+    def selected(self, name: str, expression: t.Any) -> t.Any:
+        """Return the expression that is selected for a field.
 
-def nullable(schema: Mapping[str, t.Any]) -> Mapping[str, t.Any]:
+        :param expression: The column, or the attribute of the model.
+        """
+        if self.select is None:
+            return expression
+
+        return self.select(expression).label(name)
+
+
+def nullable(schema: Schema) -> Schema:
     """Return the JSON Schema of values that may be null."""
     if not isinstance(schema.get("type"), str):
         return schema if not schema else {"anyOf": [schema, {"type": "null"}]}
@@ -101,42 +111,47 @@ def is_json(type_: TypeEngine[t.Any]) -> bool:
     return isinstance(type_, sa.JSON)
 
 
-def is_float(type_: TypeEngine[t.Any]) -> bool:
-    """Return ``True`` if a column type holds floats, plain or decorated."""
-    if isinstance(type_, TypeDecorator):
-        return is_float(type_.impl_instance)
+def python_type(type_: t.Any) -> type[t.Any] | None:
+    """Return the class of the values of a column, if it is known."""
+    try:
+        class_ = type_.python_type
+    except NotImplementedError:
+        return None
 
-    return isinstance(type_, sa.Float)
+    return class_ if isinstance(class_, type) else None
 
 
-def cast(conversion: Conversion, value: t.Any, *, in_query: bool) -> t.Any:
-    """Cast a value to the type of a column.
+def cast(conversion: Conversion, value: t.Any) -> t.Any:
+    """Cast a value of a body, or an identifier, to the type of a column.
 
     :param value: Text, a JSON value, or a value that has the type already.
-    :param in_query: ``True`` for a value of a query, ``False`` for one of a body.
     :raises ValueError: The value does not fit, with a phrase that says why.
     """
-    if value is None:
-        return None
+    # A column of JSON may hold the texts that stand for null.
+    if isinstance(value, str) and not conversion.reads_json:
+        value = None if value in conversion.null_texts else value
 
-    if not isinstance(value, str) or conversion.is_text:
-        return conversion.cast(value)
+    return None if value is None else conversion.cast(value)
 
-    in_query = in_query and not isinstance(value, TypedText)
 
-    # In a body, a column of JSON may hold these texts themselves.
-    if value in conversion.null_texts and (in_query or conversion.from_text is None):
-        return None
+def cast_in_query(conversion: Conversion, value: t.Any) -> t.Any:
+    """Cast a value of a query to the type of a column.
 
-    cast_text = conversion.from_text if in_query else None
-    return (cast_text or conversion.cast)(value)
+    :param value: As for :func:`cast`.
+    :raises ValueError: The value does not fit, with a phrase that says why.
+    """
+    if isinstance(value, str) and conversion.reads_json:
+        is_null = value in conversion.null_texts
+        value = None if is_null else casts.of_json_text(value)
+
+    return cast(conversion, value)
 
 
 def cast_and_check(conversion: Conversion) -> Cast:
     """Return a function that casts values of bodies, and refuses what does not fit."""
     cast_value, check = conversion.cast, conversion.check
     is_checked = check is not anything
-    null_texts = () if conversion.from_text else conversion.null_texts
+    null_texts = () if conversion.reads_json else conversion.null_texts
 
     def cast_stored(value: t.Any) -> t.Any:
         if value is None or (isinstance(value, str) and value in null_texts):
@@ -150,3 +165,127 @@ def cast_and_check(conversion: Conversion) -> Cast:
         return value
 
     return cast_stored
+
+
+def is_same(sent: t.Any, stored: t.Any) -> bool:
+    """Return ``True`` for values that are the same once a client has read and sent
+    them: JavaScript cuts times to milliseconds, and numbers to 53 bits.
+    """
+    return bool(_as_kept(sent) == _as_kept(stored))
+
+
+def _as_kept(value: t.Any) -> t.Any:
+    for types, keep in KEPT.items():
+        if isinstance(value, types):
+            return keep(value)
+
+    return value
+
+
+def _kept_number(number: t.Any) -> t.Any:
+    try:
+        value = float(number)
+    except OverflowError:
+        return number
+
+    # A number that is not finite is shown as null.
+    return value if math.isfinite(value) else None
+
+
+KEPT: t.Final[Mapping[t.Any, Cast]] = {
+    # Python takes True for 1.
+    bool: lambda value: (value,),
+    (int, float, Decimal): _kept_number,
+    dt.datetime: lambda value: value.replace(
+        microsecond=value.microsecond // 1000 * 1000
+    ),
+    dt.timedelta: lambda value: value.total_seconds(),
+    (list, tuple): lambda value: [_as_kept(item) for item in value],
+    dict: lambda value: {name: _as_kept(item) for name, item in value.items()},
+}
+"""The values that clients keep, by type. They keep others as they are."""
+
+
+@dataclass(frozen=True)
+class Converter:
+    """The form on the wire of a type, or of a field, of the application:
+
+    .. code-block:: python
+
+        SQLAlchemyService(Offer, converters={MoneyType: Converter(Money.parse, str)})
+    """
+
+    read: t.Callable[[t.Any], t.Any]
+    """Returns the value for the column of a JSON value, or of text in a query. It also
+    gets what hooks and calls in Python give. The text of a :exc:`ValueError` is that of
+    a 400.
+    """
+
+    show: t.Callable[[t.Any], t.Any] = str
+    """Returns the JSON value of a value of the column."""
+
+    schema: Mapping[str, t.Any] = field(default_factory=dict)
+    """The JSON Schema of the values on the wire."""
+
+
+Converters: t.TypeAlias = Mapping[str | type[t.Any], Converter]
+
+
+def converters_of(option: t.Any) -> Converters:
+    """Return the converters of an option.
+
+    :raises TypeError: The option has another form.
+    """
+    items = option.items() if isinstance(option, Mapping) else [(None, None)]
+
+    for key, value in items:
+        is_type = isinstance(key, type) and issubclass(key, TypeEngine)
+
+        if not (is_type or isinstance(key, str)) or not isinstance(value, Converter):
+            raise TypeError(
+                "'converters' maps types of columns, or names of fields, to"
+                " converters: converters={MoneyType: Converter(Money.parse, str)}, not"
+                f" {option!r}."
+            )
+
+    return t.cast("Converters", option)
+
+
+def converter_for(
+    converters: Converters, name: str, type_: TypeEngine[t.Any]
+) -> Converter | None:
+    """Return the converter of a field, by its name or else by the type of its column,
+    or ``None`` if there is none.
+    """
+    keys: tuple[str | type[t.Any], ...] = (name, *type(type_).__mro__)
+    return next((converters[key] for key in keys if key in converters), None)
+
+
+def converted(conversion: Conversion, converter: Converter) -> Conversion:
+    """Return the conversion of a field that has a converter.
+
+    :param conversion: The conversion of the type of the column.
+    """
+
+    def read(value: t.Any) -> t.Any:
+        try:
+            return converter.read(value)
+        except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+            raise ValueError(_problem(error)) from error
+
+    return Conversion(
+        read,
+        null_texts=conversion.null_texts,
+        is_ordered=conversion.is_ordered,
+        is_sorted=conversion.is_sorted,
+        is_compared=conversion.is_compared,
+        compared_by_database=True,
+        show=converter.show,
+        schema=converter.schema,
+    )
+
+
+def _problem(error: Exception) -> Problem:
+    # Other errors may tell of the code of the application.
+    is_meant = type(error) is ValueError and error.args
+    return Problem.of(error) if is_meant else Problem("is not valid")

@@ -1,64 +1,159 @@
-"""The names of the methods of a service."""
+"""The methods of a service, as Python calls them."""
 
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass, replace
 
-from ..names import names_of
-from ..signals import METHODS
+from ..context import HookContext, Params
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
+
+    from ..pagination import Page
+    from ..typing import AnyParams, Id, Record
+    from .service import Service
 
 
-def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the methods of an object that can be called, those of the six
-    first.
-
-    :param path: The path of the service.
-    :param names: The methods that can be called. Those of the six that the object does
-        not have are left out.
-    :raises TypeError: There is none.
-    :raises ValueError: The object does not have a method beyond the six.
+class Methods:
+    """The methods of a service. Each takes the params of the call last, or a mapping
+    that is their query.
     """
-    custom = [name for name in names if name not in METHODS]
-    _refuse("methods", path, [name for name in custom if not _has(target, name)])
-    own = [name for name in METHODS if name in names and _has(target, name)]
 
-    if not own and not custom:
-        raise TypeError(
-            f"The service '{path}' has none of the methods {', '.join(METHODS)}."
-        )
+    def find(
+        self, params: AnyParams = None, *, lock: bool = False
+    ) -> list[Record] | Page:
+        """Return the records that match the query, or a page of them if the service
+        has pages.
 
-    return (*own, *custom)
+        :param lock: Let nobody else write the records until the commit.
+        :raises BadRequest: The query names an unknown field or operator.
+        """
+        params = replace(Params.of(params), lock=True) if lock else params
+        return t.cast("list[Record] | Page", self._call("find", params))
+
+    def get(self, id: Id, params: AnyParams = None, *, lock: bool = False) -> Record:
+        """Return one record.
+
+        :param id: The value of its identifier field.
+        :param lock: Let nobody else write the record until the commit.
+        :raises NotFound: There is no such record, or it does not match the query.
+        """
+        params = replace(Params.of(params), lock=True) if lock else params
+        return t.cast("Record", self._call("get", params, id))
+
+    def create(self, data: Record | list[Record], params: AnyParams = None) -> t.Any:
+        """Create a record from the data, or a list of records from a list, and return
+        it.
+
+        :param data: The fields of the new record, or a list of such.
+        :raises BadRequest: The data does not fit the fields.
+        :raises Conflict: The data conflicts with an existing record.
+        """
+        return self._call("create", params, None, data)
+
+    def update(self, id: Id, data: Record, params: AnyParams = None) -> Record:
+        """Replace a record by the data, and return it.
+
+        :param id: The value of its identifier field.
+        :param data: All fields. Absent ones become null or their default.
+        :raises NotFound: There is no such record, or it does not match the query.
+        """
+        return t.cast("Record", self._call("update", params, id, data))
+
+    def patch(self, id: Id, data: Record, params: AnyParams = None) -> t.Any:
+        """Merge the data into a record, or into all that match the query if the id is
+        ``None``, and return the result.
+
+        :param id: The value of its identifier field, or ``None`` for many.
+        :param data: The fields that change.
+        :raises NotFound: There is no such record, or it does not match the query.
+        """
+        return self._call("patch", params, id, data)
+
+    def remove(self, id: Id, params: AnyParams = None) -> t.Any:
+        """Remove a record, or all that match the query if the id is ``None``, and
+        return what was removed.
+
+        :param id: The value of its identifier field, or ``None`` for many.
+        :raises NotFound: There is no such record, or it does not match the query.
+        """
+        return self._call("remove", params, id)
+
+    def custom(self, method: str, data: t.Any, params: AnyParams = None) -> t.Any:
+        """Return the result of a custom method.
+
+        :param method: The name of the method.
+        :raises MethodNotAllowed: The service has no such method.
+        """
+        return self._call(method, params, None, data)
+
+    def _call(
+        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
+    ) -> t.Any:
+        raise NotImplementedError
 
 
-def public_methods(
-    path: str, public: bool | Collection[str], names: Collection[str]
-) -> frozenset[str]:
-    """Return the names of the methods that need no token.
+@dataclass(frozen=True)
+class BareMethods(Methods):
+    """The methods of a service without hooks and events."""
 
-    :param path: The path of the service.
-    :param public: All, none, or those named.
-    :param names: The names that it may have.
-    :raises ValueError: There is no such method.
+    service: Service
+    """The service."""
+
+    def _call(
+        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
+    ) -> t.Any:
+        context = HookContext(self.service, method, Params.of(params), id, data)
+        return self.service.call_bare(context)
+
+
+@dataclass(frozen=True)
+class Caller(Methods):
+    """The methods of a service as a caller may use them. Access, limits and rules are
+    those of the caller, and results have what the caller may see.
     """
-    if isinstance(public, bool):
-        return frozenset(names if public else ())
 
-    named = frozenset(names_of("public", public))
-    _refuse("public", path, sorted(named.difference(names)))
-    return named
+    service: Service
+    """The service."""
 
+    params: Params
+    """The params of a call of the caller. Its query, route and extra do not count."""
 
-def _has(target: t.Any, name: str) -> bool:
-    return not name.startswith("_") and callable(getattr(target, name, None))
+    paginate: bool = True
+    """``True`` for pages if the service has pages, ``False`` for a list."""
 
+    is_counted: bool = True
+    """``False`` for parts of a call, which no limit counts."""
 
-def _refuse(option: str, path: str, names: Collection[str]) -> None:
-    """Refuse names of an option that are not methods."""
-    for name in names:
-        raise ValueError(
-            f"'{option}' of '{path}' names '{name}', which is not a method. The methods"
-            f" are: {', '.join(METHODS)}, and those of the object that 'methods' names."
+    def run(
+        self,
+        method: str,
+        query: Mapping[str, t.Any] | None = None,
+        id: Id = None,
+        data: t.Any = None,
+        *,
+        lock: bool = False,
+    ) -> HookContext:
+        """Return the context of a call of any method.
+
+        :raises RecordsError: The caller may not, or the call has failed.
+        """
+        params = replace(
+            self.params,
+            query=dict(query or {}),
+            route={},
+            extra={},
+            paginate=self.paginate,
+            lock=lock,
         )
+        context = HookContext(self.service, method, params, id, data)
+        self.service.check_access(context, is_counted=self.is_counted)
+        return self.service.call(context)
+
+    def _call(
+        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
+    ) -> t.Any:
+        params = Params.of(params)
+        context = self.run(method, params.query, id, data, lock=params.lock)
+        return self.service.result_of(context)

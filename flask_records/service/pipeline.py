@@ -7,23 +7,24 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import takewhile
 
-from ..context import NO_RESULT
+from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
-from ..query import names_in, restrict
-from ..signals import call, method_named, READS
+from ..names import EVENTS, method_named, METHODS, READS
+from ..query import names_in
+from ..signals import call
 from ..transaction import Transaction
-from .big_integers import as_text
-from .events import AskedRelationships
-from .hidden_names import Marks, without_hidden
-from .named_hooks import validate
-from .plain_records import plain
+from .foreign_records import records_of
+from .hooks import validate
+from .results import private, selected, shown
+from .validation import check_types
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import HookContext, Params
+    from ..context import HookContext
     from ..signals import CallSignals
+    from ..typing import Record
     from .events import EventSender
     from .service import Service
     from .validation import MethodValidation
@@ -60,18 +61,6 @@ class Pipeline:
         self._all = of_all
         self._sender = sender
 
-    def is_plain(self, method: str) -> bool:
-        """Return ``True`` if neither a hook nor a method of the application decides
-        what a method gives.
-        """
-        signals = [
-            signal
-            for each in (self._own, self._all)
-            for signal in (each.around, each.before, each.after, each.error)
-        ]
-        has_hooks = any([each.ordered(method) for each in signals])
-        return not has_hooks and self.is_own(method)
-
     def run(self, context: HookContext, *, is_final: bool = False) -> HookContext:
         """Run a call, and return its context, which has the result.
 
@@ -79,16 +68,16 @@ class Pipeline:
         :raises RecordsError: The call has failed, and no error hook has handled that.
             An error of another class is raised as it is.
         """
+        self._begin_state(context)
         token = call_stack.set(context)
 
         try:
             if self._all.around.receivers or self._own.around.receivers:
                 self._run_surrounded(context, is_final=is_final)
-                # A context manager may have changed the result.
-                self._hide(context, is_own=False)
-                self._hide_others(context)
             else:
                 self._run_or_fail(context, is_final=is_final)
+
+            self._cut(context)
         finally:
             call_stack.reset(token)
 
@@ -97,16 +86,20 @@ class Pipeline:
     def run_bare(self, context: HookContext) -> None:
         """Run the method of a call without hooks and events."""
         self._check(context)
+        state = context.params._state
+        # A schema and rules of the call that this one is made in are not about it.
+        context.params._state = CallState(
+            self._service,
+            is_whole=not self._service.capabilities.is_own(context.method),
+            client_fields=state.client_fields,
+            client_conditions=state.client_conditions,
+        )
 
         with Transaction(writes=context.method not in READS):
             self._service.capabilities.begin(context.method)
             context.result = self._call_method(context)
 
-        is_own = self._has_own_values(context.method)
-        self._hide(context, is_own=is_own)
-
-        if not is_own:
-            self._hide_others(context)
+        self._cut(context)
 
     def _run_surrounded(self, context: HookContext, *, is_final: bool) -> None:
         with ExitStack() as stack:
@@ -125,114 +118,25 @@ class Pipeline:
             self._fail(context, error, is_final=is_final)
 
     def _run(self, context: HookContext) -> None:
+        method, service = context.method, self._service
         self._check(context)
+        validation = service.validations.get(method)
+        self._validate(context, validation)
+        created_if = self._run_before(context)
+        is_missing = context.result is NO_RESULT
+        is_looked_at = created_if is not None or self._is_looked_at(method)
+        context.params._state.is_whole = is_looked_at or not is_missing
 
-        if context.params.provider is not None and context.data is not None:
-            context.params.client_fields = _names_in(context.data)
-
-        # A schema of the call that this one is made in is not about its data.
-        context.params.schema_fields = None
-        validation = self._service.validations.get(context.method)
-
-        if validation is not None:
-            self._validate(context, validation)
-
-        relationships = self._run_before(context)
-        is_own = False
-
-        if context.result is NO_RESULT:
+        if is_missing:
             context.result = self._call_method(context, validation)
-            is_own = self._has_own_values(context.method)
 
-            if not is_own:
-                self._make_plain(context)
-
-            if context.keeps_stored or self._sender.keeps_stored(context.method):
-                context.stored = _copied(context.result)
+            if created_if is not None:
+                service.rules.check_created(context, created_if)
 
         for signal in (self._own.after, self._all.after):
-            signal.run(context.method, context)
-            # A hook may have changed the result.
-            is_own = is_own and not signal.ordered(context.method)
+            signal.run(method, context)
 
-        self._hide(context, is_own=is_own)
-        # The receivers of events may see less than the caller.
-        populate = relationships.added_by_hooks(context.params.query)
-        self._sender.send_result(context, populate)
-
-        if not is_own:
-            self._hide_others(context)
-
-    def _validate(self, context: HookContext, validation: MethodValidation) -> None:
-        method = context.method
-        validation.check_query(context)
-        own, of_all = self._own.before.ordered(method), self._all.before.ordered(method)
-
-        if validate not in own and validate not in of_all:
-            validation.check_data(context)
-
-    def _run_before(self, context: HookContext) -> AskedRelationships:
-        """Begin, run the before hooks, and return the relationships that were asked for
-        before them.
-        """
-        method, begin = context.method, self._service.capabilities.begin
-        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
-        # Others would wait for a lock, or for a connection, as long as these run.
-        slow = list(takewhile(_is_slow, hooks))
-
-        if not slow:
-            begin(method)
-
-        if context.params.provider is not None:
-            self._limit(context)
-
-        relationships = AskedRelationships(context.params.query)
-
-        for hook in slow:
-            call(hook, method, context)
-
-        if slow:
-            begin(method)
-
-        for hook in hooks[len(slow) :]:
-            call(hook, method, context)
-
-        return relationships
-
-    def _limit(self, context: HookContext) -> None:
-        """Limit a call of a client to what the client may name and see."""
-        if context.id is None and context.method in MANY:
-            context.params.client_conditions = names_in(context.params.query)
-
-        if self._service.readable is None or context.method == "create":
-            return
-
-        condition = self._service.readable_by(context.params.user)
-
-        if condition:
-            restrict(context.params, condition)
-
-    def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
-        if is_answer(error):
-            raise error
-
-        # The result has been rolled back.
-        context.result = context.dispatch = NO_RESULT
-        context.error = error
-
-        if self._own.error.receivers or self._all.error.receivers:
-            with Transaction(is_final=is_final):
-                self._own.error.run(context.method, context)
-                self._all.error.run(context.method, context)
-
-        if context.error is not None:
-            raise context.error
-
-        if context.result is NO_RESULT:
-            context.result = None
-
-        self._hide(context, is_own=False)
-        self._hide_others(context)
+        self._sender.send_result(context)
 
     def _check(self, context: HookContext) -> None:
         if context.method not in self._service.methods:
@@ -251,105 +155,157 @@ class Pipeline:
                 "create", context.params, len(context.data)
             )
 
+    def _begin_state(self, context: HookContext) -> None:
+        """Note what a client has sent, before hooks change it."""
+        params = context.params
+        state = CallState(self._service, extra=params._state.extra)
+        params._state = state
+
+        if self._service.capabilities.model is not None:
+            state.rules = []
+
+        if params.provider is None:
+            return
+
+        if context.data is not None:
+            state.client_fields = names_of_bodies(context.data)
+
+        if context.id is None and context.method in MANY:
+            state.client_conditions = names_in(params.query)
+
+    def _validate(
+        self, context: HookContext, validation: MethodValidation | None
+    ) -> None:
+        method = context.method
+        hooks = (*self._own.before.ordered(method), *self._all.before.ordered(method))
+
+        if validation is not None:
+            validation.check_query(context)
+
+            if validate not in hooks:
+                validation.check_data(context)
+
+        # A schema says itself which values hooks meet.
+        is_checked = validation is not None and validation.has_data
+
+        if hooks and not is_checked and context.params.provider is not None:
+            check_types(context)
+
+    def _run_before(self, context: HookContext) -> Record | None:
+        """Begin, and run the before hooks. Return the query that a new record of a
+        client has to meet, if there is one.
+        """
+        method = context.method
+        begin = partial(self._service.capabilities.begin, method)
+        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
+        # Others would wait for a lock, or for a connection, as long as these run.
+        slow = list(takewhile(_is_slow, hooks))
+        is_client = context.params.provider is not None
+
+        if not slow:
+            begin()
+
+        created_if = self._service.rules.limit(context) if is_client else None
+
+        for hook in slow:
+            call(hook, method, context)
+
+        if slow:
+            begin()
+
+        for hook in hooks[len(slow) :]:
+            call(hook, method, context)
+
+        return created_if
+
     def _call_method(
         self, context: HookContext, validation: MethodValidation | None = None
     ) -> t.Any:
-        computed = self._service.computed
+        """Return the result of the method as hooks get it."""
+        service, method = self._service, context.method
+        result = self._call_target(context, validation)
+        is_python = context.params.provider is None
 
-        if computed:
-            # The schema of a result is that of the object, which does not compute them.
-            return computed.run(context, partial(self._call_target, validation))
+        if self._service.capabilities.is_own(method):
+            return private(service, result) if is_python else result
 
-        return self._call_target(validation, context, context.params)
+        result = self._as_records(context, result)
+        is_private = is_python or method in METHODS
+        return private(service, result) if is_private else result
 
     def _call_target(
-        self, validation: MethodValidation | None, context: HookContext, params: Params
+        self, context: HookContext, validation: MethodValidation | None
     ) -> t.Any:
         # Tests of an application may replace a method once the service is added.
         method = getattr(self._service.target, context.method)
-        names = method_named(context.method).arguments
-        result = call(method, *[getattr(context, name) for name in names], params)
+        names = (*method_named(context.method).arguments, "params")
+        result = call(method, *[getattr(context, name) for name in names])
 
         if validation is None:
             return result
 
         return validation.checked_result(context, result)
 
-    def _hide(self, context: HookContext, *, is_own: bool) -> None:
-        """Hide the fields of this service that clients may not see from a client. A
-        call in Python keeps them, under names that remember it.
+    def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
+        if is_answer(error):
+            raise error
 
-        :param is_own: ``True`` if no hook or object has made the result.
-        """
-        parts = self._service.capabilities
+        # The result has been rolled back. A hook may make another one.
+        context.params._state.is_whole = True
+        context.result = context.dispatch = NO_RESULT
+        context.error = error
 
-        if not is_own:
-            self._make_plain(context)
+        if self._own.error.receivers or self._all.error.receivers:
+            with Transaction(is_final=is_final):
+                self._own.error.run(context.method, context)
+                self._all.error.run(context.method, context)
+
+        if context.error is not None:
+            raise context.error
+
+        if context.result is NO_RESULT:
+            context.result = None
+
+    def _cut(self, context: HookContext) -> None:
+        """Cut the result of a call for its caller."""
+        service, is_whole = self._service, context.params._state.is_whole
+
+        if is_whole:
+            context.result = self._as_records(context, context.result)
+
+            if context.dispatch is not NO_RESULT:
+                context.dispatch = self._as_records(context, context.dispatch)
 
         if context.params.provider is None:
-            marks = Marks(parts.hidden, parts.field_rules)
+            if is_whole:
+                result = private(service, context.result)
+                context.result = selected(service, context, result)
+        else:
+            sent = shown(service, context)
 
-            if marks or context.dispatch is not NO_RESULT:
-                context.result = marks.mark(context.result, context.sent)
+            if sent is not context.sent:
+                context.dispatch = sent
 
-            return
-
-        if parts.hidden:
-            context.dispatch = self._service.visible(context.sent)
-
-        if parts.text_fields:
-            context.dispatch = as_text(context.sent, parts.text_fields)
-
-    def _hide_others(self, context: HookContext) -> None:
-        """Hide the fields of other services in a result that the client may not see."""
-        if context.params.provider is None:
-            return
-
-        shown = without_hidden(context.sent, context.params.user)
-
-        if shown is not context.sent:
-            context.dispatch = shown
-
-    def _make_plain(self, context: HookContext) -> None:
-        """Turn the records of a result into dicts, so that fields can be hidden. A call
-        in Python that hides none gets the objects themselves.
+    def _as_records(self, context: HookContext, result: t.Any) -> t.Any:
+        """Return a result of the application with dicts in the place of other records.
+        A call in Python of a service that hides no fields gets the objects themselves.
         """
-        parts = self._service.capabilities
+        if context.params.provider is None and not self._service.has_private_fields:
+            return result
 
-        if context.params.provider is None and not (parts.hidden or parts.field_rules):
-            return
+        return records_of(result, f"The result of '{context.path}.{context.method}'")
 
-        place = f"The result of '{self._service.path}.{context.method}'"
-        context.result = plain(context.result, place)
-
-        if context.dispatch is not NO_RESULT:
-            context.dispatch = plain(context.dispatch, place)
-
-    def is_own(self, method: str) -> bool:
-        """Return ``True`` if a method gives records of this service and no others."""
-        # Tests of an application may replace a method once the service is added.
-        function = getattr(getattr(self._service.target, method), "__func__", None)
-        return function in self._service.capabilities.own_methods
-
-    def _has_own_values(self, method: str) -> bool:
-        """Return ``True`` if a method gives records of this service with values that no
-        function of the application has computed.
+    def _is_looked_at(self, method: str) -> bool:
+        """Return ``True`` if somebody but the caller gets the records of a method:
+        hooks, the receivers of events, or a method of the application that calls it.
         """
-        return not self._service.capabilities.computed_fields and self.is_own(method)
+        signals = (self._own, self._all)
+        hooks = [hooks for each in signals for hooks in (each.after, each.around)]
+        has_hooks = any([each.ordered(method) for each in hooks])
+        is_event = method in EVENTS and self._service.has_events
+        return has_hooks or is_event or not self._service.capabilities.is_own(method)
 
 
 def _is_slow(hook: Callable[..., t.Any]) -> bool:
     """Return ``True`` for a hook that says that it does not use a database."""
     return getattr(hook, "is_slow", False)
-
-
-def _names_in(data: t.Any) -> frozenset[str]:
-    bodies = data if isinstance(data, list) else [data]
-    return frozenset().union(*[body for body in bodies if isinstance(body, dict)])
-
-
-def _copied(result: t.Any) -> t.Any:
-    if isinstance(result, list):
-        return [_copied(record) for record in result]
-
-    return dict(result) if isinstance(result, dict) else result

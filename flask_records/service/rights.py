@@ -9,16 +9,17 @@ from functools import partial
 
 from ..context import Params
 from ..errors import NotFound, RecordsError
-from ..query import NO_RECORD
+from ..query import both, names_in, NO_RECORD
 from ..query.matching import key_of_query
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
     from ..query import Matching
-    from ..query.field_rules import Permissions
     from ..typing import Record
     from .service import Service
+
+    T = t.TypeVar("T")
 
     MaySee: t.TypeAlias = Callable[[int], bool]
     """Returns whether a user may see the record, or a field of it, at an index."""
@@ -56,18 +57,31 @@ class Rights:
     """Applies the rules of a service to records: ``readable``, and those for fields.
     Each rule is called once for each user, and each condition decided once for all
     users. A record, or a field, that cannot be checked is not shown.
+
+    :param outage_of: For events, whose records may have changed since: returns the
+        error of a database that is away, which is raised. A condition that only the
+        database can decide needs the values of the event.
     """
 
-    def __init__(self, service: Service, records: Sequence[t.Any]) -> None:
-        self._service = service
-        self._records = records
+    def __init__(
+        self,
+        service: Service,
+        records: Sequence[t.Any],
+        outage_of: Callable[[Exception], Exception | None] | None = None,
+    ) -> None:
+        self.service = service
+        """The service."""
+        self.records = records
+        """The records."""
+        self.is_past = outage_of is not None
+        """``True`` if the records are those of events."""
+        self._outage_of = outage_of
+        self._outage: Exception | None = None
         self._has_rules = service.has_rules
         self._users: dict[t.Any, Visibility] = {}
-        self._permissions: dict[t.Any, Permissions] = {}
         self._visibilities: dict[Hashable, Visibility] = {}
         self._conditions: dict[Hashable, Condition] = {}
-        matching = service.capabilities.matching
-        self.matching: Matching | None = matching(records) if matching else None
+        self.matching: Matching | None = service.capabilities.matching(records)
         """Decides which of the records meet queries, if something can."""
 
     def of(self, login: Params | None) -> Visibility:
@@ -82,32 +96,35 @@ class Rights:
 
         if visibility is None:
             user = login.user if login else None
-            may_see = self._by_rule(
-                "readable", partial(self._service.readable_by, user)
-            )
-            fields = self._fields(partial(self.permissions_of, login))
+            seen = partial(self.asked, self.service.rules.seen_by, user)
+            may_see = self._by_rule("readable", seen)
+            fields = self._fields(user)
             visibility = self._users[key] = self._shared(may_see, fields)
 
         return visibility
 
-    def permissions_of(self, login: Params | None) -> Permissions:
-        """Return what the rules for fields say for a user, or for anonymous clients."""
-        key = _key_of(login)
-        permissions = self._permissions.get(key)
-
-        if permissions is None:
-            user = login.user if login else None
-            permissions = self._permissions[key] = self._service.permissions_of(user)
-
-        return permissions
-
-    def hidden_from(self, user: t.Any, index: int) -> frozenset[str]:
-        """Return the fields that a user may not see in the record at an index.
+    def fields_for(self, user: t.Any) -> Visibility:
+        """Return the fields that a user may see in the records, as if it could see all
+        of these.
 
         :param user: The user, or ``None``.
         """
-        permissions = partial(self._service.permissions_of, user)
-        return Visibility(show, self._fields(permissions)).hidden(index)
+        return Visibility(show, self._fields(user))
+
+    def asked(self, ask: Callable[[t.Any], T], argument: t.Any) -> T:
+        """Return what needs the database, unless it was away before."""
+        if self._outage is not None:
+            raise self._outage
+
+        return ask(argument)
+
+    def raise_outage(self, error: Exception) -> None:
+        """Raise the error of a database that is away, for events."""
+        outage = None if self._outage_of is None else self._outage_of(error)
+
+        if outage is not None:
+            self._outage = outage
+            raise outage
 
     def _shared(self, may_see: MaySee, fields: dict[str, MaySee]) -> Visibility:
         key = may_see, tuple(fields.items())
@@ -118,24 +135,23 @@ class Rights:
 
         return visibility
 
-    def _fields(self, ask: Callable[[], Permissions]) -> dict[str, MaySee]:
-        rules = self._service.capabilities.field_rules
+    def _fields(self, user: t.Any) -> dict[str, MaySee]:
+        rules = self.service.capabilities.field_rules
 
         if not rules.visible:
             return {}
 
         try:
-            permissions = ask()
-        except Exception:
-            logger.exception("A 'visible' rule of '%s' failed.", self._service.path)
+            conditions = self.asked(rules.shown_if, user)
+        except Exception as error:
+            self.raise_outage(error)
+            logger.exception("A 'visible' rule of '%s' failed.", self.service.path)
             return dict.fromkeys(rules.visible, hide)
 
-        fields: dict[str, MaySee] = dict.fromkeys(permissions.hidden, hide)
-
-        for name, condition in permissions.shown_if.items():
-            fields[name] = self._by_rule("visible", partial(_same, condition))
-
-        return fields
+        return {
+            name: self._by_rule("visible", partial(_same, condition))
+            for name, condition in conditions.items()
+        }
 
     def _by_rule(self, name: str, rule: Callable[[], Record | None]) -> MaySee:
         try:
@@ -145,10 +161,9 @@ class Rights:
                 return show
 
             return hide if query is NO_RECORD else self.condition(name, query)
-        except RecordsError:
-            return hide
-        except Exception:
-            logger.exception("The '%s' rule of '%s' failed.", name, self._service.path)
+        except Exception as error:
+            self.raise_outage(error)
+            logger.exception("The '%s' rule of '%s' failed.", name, self.service.path)
             return hide
 
     def condition(self, rule: str, query: Record) -> Condition:
@@ -158,16 +173,13 @@ class Rights:
         :param rule: The name of the rule that returned it.
         :raises BadRequest: The query is not understood.
         """
-        key, make_test = (
-            self.matching.keyed(query)
-            if self.matching
-            else (key_of_query(query), lambda: _unknown)
-        )
+        key = key_of_query(query)
         condition = self._conditions.get(key)
 
         if condition is None:
-            condition = Condition(rule, self._service, self._records, query)
-            condition.decide_all(make_test())
+            condition = Condition(self, rule, query)
+            matching = self.matching
+            condition.decide_all(matching.test(query) if matching else _unknown)
 
             # Few kinds of results are kept for thousands of users.
             if None not in condition.results:
@@ -183,27 +195,26 @@ class Condition:
     """A query that a rule has returned. It tells whether the record at an index meets
     it.
 
+    :param rights: The records.
     :param rule: The name of the rule.
     """
 
-    __slots__ = ("results", "_query", "_rule", "_service", "_records")
+    __slots__ = ("results", "_query", "_rights", "_rule")
 
-    def __init__(
-        self, rule: str, service: Service, records: Sequence[t.Any], query: Record
-    ) -> None:
+    def __init__(self, rights: Rights, rule: str, query: Record) -> None:
         self._query = query
         self.results: list[bool | None] = []
         """The result for each record. ``None`` if only the database can tell."""
+        self._rights = rights
         self._rule = rule
-        self._service = service
-        self._records = records
 
     def __call__(self, index: int) -> bool:
         result = self.results[index]
 
         if result is None:
             # If the look-up raises, it is not repeated.
-            result = self.results[index] = bool(self._decided(self._is_found, index))
+            look_up = partial(self._rights.asked, self._is_found)
+            result = self.results[index] = bool(self._decided(look_up, index))
 
         return result
 
@@ -212,30 +223,43 @@ class Condition:
 
         :param test: Tells the result, or that only the database can.
         """
-        indices = range(len(self._records))
+        indices = range(len(self._rights.records))
         self.results = [self._decided(test, index) for index in indices]
 
     def _decided(self, decide: Test, index: int) -> bool | None:
         try:
             return decide(index)
-        except RecordsError:
-            return False
-        except Exception:
-            path = self._service.path
-            logger.exception("The '%s' rule of '%s' failed.", self._rule, path)
+        except Exception as error:
+            self._rights.raise_outage(error)
+
+            if not isinstance(error, RecordsError):
+                path = self._rights.service.path
+                logger.exception("The '%s' rule of '%s' failed.", self._rule, path)
+
             return False
 
     def _is_found(self, index: int) -> bool:
-        record, name = self._records[index], self._service.capabilities.id
+        service, record = self._rights.service, self._rights.records[index]
+        name, query = service.capabilities.id, dict(self._query)
 
         if not isinstance(record, dict) or name not in record:
             return False
 
+        if self._rights.is_past:
+            # A later event may be of a record that this one must not show.
+            query = both(query, _values_in(record, names_in(query)))
+
         try:
-            self._service._get(record[name], Params(query=dict(self._query)))
+            service._get(record[name], Params(query=query))
             return True
         except NotFound:
             return False
+
+
+def _values_in(record: Record, names: Collection[str]) -> Record:
+    """Return the values of fields that a query can compare."""
+    values = {name: record[name] for name in names if name in record}
+    return {n: each for n, each in values.items() if not isinstance(each, (dict, list))}
 
 
 def _key_of(login: Params | None) -> t.Any:

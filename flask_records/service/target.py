@@ -1,105 +1,138 @@
-"""The optional parts of a service's object."""
+"""The object of a service: its methods and its optional parts."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, fields
-from functools import partial
 from types import FunctionType
 
-from ..names import names_of
-from ..query.field_rules import FieldRules, NO_RULES
-from ..signals import METHODS
-from .schemas import ANYTHING
+from ..names import METHODS
+from ..query.rules import FieldRules, NO_RULES
+from ..settings import names_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from flask import Flask
 
     from ..context import Params
-    from ..query import Fields, Matching
-    from ..typing import Record
-    from ..validation import Beside
-    from .schemas import Schemas
-    from .service import Service
+    from ..openapi.schemas import Schemas
+    from ..problems import Problem
+    from ..query import Matching, Scope
+    from ..typing import Id
 
 
-class Target(t.Protocol):
-    """The optional parts of a service's object. :class:`Capabilities` has defaults."""
+class Capabilities:
+    """The optional parts of a service's object, with what holds for an object that has
+    none of them. A class whose objects have more derives from this one; of other
+    objects, :class:`PlainObject` reads those parts that the documentation names.
+    """
 
-    id: str
-    """The name of the identifier field."""
-
-    hidden: Collection[str]
-    """The fields that no client sees."""
-
-    relationships: Collection[str]
-    """The fields that events leave out, since not every user may see their values."""
-
-    events: Collection[str]
-    """The names of the custom events."""
-
-    computed_fields: Collection[str]
-    """The fields that functions of the application compute, of any values."""
-
-    text_fields: Collection[str]
-    """The fields whose integers clients get as text."""
-
-    sends_events: bool
+    sends_events: bool = True
     """``False`` to send an event to clients only if a function publishes it."""
 
-    model: type[t.Any]
-    """The mapped class, by which relationships find the service."""
+    model: type[t.Any] | None = None
+    """The mapped class of the records, by which relationships find the service."""
 
-    field_rules: FieldRules
+    field_rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""
 
-    own_methods: Collection[Callable[..., t.Any]]
-    """The functions of the class that return records of the model and no others."""
+    @property
+    def id(self) -> str:
+        """The name of the identifier field."""
+        return "id"
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The fields that no client sees."""
+        return frozenset()
+
+    @property
+    def relationships(self) -> frozenset[str]:
+        """The fields that events leave out, since not every user may see their
+        values.
+        """
+        return frozenset()
+
+    @property
+    def text_fields(self) -> frozenset[str]:
+        """The fields whose integers clients get as text."""
+        return frozenset()
+
+    def is_own(self, method: str) -> bool:
+        """Return ``True`` if a method gives records of the model and no others."""
+        return False
+
+    def scope_for(self, params: Params | None) -> Scope | None:
+        """Return the fields of a model that a caller may name, or that clients may, as
+        far as no rule hides them.
+        """
+        return None
+
+    def check(self, app: Flask, methods: Collection[str]) -> None:
+        """Refuse options that can't work with an application and its database."""
 
     def begin(self, method: str) -> None:
-        """Prepare for a call, in its transaction, before its hooks run, but
-        for those at the beginning that are slow.
+        """Prepare for a call, in its transaction, before its hooks run, but for those
+        at the beginning that are slow.
         """
+
+    def lock(self, id: Id, params: Params) -> None:
+        """Let nobody else write a record until the commit."""
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a call on many records before any of its hooks runs."""
 
-    def fields_for(self, params: Params) -> Fields:
-        """Return the fields that a caller knows of."""
+    def body_problems(
+        self, method: str, body: Mapping[str, t.Any], params: Params
+    ) -> dict[str, Problem]:
+        """Return the problems of a client's values that no hook should meet."""
+        return {}
+
+    def matching(self, records: Sequence[t.Any]) -> Matching | None:
+        """Return what decides which records, stored or in JSON, meet a query."""
+        return None
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets, or what all clients
         do, as far as no rule hides it.
         """
+        # They are needed for documents only.
+        from ..openapi.schemas import ANYTHING
 
-    schemas: Mapping[str, t.Any]
-    """The classes that calls are checked by, by method."""
+        return ANYTHING
 
-    def beside_schema(
-        self, method: str, body: Record, params: Params, *, is_many: bool
-    ) -> Beside:
-        """Return the fate of values of a client whose names a schema does not have."""
 
-    client_fields: Fields
-    """The fields that clients know of, as far as no rule hides them."""
+class PlainObject(Capabilities):
+    """The optional parts of any object: ``id``, ``hidden`` and ``schemas_for``.
 
-    def check(self, app: Flask, methods: Collection[str]) -> None:
-        """Refuse options that can't work with an application and its database."""
+    :param target: The object.
+    """
 
-    def matching(self, records: Sequence[t.Any]) -> Matching:
-        """Return what decides which records, stored or in JSON, meet a query."""
+    def __init__(self, target: t.Any) -> None:
+        self._target = target
+        hidden = getattr(target, "hidden", ())
+        # A method of this name is a method of the service.
+        self._hidden = frozenset(() if callable(hidden) else names_of("hidden", hidden))
 
-    def relations_of(
-        self, records: Sequence[Record], names: Sequence[str], params: Params
-    ) -> list[Record]:
-        """Return relationships of records in JSON, as far as a caller sees them."""
+    @property
+    def id(self) -> str:
+        """The name of the identifier field."""
+        return t.cast(str, getattr(self._target, "id", "id"))
 
-    def services_of(self, names: Sequence[str]) -> list[Service]:
-        """Return the services that show relationships."""
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The fields that no client sees."""
+        return self._hidden
+
+    def schemas_for(self, params: Params | None) -> Schemas:
+        """Return the JSON Schemas of what a caller sends and gets."""
+        own = getattr(self._target, "schemas_for", super().schemas_for)
+        return t.cast("Schemas", own(params))
+
+
+def capabilities_of(target: t.Any) -> Capabilities:
+    """Return the optional parts of an object."""
+    return target if isinstance(target, Capabilities) else PlainObject(target)
 
 
 def refuse_class(path: str, target: t.Any) -> None:
@@ -125,74 +158,54 @@ def refuse_class(path: str, target: t.Any) -> None:
         )
 
 
-SETS: t.Final[Mapping[str, Callable[[t.Any], Iterable[t.Any]]]] = {
-    "hidden": partial(names_of, "hidden"),
-    "relationships": partial(names_of, "relationships"),
-    "computed_fields": partial(names_of, "computed_fields"),
-    "text_fields": partial(names_of, "text_fields"),
-    "own_methods": iter,
-}
-"""The capabilities that are sets, and readers of what an object gives."""
+def methods_of(path: str, target: t.Any, names: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the methods of an object that can be called, those of the six
+    first.
 
-
-def _do_nothing(*arguments: t.Any) -> None:
-    """Stand in for a step that an object does not take."""
-
-
-def _no_schemas(params: Params | None) -> Schemas:
-    """Stand in for the schemas of an object that has none."""
-    return ANYTHING
-
-
-def _no_services(names: Sequence[str]) -> list[Service]:
-    """Stand in for the services of an object that has no relationships."""
-    return []
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """The parts of a :class:`Target`, read once: when an application is set up, or at
-    the first use, but for the events.
+    :param path: The path of the service.
+    :param names: The methods that can be called. Those of the six that the object does
+        not have are left out.
+    :raises TypeError: There is none.
+    :raises ValueError: The object does not have a method beyond the six.
     """
+    custom = [name for name in names if name not in METHODS]
+    _refuse("methods", path, [name for name in custom if not _has(target, name)])
+    own = [name for name in METHODS if name in names and _has(target, name)]
 
-    id: str = "id"
-    hidden: frozenset[str] = frozenset()
-    relationships: frozenset[str] = frozenset()
-    computed_fields: frozenset[str] = frozenset()
-    text_fields: frozenset[str] = frozenset()
-    sends_events: bool = True
-    model: type[t.Any] | None = None
-    own_methods: frozenset[Callable[..., t.Any]] = frozenset()
-    field_rules: FieldRules = NO_RULES
-    begin: Callable[[str], None] = _do_nothing
-    check: Callable[[Flask, Collection[str]], None] = _do_nothing
-    check_multi: Callable[[str, Params, int], None] = _do_nothing
-    fields_for: Callable[[Params], Fields] | None = None
-    schemas_for: Callable[[Params | None], Schemas] = _no_schemas
-    beside_schema: Callable[..., Beside] | None = None
-    client_fields: Fields | None = None
-    matching: Callable[[Sequence[t.Any]], Matching] | None = None
-    relations_of: (
-        Callable[[Sequence[Record], Sequence[str], Params], list[Record]] | None
-    ) = None
-    services_of: Callable[[Sequence[str]], list[Service]] = _no_services
+    if not own and not custom:
+        raise TypeError(
+            f"The service '{path}' has none of the methods {', '.join(METHODS)}."
+        )
 
-    @classmethod
-    def of(cls, target: t.Any) -> t.Self:
-        """Return the capabilities of an object."""
-        values: dict[str, t.Any] = {}
+    return (*own, *custom)
 
-        for field in fields(cls):
-            # A property that needs an application is not known yet.
-            with suppress(AttributeError, RuntimeError):
-                values[field.name] = getattr(target, field.name)
 
-        # A method of this name is a method of the service.
-        if callable(values.get("hidden")):
-            del values["hidden"]
+def public_methods(
+    path: str, public: bool | Collection[str], names: Collection[str]
+) -> frozenset[str]:
+    """Return the names of the methods that need no token.
 
-        for name, read in SETS.items():
-            if name in values:
-                values[name] = frozenset(read(values[name]))
+    :param path: The path of the service.
+    :param public: All, none, or those named.
+    :param names: The names that it may have.
+    :raises ValueError: There is no such method.
+    """
+    if isinstance(public, bool):
+        return frozenset(names if public else ())
 
-        return cls(**values)
+    named = frozenset(names_of("public", public))
+    _refuse("public", path, sorted(named.difference(names)))
+    return named
+
+
+def _has(target: t.Any, name: str) -> bool:
+    return not name.startswith("_") and callable(getattr(target, name, None))
+
+
+def _refuse(option: str, path: str, names: Collection[str]) -> None:
+    """Refuse names of an option that are not methods."""
+    for name in names:
+        raise ValueError(
+            f"'{option}' of '{path}' names '{name}', which is not a method. The methods"
+            f" are: {', '.join(METHODS)}, and those of the object that 'methods' names."
+        )

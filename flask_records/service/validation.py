@@ -6,13 +6,13 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..context import names_of_bodies
 from ..errors import not_an_object
+from ..names import BODIES, METHODS
 from ..pagination import Page
-from ..problems import Problem, UNKNOWN_FIELD
-from ..query.bounds import MAX_ERRORS, shortened
-from ..query.refusals import refuse
-from ..signals import METHODS
-from ..validation.schema import Beside, InvalidData
+from ..problems import Problem, READ_ONLY, UNKNOWN_FIELD
+from ..query.bounds import MAX_ERRORS, refuse, shortened
+from ..validation.schema import InvalidData
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,7 +20,9 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record
     from ..validation import DataSchema, MethodSchemas
-    from .target import Capabilities
+
+CHANGES: t.Final = ("update", "patch")
+"""The methods whose data changes a record."""
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
@@ -37,6 +39,8 @@ class MethodValidation:
 
     def __init__(self, method: str, schemas: MethodSchemas) -> None:
         self._body = None if schemas.data is None else BodySchema.of(schemas.data)
+        self.has_data = self._body is not None
+        """``True`` if there is a schema of the data."""
         self._query = schemas.query
         self._result = schemas.result
         self._is_own = method in METHODS
@@ -83,13 +87,16 @@ class MethodValidation:
         except InvalidData as error:
             refuse(_placed(error.problems, "data"))
 
-        if params.provider is not None:
-            params.schema_fields = body.fields
+        if params.provider is None:
+            return
 
-            if body.is_renamed:
-                sent = params.client_fields
-                fields = body.schema.names
-                params.client_fields = {fields.get(name, name) for name in sent}
+        params._state.schema_fields = body.fields
+
+        if body.has_aliases or body.schema.others == "ignore":
+            fields, kept = body.schema.names, names_of_bodies(context.data)
+            sent = {fields.get(name, name) for name in params._state.client_fields}
+            # A hook may write what a client has sent in vain.
+            params._state.client_fields = kept.intersection(sent)
 
     def _check_list(self, context: HookContext, body: BodySchema) -> None:
         """Check the bodies of a list. Those after the first :data:`.MAX_ERRORS`
@@ -172,24 +179,48 @@ class MethodValidation:
         values, problems = _tried(schema, own, is_partial=is_partial)
 
         if is_client:
-            # Hooks may have added names before the check.
-            sent = others.keys() & context.params.client_fields
-            theirs = {name: others[name] for name in data if name in sent}
-            # A field must not come in by a name that is not checked.
-            hidden = [name for name in theirs if name in body.renamed]
-            problems |= _unknown(hidden)
-            theirs = {n: theirs[n] for n in theirs if n not in body.renamed}
-
-            if schema.others != "allow":
-                others = {name: others[name] for name in others if name not in sent}
-                beside = _beside(context, theirs if schema.others == "refuse" else {})
-                problems |= beside.problems
-                others |= beside.compared
+            others, problems_of_others = _checked_others(context, body, others)
+            problems |= problems_of_others
 
         if problems:
             raise InvalidData(problems)
 
         return {**values, **others}
+
+
+def check_types(context: HookContext) -> None:
+    """Refuse the data of a client if values are not of the type of their field, so that
+    hooks do not meet them.
+
+    :raises BadRequest: There is one, or a body is not an object.
+    """
+    if context.method not in BODIES or context.data is None:
+        return
+
+    data = context.data
+    problems: dict[str, Problem] = {}
+    is_list = context.method == "create" and isinstance(data, list)
+
+    for index, body in enumerate(data if is_list else [data]):
+        if not isinstance(body, dict):
+            raise not_an_object(context.method)
+
+        misfits = _misfits(context, body)
+        problems |= _placed(misfits, "data", str(index) if is_list else "")
+
+        if len(problems) > MAX_ERRORS:
+            break
+
+    refuse(problems)
+
+
+def _misfits(context: HookContext, body: Record) -> dict[str, Problem]:
+    """Return the problems of values that are not of the type of their field."""
+    if context.method not in METHODS:
+        return {}
+
+    find = context.service.capabilities.body_problems
+    return find(context.method, body, context.params)
 
 
 @dataclass(frozen=True)
@@ -205,11 +236,11 @@ class BodySchema:
     fields: frozenset[str] | None
     """The fields that a client may write, or ``None`` for any."""
 
-    is_renamed: bool
-    """``True`` if a field has another name on the wire, be it besides its own."""
-
     renamed: Mapping[str, str]
     """The names on the wire of fields that do not go by their own."""
+
+    has_aliases: bool
+    """``True`` if there are names on the wire that no field has."""
 
     @classmethod
     def of(cls, schema: DataSchema) -> BodySchema:
@@ -217,8 +248,8 @@ class BodySchema:
         names = schema.names
         fields = None if schema.others == "allow" else frozenset(names.values())
         renamed = {each: name for name, each in names.items() if each not in names}
-        is_renamed = any(name != each for name, each in names.items())
-        return cls(schema, frozenset(names), fields, is_renamed, renamed)
+        has_aliases = any(name != each for name, each in names.items())
+        return cls(schema, frozenset(names), fields, renamed, has_aliases)
 
 
 def _tried(
@@ -231,18 +262,58 @@ def _tried(
         return {}, dict(error.problems)
 
 
-def _beside(context: HookContext, body: Mapping[str, t.Any]) -> Beside:
-    """Return the fate of values of a client whose names a schema does not have."""
-    parts: Capabilities = context.service.capabilities
+def _checked_others(
+    context: HookContext, body: BodySchema, others: Record
+) -> tuple[Record, dict[str, Problem]]:
+    """Return the values of a client whose names a schema does not have, as far as they
+    are kept, and their problems.
+    """
+    client_fields = context.params._state.client_fields
+    # Hooks may have added names before the check.
+    added = {name: others[name] for name in others if name not in client_fields}
+    sent = {name: others[name] for name in others if name not in added}
+    # A field must not come in by a name that is not checked.
+    problems = _unknown([name for name in sent if name in body.renamed])
+    sent = {name: sent[name] for name in sent if name not in body.renamed}
 
-    if not body or parts.beside_schema is None or context.method not in METHODS:
-        # An identifier in a body is ignored, since the address tells it.
-        ignored = (parts.id,) if context.method in ("update", "patch") else ()
-        names = [name for name in body if name not in ignored]
-        return Beside(_unknown(names), {})
+    if body.schema.others == "ignore":
+        return added, problems
 
-    is_many = context.method == "patch" and context.id is None
-    return parts.beside_schema(context.method, body, context.params, is_many=is_many)
+    if body.schema.others == "allow":
+        return added | sent, problems | _misfits(context, sent)
+
+    kept = sent if _is_compared(context) else {}
+    return added | kept, problems | _beside(context, sent)
+
+
+def _is_compared(context: HookContext) -> bool:
+    """Return ``True`` if values that a client may not write are compared with those of
+    a record.
+    """
+    is_model = context.service.capabilities.model is not None
+    return is_model and context.method in CHANGES and context.id is not None
+
+
+def _beside(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
+    """Return the problems of values of a client whose names a schema does not have."""
+    parts = context.service.capabilities
+    scope, id = parts.scope_for(context.params), parts.id
+    is_own = context.method in METHODS
+    known = scope.names if scope is not None and is_own else frozenset()
+    allowed: set[str] = set()
+
+    if _is_compared(context):
+        allowed |= known | parts.relationships
+
+    # The address tells an identifier, and a new record has none yet.
+    if context.method in CHANGES or body.get(id, UNKNOWN_FIELD) is None:
+        allowed.add(id)
+
+    return {
+        shortened(name): READ_ONLY if name in known else UNKNOWN_FIELD
+        for name in body
+        if name not in allowed
+    }
 
 
 def _unknown(names: Collection[str]) -> dict[str, Problem]:

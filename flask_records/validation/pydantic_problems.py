@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 from itertools import islice
@@ -15,9 +14,6 @@ from ..query.bounds import MAX_ERRORS, shortened
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-OBLIGATION = re.compile(r"[A-Za-z ]{1,30} (should .*)", re.DOTALL)
-"""A message that says what a value should be."""
 
 FIXED: t.Final[Mapping[str, Problem]] = {
     "missing": problems.REQUIRED,
@@ -89,43 +85,7 @@ LIMITS: t.Final[Mapping[str, str]] = {"ge": "min", "le": "max"}
 """The names of limits in the data of problems, by those of pydantic."""
 
 MAX_LISTED: t.Final = 1000
-"""The number of errors up to which all are read."""
-
-
-def pruned(value: t.Any) -> t.Any:
-    """Return the first items of a value, at each level, whose errors are named."""
-    if isinstance(value, list):
-        return [pruned(item) for item in value[: MAX_ERRORS + 1]]
-
-    if isinstance(value, dict):
-        items = islice(value.items(), MAX_ERRORS + 1)
-        return {name: pruned(item) for name, item in items}
-
-    return value
-
-
-def found_in(
-    error: ValidationError,
-    validate: Callable[[t.Any], t.Any],
-    data: Mapping[str, t.Any],
-) -> dict[str, Problem]:
-    """Return the problems of an object, as far as there are not too many of them.
-
-    :param validate: The function that has raised the error.
-    """
-    if error.error_count() <= MAX_LISTED:
-        return problems_of(error, data)
-
-    # To read half a million errors takes a second. Not so many are told.
-    few = {name: pruned(value) for name, value in data.items()}
-
-    try:
-        validate(few)
-    except ValidationError as first:
-        if first.error_count() <= MAX_LISTED:
-            return problems_of(first, few)
-
-    return {"": problems.TOO_MANY_PROBLEMS}
+"""The number of errors up to which they are named: half a million take a second."""
 
 
 def problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Problem]:
@@ -136,6 +96,9 @@ def problems_of(error: ValidationError, data: t.Any = NO_DATA) -> dict[str, Prob
     :param data: The value that has them, to leave names of types out of the paths. They
         stay by default.
     """
+    if error.error_count() > MAX_LISTED:
+        return {"": problems.TOO_MANY_PROBLEMS}
+
     errors = error.errors(include_url=False)
     found: dict[str, Problem] = {}
 
@@ -197,7 +160,8 @@ def _problem(error: Mapping[str, t.Any]) -> Problem:
         problem = Problem.of(context["error"])
         return problem if problem else problems.NOT_VALID
 
-    obligation = OBLIGATION.fullmatch(error["msg"])
-    text = obligation[1] if obligation else f"is not valid: {error['msg']}"
+    message = str(error["msg"])
+    is_obligation = message.startswith("Input should ")
+    text = message[len("Input ") :] if is_obligation else f"is not valid: {message}"
     limits = {name: context[key] for key, name in LIMITS.items() if key in context}
     return Problem(shortened(text), CODES.get(kind, "invalid"), **limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 
 from pydantic import (
     AliasChoices,
@@ -17,16 +17,17 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
 )
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from ..problems import NESTED_TOO_DEEP, Problem
 from ..query.casts import as_bytes
-from .json_schema import is_binary, schema_of, with_base64
-from .pydantic_problems import found_in, problems_of
+from .pydantic_problems import problems_of
 from .schema import InvalidData, is_plain_value, PLAIN
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pydantic.fields import FieldInfo
 
@@ -40,12 +41,28 @@ OTHERS: t.Final[Mapping[t.Any, t.Literal["ignore", "allow"]]] = {
 by default, as by services.
 """
 
+MAPPINGS: t.Final = ("properties", "patternProperties", "dependentSchemas")
+"""The keywords of JSON Schema with schemas by name."""
+
+VALUES: t.Final = ("default", "const", "enum", "examples")
+"""The keywords with values."""
+
+LEFT_OUT: t.Final = frozenset({"$defs", "$ref", "title", "discriminator"})
+"""The keywords that refer to other places, or repeat a name."""
+
+RECURSION: t.Final = {"type": "object"}
+"""The schema of an object inside of one of its own kind."""
+
+
+BASE64: t.Final = {"type": "string", "contentEncoding": "base64"}
+"""The schema of bytes as services send and take them."""
+
 
 class PydanticSchema:
     """Checks objects by a class, with pydantic.
 
     Values are those of Python. Objects and lists in them are in their form in JSON, as
-    a column has them, and so are values of other types.
+    a column has them, and so are values of other types that have one.
 
     :param class_: A model, a dataclass, or a ``TypedDict``.
     """
@@ -77,26 +94,16 @@ class PydanticSchema:
         return TypeAdapter(_part_of(self._class))
 
     @cached_property
-    def _validate_whole(self) -> Callable[[t.Any], t.Any]:
-        return self._whole.validator.validate_python
-
-    @cached_property
-    def _validate_part(self) -> Callable[[t.Any], t.Any]:
-        return self._part.validator.validate_python
-
-    @cached_property
-    def _dump(self) -> Callable[..., t.Any]:
-        """A function that returns values in JSON, by the names of their fields."""
-        adapter: TypeAdapter[t.Any] = TypeAdapter(_dict_of(self._class))
-        return partial(adapter.serializer.to_python, warnings=False)
-
-    @cached_property
     def _bytes(self) -> frozenset[str]:
         """The names on the wire of fields that are bytes, but do not say how they are
         encoded.
         """
-        schemas = schema_of(self._whole).get("properties", {})
-        fields = {self.names.get(name) for name in schemas if is_binary(schemas[name])}
+        fields = {
+            self.names.get(name)
+            for name, schema in self.json_schema("whole").get("properties", {}).items()
+            for each in (schema, *schema.get("anyOf", ()))
+            if BASE64.items() <= each.items() and "format" not in each
+        }
         return frozenset(name for name, field in self.names.items() if field in fields)
 
     def check(self, data: Mapping[str, t.Any], *, is_partial: bool = False) -> Record:
@@ -109,22 +116,22 @@ class PydanticSchema:
         :raises InvalidData: It does not fit.
         """
         is_whole = not is_partial or self._needed <= self._fields_in(data)
-        validate = self._validate_whole if is_whole else self._validate_part
+        adapter = self._whole if is_whole else self._part
         problems: dict[str, Problem] = {}
 
-        if not self._bytes.isdisjoint(data):
+        if self._bytes and not self._bytes.isdisjoint(data):
             data = self._with_bytes(data, problems)
 
         try:
-            value = validate(data)
+            value = adapter.validator.validate_python(data)
         except ValidationError as error:
-            raise InvalidData(found_in(error, validate, data) | problems) from None
+            raise InvalidData(problems_of(error, data) | problems) from None
 
         values: Record = vars(value) if self._is_model else _fields_of(value)
         sent = value.model_fields_set if self._is_model else self._fields_in(data)
 
         # A default has been filled in, or a property is cached beside the fields.
-        if values.keys() != sent:
+        if len(values) != len(sent):
             filled = frozenset() if is_partial else self._fields
             values = {
                 name: each
@@ -133,7 +140,7 @@ class PydanticSchema:
             }
 
         if not PLAIN.issuperset(map(type, values.values())):
-            self._make_plain(values, problems)
+            _make_plain(values, problems)
 
         if problems:
             raise InvalidData(problems)
@@ -146,7 +153,7 @@ class PydanticSchema:
     def _with_bytes(
         self, data: Mapping[str, t.Any], problems: dict[str, Problem]
     ) -> Mapping[str, t.Any]:
-        """Return an object with bytes in place of base64.
+        """Return an object with bytes in place of base64 and of files.
 
         :param problems: It gets the problems of these.
         """
@@ -161,21 +168,6 @@ class PydanticSchema:
                     changed[name] = b""
 
         return changed
-
-    def _make_plain(self, values: Record, problems: dict[str, Problem]) -> None:
-        """Replace the values that columns do not take.
-
-        :param problems: It gets the problems of values that have no form in JSON.
-        """
-        for name, value in values.items():
-            if isinstance(value, (SecretBytes, SecretStr)):
-                values[name] = value.get_secret_value()
-            elif not is_plain_value(value):
-                try:
-                    dumped = self._dump({name: value}, mode="json", by_alias=True)
-                    [values[name]] = dumped.values()
-                except ValueError:
-                    problems[name] = NESTED_TOO_DEEP
 
     def shown(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the class does not
@@ -197,19 +189,32 @@ class PydanticSchema:
         results.
         """
         adapter = self._part if mode == "partial" else self._whole
-        made = schema_of(adapter, is_shown=mode == "shown")
-        properties = made.get("properties", {})
+        made = adapter.json_schema(
+            mode="serialization" if mode == "shown" else "validation",
+            schema_generator=WireSchema,
+        )
+        schema: Record = _inlined(made, made.get("$defs", {}), ())
 
-        for name, schema in properties.items():
+        for name, each in schema.get("properties", {}).items():
             # A null that is left to the model may be no value of the field.
-            is_null = "type" in schema and schema.get("default", name) is None
+            is_null = "type" in each and each.get("default", name) is None
 
             if mode == "partial" or is_null:
-                schema.pop("default", None)
+                each.pop("default", None)
 
-            properties[name] = with_base64(schema)
+        return schema
 
-        return made
+
+class WireSchema(GenerateJsonSchema):
+    """Makes the JSON Schemas of values on the wire."""
+
+    def bytes_schema(self, schema: t.Any) -> t.Any:
+        """Return the schema of bytes, which are base64."""
+        return {**BASE64}
+
+    def handle_invalid_for_json_schema(self, schema: t.Any, error_info: str) -> t.Any:
+        """Return the schema of a type that JSON Schema has no word for: any value."""
+        return {}
 
 
 def _names_of(class_: t.Any, config: Mapping[str, t.Any]) -> Iterator[tuple[str, str]]:
@@ -259,28 +264,15 @@ def _hints_of(class_: t.Any) -> dict[str, t.Any]:
     return {each.name: hints[each.name] for each in dataclasses.fields(class_)}
 
 
-def _dict_of(class_: t.Any) -> t.Any:
-    """Return a ``TypedDict`` with the fields of a class, of which none is required."""
-    if issubclass(class_, BaseModel):
-        hints = {
-            name: t.Annotated[(field.annotation, *(field.metadata or [None]))]
-            for name, field in class_.model_fields.items()
-        }
-    else:
-        hints = _hints_of(class_)
-
-    make: t.Any = TypedDict
-    made = make(class_.__name__, hints, total=False)
-    made.__pydantic_config__ = {"arbitrary_types_allowed": True}
-    return made
-
-
 def _part_of(class_: t.Any) -> t.Any:
     """Return a class with the fields of another one, of which none is required, and
     without its validators of the whole.
     """
     if not issubclass(class_, BaseModel):
-        return _dict_of(class_)
+        make: t.Any = TypedDict
+        made = make(class_.__name__, _hints_of(class_), total=False)
+        made.__pydantic_config__ = {"arbitrary_types_allowed": True}
+        return made
 
     part = create_model(class_.__name__, __base__=class_)
     validators = part.__pydantic_decorators__.model_validators
@@ -303,3 +295,73 @@ def _fields_of(value: t.Any) -> Record:
         return value
 
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+def _make_plain(values: Record, problems: dict[str, Problem]) -> None:
+    """Replace the values that columns do not take. Those that have neither a form in
+    JSON nor a text, such as files, stay.
+
+    :param problems: It gets the problems of values that nest too deep.
+    """
+    for name, value in values.items():
+        if isinstance(value, (SecretBytes, SecretStr)):
+            values[name] = value.get_secret_value()
+        elif not is_plain_value(value):
+            try:
+                values[name] = to_jsonable_python(
+                    value, by_alias=True, bytes_mode="base64", fallback=_text_of
+                )
+            except PydanticSerializationError:
+                continue
+            except ValueError:
+                problems[name] = NESTED_TOO_DEEP
+
+
+def _text_of(value: t.Any) -> str:
+    """Return the text of a value of a type that JSON does not have.
+
+    :raises PydanticSerializationError: Its class defines none.
+    """
+    class_: t.Any = type(value)
+
+    if class_.__str__ is object.__str__:
+        raise PydanticSerializationError("There is no text.")
+
+    return str(value)
+
+
+def _inlined(
+    schema: t.Any, definitions: Mapping[str, t.Any], outer: tuple[str, ...]
+) -> t.Any:
+    """Return a JSON Schema with what it refers to in these places. An object inside of
+    one of its own kind may be any.
+
+    :param definitions: The schemas that it refers to, by name.
+    :param outer: The names of those that it is in.
+    """
+    if isinstance(schema, list):
+        return [_inlined(each, definitions, outer) for each in schema]
+
+    # True and False are schemas, and keywords have numbers and texts.
+    if not isinstance(schema, Mapping):
+        return schema
+
+    made: dict[str, t.Any] = {}
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+
+    if name in outer:
+        made = {**RECURSION}
+    elif name in definitions:
+        made = _inlined(definitions[name], definitions, (*outer, name))
+
+    for keyword, value in schema.items():
+        if keyword in MAPPINGS:
+            made[keyword] = {
+                name: _inlined(each, definitions, outer) for name, each in value.items()
+            }
+        elif keyword in VALUES:
+            made[keyword] = value
+        elif keyword not in LEFT_OUT:
+            made[keyword] = _inlined(value, definitions, outer)
+
+    return made

@@ -6,7 +6,7 @@ from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import column_property, DeclarativeBase, Mapped, mapped_column
 
 from flask_records import BadRequest
-from flask_records.query import FieldOptions, Fields
+from flask_records.query import FieldOptions, Fields, Scope
 
 from ..models import Dog, Everything, Message, User
 
@@ -71,17 +71,10 @@ class Seat(Base):
     code: Mapped[str | None] = mapped_column(unique=True)
 
 
-class Profile(Base):
-    """A model whose primary key the application gives."""
-
-    __tablename__ = "profile"
-
-    person_id: Mapped[int] = mapped_column(sa.ForeignKey("person.id"), primary_key=True)
-
-
 @pytest.fixture
-def fields():
-    return Fields(Person, FieldOptions(hidden=["secret"], readonly=["age"]))
+def scope():
+    """The scope of clients."""
+    return Scope.of_clients(Fields(Person, FieldOptions(hidden=["secret"])))
 
 
 def sql(expression):
@@ -90,11 +83,6 @@ def sql(expression):
 
 def names(fields):
     return [field.name for field in fields]
-
-
-def read(fields, body, **options):
-    """The values and the problems of a body."""
-    return fields.body.values(body, **options)[:2]
 
 
 @pytest.mark.parametrize(
@@ -110,14 +98,14 @@ def read(fields, body, **options):
     ],
 )
 def test_expression_of_a_field(model, name, selected):
-    field = Fields(model)[name]
+    field = Fields(model).stored[name]
 
     assert sql(field.selected).replace(":length_1", ":l") == selected
     assert field.is_writable == (name == "name")
 
 
 def test_enum_is_selected_as_the_text_it_is_stored_as():
-    field = Fields(Everything)["color"]
+    field = Fields(Everything).stored["color"]
 
     assert isinstance(field.selected.type, sa.String)
     assert isinstance(field.column.type, sa.Enum)
@@ -127,17 +115,17 @@ def test_enum_is_selected_as_the_text_it_is_stored_as():
 @pytest.mark.parametrize(
     "name", ["secret", "nope", "_private", "shout", "full_name", ""]
 )
-def test_hidden_field_is_like_one_that_is_not_there(fields, name):
+def test_hidden_field_is_like_one_that_is_not_there(scope, name):
     with pytest.raises(BadRequest) as caught:
-        fields[name]
+        scope[name]
 
     assert caught.value.message == f"'{name}' is not a field."
     assert caught.value.errors == {name: "is not a field"}
 
 
-def test_hidden_field_is_not_listed(fields):
-    assert "secret" not in names(fields)
-    assert fields.names == set(names(fields)) == {*VISIBLE} - {"secret"}
+def test_hidden_field_is_not_listed(scope):
+    assert scope.names == set(names(scope)) == {*VISIBLE} - {"secret"}
+    assert scope.hidden == {"secret"}
 
 
 @pytest.mark.parametrize(
@@ -150,8 +138,8 @@ def test_hidden_field_is_not_listed(fields):
         (["is_adult", "next_age"], {"id", "is_adult", "next_age"}),
     ],
 )
-def test_selected(fields, listed, selected):
-    found = names(fields.selected(listed))
+def test_selected(scope, listed, selected):
+    found = names(scope.shown(listed).selected)
 
     assert set(found) == selected
     assert len(found) == len(selected)
@@ -273,95 +261,12 @@ def test_hybrid_property_without_an_expression_is_an_error(getter):
 
 
 @pytest.mark.parametrize(
-    "name", ["rank", "number", "version", "age", "is_adult", "next_age"]
-)
-def test_field_that_is_read_only(fields, name):
-    values = read(fields, {name: 1}, sent={name}, new=True)
-
-    assert values == ({}, {name: "is read-only"})
-
-
-@pytest.mark.parametrize(
-    "name", ["nope", "_private", "shout", "full_name", "__class__"]
-)
-def test_unknown_field_of_a_body(fields, name):
-    assert read(fields, {name: 1}, new=True) == ({}, {name: "is not a field"})
-
-
-def test_all_errors_of_a_body_are_told_together(fields):
-    body = {
-        "id": 1,
-        "name": "Alexander",
-        "level": "low",
-        "rank": 1,
-        "nope": 1,
-        "city": "A",
-    }
-
-    assert read(fields, body, skip={"id"}, new=True) == (
-        {"city": "A"},
-        {
-            "name": "has more than 5 characters",
-            "level": "is not a whole number",
-            "rank": "is read-only",
-            "nope": "is not a field",
-        },
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "new", "values", "errors"),
-    [
-        ("secret", True, {"secret": None}, {}),
-        ("secret", False, {"secret": None}, {}),
-        ("name", True, {}, {"name": "is required"}),
-        ("name", False, {}, {"name": "is required"}),
-        ("level", True, {}, {}),
-        ("level", False, {}, {"level": "is required"}),
-        ("city", True, {}, {}),
-        ("city", False, {}, {"city": "is required"}),
-        ("id", True, {}, {}),
-    ],
-)
-def test_null_of_a_body(fields, name, new, values, errors):
-    assert read(fields, {name: None}, new=new) == (values, errors)
-
-
-@pytest.mark.parametrize(
-    ("model", "given", "missing"),
-    [
-        (Person, {}, ["name"]),
-        (Person, {"name"}, []),
-        (Country, {}, ["code", "_id"]),
-        (Country, {"_id"}, ["code"]),
-        (Seat, {}, ["row", "place"]),
-        (Profile, {}, ["person_id"]),
-    ],
-)
-def test_missing(model, given, missing):
-    id = {"Country": "_id", "Seat": "code"}.get(model.__name__)
-
-    assert sorted(Fields(model, FieldOptions(id=id)).body.missing(given)) == sorted(
-        missing
-    )
-
-
-def test_update_replaces_what_its_caller_can_read_and_write(fields):
-    assert sorted(names(fields.body.replaceable())) == [
-        "city",
-        "level",
-        "name",
-        "series",
-    ]
-
-
-@pytest.mark.parametrize(
     ("value", "shown"),
     [("five", "five"), ("x" * 100, "x" * 100), ("x" * 101, f"{'x' * 100}...")],
 )
-def test_message_shows_at_most_a_hundred_characters_of_a_value(fields, value, shown):
+def test_message_shows_at_most_a_hundred_characters_of_a_value(scope, value, shown):
     with pytest.raises(BadRequest) as caught:
-        fields["age"].compared(value)
+        scope["age"].compared(value)
 
     assert caught.value.message == (
         f"'age' can't be '{shown}', which is not a whole number."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
     DeclarativeBase,
@@ -395,38 +394,3 @@ def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records
 def test_wrong_descriptions_of_constraints_are_refused(constraints, error, message):
     with pytest.raises(error, match=message):
         _ = SQLAlchemyService(Thing, constraints=constraints).id
-
-
-class OpenBase(DeclarativeBase):
-    pass
-
-
-class User(OpenBase):
-    """A model whose children nobody removes."""
-
-    __tablename__ = "error_user"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    posts: WriteOnlyMapped[Post] = relationship()
-
-
-class Post(OpenBase):
-    __tablename__ = "error_post"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("error_user.id"))
-
-
-def start(**options):
-    app, records = Flask(__name__), FlaskRecords()
-    app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
-    SQLAlchemy(app, model_class=OpenBase)
-    records.add("users", SQLAlchemyService(User), public=True, **options)
-    records.init_app(app)
-
-
-def test_service_that_cannot_remove_is_refused_with_the_cure():
-    with pytest.raises(ValueError, match="write-only.*passive_deletes"):
-        start()
-
-    start(methods=["find", "get", "create"])

@@ -21,7 +21,6 @@ SERVICES = {
     "creating": {"multi": ["create"]},
     "patching": {"multi": ["patch", "update"]},
     "removing": {"multi": ["remove"], "multi_needs_query": True},
-    "counted": {"multi": {"create": 2, "patch": 3}},
     "careful": {"multi": True, "multi_needs_query": True},
 }
 """The options of the services by their paths."""
@@ -124,7 +123,6 @@ def test_only_the_list_of_a_client_is_bounded(client, messages):
         ("creating", ["create"]),
         ("patching", ["patch"]),
         ("removing", ["remove"]),
-        ("counted", ["create", "patch"]),
     ],
 )
 def test_multi_allows_the_methods_it_names(client, path, allowed):
@@ -139,34 +137,6 @@ def test_multi_allows_the_methods_it_names(client, path, allowed):
             assert (response.status_code // 100, response.json) == (2, [])
         else:
             assert refusal(response) == (405, f"Can not {name} multiple entries")
-
-
-def test_a_service_has_numbers_of_its_own(client, messages):
-    messages.create(texts(4))
-
-    assert client.post("/counted", json=texts(2)).status_code == 201
-    assert refusal(client.post("/counted", json=texts(3))) == too_many(
-        "create", 2, PARTS
-    )
-    assert client.patch("/counted?$limit=3", json={"rank": 1}).status_code == 200
-    assert refusal(client.patch("/counted", json={"rank": 1})) == too_many(
-        "patch", 3, NARROW
-    )
-
-
-@pytest.mark.parametrize(
-    ("multi", "message"),
-    [
-        (["find"], "'multi' names 'find'. It takes some of these: multi="),
-        ({"delete": 1}, "'multi' names 'delete'. It takes"),
-        ({"create": 0}, "the number 0, which must be a positive"),
-        ({"create": True}, "'multi' gives 'create' the number True"),
-        ({"create": "9"}, "'multi' gives 'create' the number '9'"),
-    ],
-)
-def test_wrong_options_of_multi_are_errors(multi, message):
-    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
-        SQLAlchemyService(Message, multi=multi)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +186,7 @@ def test_empty_list_that_qs_drops_removes_nothing(app, client, messages):
     assert len(app.extensions["records"]["removing"].remove(None)) == 1
 
 
-@pytest.mark.parametrize("multi", [False, ["create"], {"create": 5}, ["update"]])
+@pytest.mark.parametrize("multi", [False, ["create"], ["update"]])
 def test_condition_is_needed_by_methods_that_write_many(multi):
     with pytest.raises(ValueError, match=r"no effect .* multi=\['patch', 'remove'\]"):
         SQLAlchemyService(Message, multi=multi, multi_needs_query=True)

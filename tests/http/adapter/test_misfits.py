@@ -66,7 +66,7 @@ def answer(response):
 
 BODIES = [
     ("post", "/things", {"even": 1}, {"even": MISFIT}),
-    ("post", "/things", {"even": 2, "other": 3, "note": "b"}, {"other": MISFIT}),
+    ("post", "/things", {"even": 2, "other": 3, "note": "b"}, {}),
     ("post", "/things", [{"even": 2}, {"even": 1}], {"even": MISFIT}),
     ("patch", "/things/1", {"even": 1}, {"even": MISFIT}),
     ("patch", "/things", {"even": 1}, {"even": MISFIT}),
@@ -82,11 +82,10 @@ def test_a_type_of_the_application_refuses_a_value(things, verb, path, body, err
     assert "secret" not in response.text
 
 
-@pytest.mark.parametrize("verb", ["get", "patch", "delete"])
+@pytest.mark.parametrize("verb", ["get", "delete"])
 @pytest.mark.parametrize("path", ["/things", "/things/1"])
 def test_a_type_of_the_application_refuses_a_value_of_a_query(things, verb, path):
-    body = {"json": {"note": "b"}} if verb == "patch" else {}
-    response = getattr(things, verb)(f"{path}?other[$gt]=2&even[$in]=1", **body)
+    response = getattr(things, verb)(f"{path}?even[$in]=1")
 
     assert answer(response) == (400, {"even": MISFIT})
     assert [each["note"] for each in things.get("/things").json] == ["a"]

@@ -31,8 +31,10 @@ class Shelf(Base):
     name: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
 
     books: Mapped[list[Book]] = relationship(
-        order_by=lambda: (sa.func.length(Book.title), Book.rank.desc()),
-        back_populates="shelf",
+        order_by="Book.rank.desc(), Book.title", back_populates="shelf"
+    )
+    by_length: Mapped[list[Book]] = relationship(
+        order_by=lambda: sa.func.length(Book.title), viewonly=True
     )
     favourites: Mapped[list[Book]] = relationship(
         secondary=chosen, order_by=chosen.c.place.desc()
@@ -53,20 +55,6 @@ class Book(Base):
     shelf: Mapped[Shelf | None] = relationship(back_populates="books")
 
 
-class Note(Base):
-    """A record that names a shelf without a reference that is checked."""
-
-    __tablename__ = "note"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    shelf_name: Mapped[str | None] = mapped_column(sa.String(20))
-
-    shelf: Mapped[Shelf | None] = relationship(
-        primaryjoin="foreign(Note.shelf_name) == Shelf.name", viewonly=True
-    )
-
-
-NOTES = ["red", "RED", "red ", "réd", "blue", "Blue", "none", None]
 BOOKS = [
     (1, "aaa", 1, "red"),
     (2, "b", 1, "red"),
@@ -82,7 +70,7 @@ def app(module_url):
     records = FlaskRecords()
     options = {"whitelist": ["$populate"], "paginate": {"default": 2, "max": 100}}
 
-    for model in (Shelf, Book, Note):
+    for model in (Shelf, Book):
         service = SQLAlchemyService(model, **options)
         records.add(model.__tablename__, service, public=True)
 
@@ -91,7 +79,6 @@ def app(module_url):
     with served(db, records, module_url) as app:
         with app.app_context():
             db.session.execute(sa.insert(Shelf), [{"name": "red"}, {"name": "blue"}])
-            db.session.execute(sa.insert(Note), [{"shelf_name": n} for n in NOTES])
             names = ["id", "title", "rank", "shelf_name"]
             db.session.execute(
                 sa.insert(Book), [dict(zip(names, book, strict=True)) for book in BOOKS]
@@ -106,7 +93,7 @@ def app(module_url):
 
 @pytest.mark.parametrize(
     ("name", "titles"),
-    [("books", ["c", "b", "aaa"]), ("favourites", ["d", "aaa", "dd"])],
+    [("books", ["c", "aaa", "b"]), ("favourites", ["d", "aaa", "dd"])],
 )
 def test_order_of_the_model_holds(app, name, titles):
     red = app.test_client().get(f"/shelf/red?$populate={name}").json
@@ -121,13 +108,9 @@ def test_first_record_is_that_of_the_order(app):
     assert (red["first"]["rank"], blue["first"]["title"]) == (1, "d")
 
 
-def test_keys_are_the_same_by_case_and_spaces_on_mariadb(app, module_url):
-    client = app.test_client()
-    notes = client.get("/note?$populate=shelf&$limit=100").json["data"]
-    is_loose = str(module_url).startswith("mariadb")
+def test_relationship_in_the_order_of_an_expression_is_not_populated(app):
+    answer = app.test_client().get("/shelf/red?$populate=by_length")
 
-    shown = [note["shelf"] and note["shelf"]["name"] for note in notes]
-
-    loose = ["red", "red", "red", None, "blue", "blue", None, None]
-    exact = ["red", None, None, None, "blue", None, None, None]
-    assert shown == (loose if is_loose else exact)
+    assert answer.json["errors"] == {
+        "by_length": "is not a relationship that can be populated"
+    }

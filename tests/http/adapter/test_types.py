@@ -24,31 +24,49 @@ NULLS = dict.fromkeys(FIELDS)
 VALUES = [
     ("integer", -5, -5),
     ("integer", 2**31 - 1, 2**31 - 1),
+    ("integer", "5.0", 5),
+    ("integer", 5.0, 5),
     ("big", 2**63 - 1, 2**63 - 1),
     ("small", -(2**15), -(2**15)),
     ("big", -(2**63), -(2**63)),
     ("text", 'Zoë\'s "50%_" \\ 🎉\n\t', 'Zoë\'s "50%_" \\ 🎉\n\t'),
     ("text", "", ""),
+    ("text", "null", "null"),
+    ("text", 5, "5"),
+    ("text", True, "true"),
     ("short", "0123456789", "0123456789"),
     ("short", "ÄÖÜäöüß€🎉é", "ÄÖÜäöüß€🎉é"),
     ("boolean", True, True),
     ("boolean", "false", False),
+    ("boolean", "TRUE", True),
+    ("boolean", "off", False),
+    ("boolean", 1, True),
     ("real", 0.1, 0.1),
     ("real", -1.5e300, -1.5e300),
+    ("real", "-.5E-1", -0.05),
     ("price", "12.50", "12.50"),
     ("price", 0.1, "0.10"),
+    ("price", "1e3", "1000.00"),
     ("price", "-99999999.99", "-99999999.99"),
     ("naive", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("naive", "2024-03-01T01:30:15+13:00", "2024-02-29T12:30:15.000Z"),
     ("naive", "2024-02-29T12:30:15", "2024-02-29T12:30:15.000Z"),
+    ("naive", "2024-02-29 12:30", "2024-02-29T12:30:00.000Z"),
+    ("naive", "2024-02-29", "2024-02-29T00:00:00.000Z"),
+    ("naive", "1709209815000", "2024-02-29T12:30:15.000Z"),
+    ("naive", "-1000", "1969-12-31T23:59:59.000Z"),
     ("aware", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("aware", "2024-02-28T23:30:15-13:00", "2024-02-29T12:30:15.000Z"),
     ("aware", 1709209815000, "2024-02-29T12:30:15.000Z"),
     ("day", "2024-02-29", "2024-02-29"),
+    ("day", "2024-02-29T00:00:00.000Z", "2024-02-29"),
+    ("day", 1704153600000, "2024-01-02"),
     ("clock", "23:59:58", "23:59:58"),
+    ("clock", "12:30", "12:30:00"),
     ("span", 90061, 90061.0),
+    ("span", "-1", -1.0),
     ("unique_id", UUID, UUID),
-    ("unique_id", UUID.upper(), UUID),
+    ("unique_id", UUID.upper().replace("-", ""), UUID),
     ("color", "red", "red"),
     ("word", "yes", "yes"),
     ("blob", "AP8Qgw==", "AP8Qgw=="),
@@ -61,42 +79,67 @@ VALUES = [
 ]
 """Fields, what is sent for them, and what is read."""
 
-WRONG = {
-    "integer": ["x", "1.5", "1e3", "2147483648", "-2147483649", "0x1", "true"],
-    "small": ["32768", "-32769"],
-    "big": ["9223372036854775808", "9" * 40],
-    "boolean": ["maybe", "2"],
-    "real": ["x", "nan", "inf", "1e999"],
-    "price": ["x", "NaN", "Infinity", "1,5"],
-    "naive": ["soon", "2024-13-01", "2024-02-30T00:00:00Z", "9" * 16],
-    "aware": ["soon", "0001-01-01T00:00:00+14:00"],
-    "day": ["2024-02-30", "2024-02-29T10:00:00Z", "soon"],
-    "clock": ["25:00", "10:00:00Z", "soon"],
-    "span": ["long", "1e30"],
-    "unique_id": ["1234", f"{UUID}0"],
-    "color": ["blue", "RED", "1"],
-    "word": ["maybe", "YES"],
-    "blob": ["!", "abc"],
-}
-"""Values that are of the type of a field neither in a query nor in a body."""
+WRONG = [
+    (
+        "integer",
+        "is not a whole number",
+        ["x", "1.5", "1e3", "0x1", "true", " 5", "+5"],
+    ),
+    ("integer", "is not a whole number", ["1_000", "9" * 5000, "٣"]),
+    ("integer", "is out of range", ["2147483648", "-2147483649"]),
+    ("small", "is out of range", ["32768", "-32769"]),
+    ("big", "is out of range", ["9223372036854775808"]),
+    ("boolean", "is neither true nor false", ["maybe", "2", " true"]),
+    ("real", "is not a number", ["x", "nan", "inf", " 1.5", ".", "1_000"]),
+    ("real", "is not a finite number", ["1e999"]),
+    ("real", "has more than 1000 characters", ["1" * 1001]),
+    ("price", "is not a number", ["x", "NaN", "1,5", "1.5\n", "."]),
+    ("price", "is not a number of a sensible size", ["1e999999"]),
+    ("price", "has more than 1000 characters", ["0." + "1" * 1001]),
+    (
+        "naive",
+        "is not an ISO 8601 time",
+        ["soon", "2024-13-01", "2024-02-30T00:00:00Z"],
+    ),
+    ("naive", "is not an ISO 8601 time", ["9" * 17, "2024-01-02\n12:00"]),
+    ("naive", "is out of range", ["0001-01-01T00:00:00+01:00"]),
+    ("aware", "is out of range", ["0001-01-01T00:00:00+14:00"]),
+    ("day", "is not an ISO 8601 date", ["2024-02-30", "soon"]),
+    ("day", "is not a date, but a time", ["2024-02-29T10:00:00Z"]),
+    ("clock", "is not an ISO 8601 time of day", ["25:00", "noon"]),
+    ("clock", "is not a time of day without a zone", ["10:00:00Z"]),
+    ("span", "is not a number of seconds", ["long", " 1", "1e300"]),
+    ("unique_id", "is not a UUID", ["1234", f"{UUID}0", "٣" * 32, "1_1" * 10 + "11"]),
+    ("color", "is none of red, green", ["blue", "RED", "1"]),
+    ("word", "is none of yes, no", ["maybe", "YES"]),
+    ("blob", "is not base64", ["!", "abc", "A P8="]),
+]
+"""Fields, a problem of each, and texts in a query and in a body that have it."""
 
-WRONG_BODIES = {
-    "integer": [1.5, True, [1], 2**31],
-    "text": [{}, ["a"]],
-    "short": ["0123456789x"],
-    "boolean": [[]],
-    "real": [True],
-    "price": ["1.234", "100000000"],
-    "naive": [True],
-    "aware": [{"$date": 1}],
-    "day": [1.5],
-    "clock": [5],
-    "span": ["1e30"],
-    "unique_id": [5],
-    "color": [1, ["red"]],
-    "blob": [[1]],
-}
-"""Values that a body can have, and that are not of the type of their field."""
+DEEP = json.loads("[" * 101 + "]" * 101)
+
+WRONG_BODIES = [
+    ("integer", "is not a whole number", [1.5, True, [1]]),
+    ("text", "is not text", [{}, ["a"]]),
+    ("text", "is not valid Unicode text", ["\ud800"]),
+    ("short", "has more than 10 characters", ["0123456789x"]),
+    ("boolean", "is neither true nor false", [[], 2]),
+    ("real", "is not a number", [True, [1]]),
+    ("real", "is not a finite number", [10**400]),
+    ("price", "has more than 2 decimal places", ["1.234"]),
+    ("price", "is out of range", ["100000000", "-1e8"]),
+    ("naive", "is not an ISO 8601 time", [True, 1e300]),
+    ("aware", "is not an ISO 8601 time", [{"$date": 1}]),
+    ("day", "is not a date, but a time", [1.5]),
+    ("clock", "is not a time of day without a zone", [5]),
+    ("unique_id", "is not a UUID", [5]),
+    ("color", "is none of red, green", [1, ["red"]]),
+    ("blob", "is not base64", [[1], 1]),
+    ("document", "has a NUL character", ["\0", {"a": ["\0"]}]),
+    ("document", "is not valid Unicode text", [["\ud800"]]),
+    ("document", "nests deeper than 100 levels", [DEEP]),
+]
+"""Fields, a problem of each, and values in a body that have it."""
 
 
 @pytest.fixture(scope="module")
@@ -149,13 +192,14 @@ def test_a_value_makes_the_round_trip(everything, field, sent, read):
 
     assert (created.status_code, created.json) == (201, record)
     assert everything.get(f"/all/{record['id']}").json == record
-    assert everything.get(f"/all?{equals(field, read)}").json == [record]
     assert everything.patch(f"/all/{record['id']}", json={field: read}).json == record
+
+    if field != "document":
+        assert everything.get(f"/all?{equals(field, read)}").json == [record]
 
 
 def equals(field, value):
-    is_text = isinstance(value, str) and field != "document"
-    return f"{field}={quote(value if is_text else json.dumps(value))}"
+    return f"{field}={quote(value if isinstance(value, str) else json.dumps(value))}"
 
 
 def test_moments_are_ordered_whatever_their_zone(everything):
@@ -195,88 +239,52 @@ def test_null_makes_the_round_trip(everything):
         found = everything.get(f"/all?{is_null}&id={created['id']}")
 
         assert found.json == [patched.json]
-        assert everything.get(f"/all?{equals(field, value)}").json == []
+
+        if field != "document":
+            assert everything.get(f"/all?{equals(field, value)}").json == []
 
 
-@pytest.mark.parametrize(("field", "values"), WRONG.items())
-def test_a_wrong_value_is_refused_with_the_name_of_its_field(client, field, values):
+@pytest.mark.parametrize(("field", "problem", "values"), WRONG)
+def test_a_wrong_text_is_refused_with_the_name_of_its_field(
+    client, field, problem, values
+):
     for value in values:
         queried = client.get(f"/all?{field}[$ne]={quote(value)}")
         written = client.post("/all", json={field: value})
 
         for answer in (queried, written):
-            assert (answer.status_code, [*answer.json["errors"]]) == (400, [field])
+            assert (answer.status_code, answer.json["errors"]) == (
+                400,
+                {field: problem},
+            )
             assert f"'{field}'" in answer.json["message"]
 
 
-@pytest.mark.parametrize(("field", "values"), WRONG_BODIES.items())
-def test_a_wrong_value_in_a_body_is_refused_with_the_name_of_its_field(
-    client, field, values
+@pytest.mark.parametrize(("field", "problem", "values"), WRONG_BODIES)
+def test_a_wrong_value_is_refused_with_the_name_of_its_field(
+    client, field, problem, values
 ):
     for value in values:
-        response = client.post("/all", json={field: value})
+        answer = client.post("/all", json={field: value})
 
-        assert (response.status_code, [*response.json["errors"]]) == (400, [field])
-
-
-DOCUMENTS = [
-    {"b": 1, "a": {"d": [1, 2], "c": None}},
-    [1, 2],
-    [1, 1, 2],
-    "text",
-    1,
-    "1",
-    True,
-    {"a": [1]},
-    {"a": [1, 1]},
-    {"a": []},
-    [],
-    {},
-]
-
-SAME_DOCUMENTS = [
-    ({"a": {"c": None, "d": [1, 2]}, "b": 1}, [0]),
-    ({"a": {"c": None, "d": [2, 1]}, "b": 1}, []),
-    ([1, 2], [1]),
-    ([1], []),
-    ("text", [3]),
-    (1, [4]),
-    ("1", [5]),
-    (True, [6]),
-    ({"a": [1, 1]}, [8]),
-    ([], [10]),
-    ({}, [11]),
-    ("'; --", []),
-]
+        assert (answer.status_code, answer.json["errors"]) == (400, {field: problem})
 
 
-@pytest.fixture
-def documents(everything):
-    bodies = [{"integer": n, "document": each} for n, each in enumerate(DOCUMENTS)]
-    # The test client would sort the keys.
-    body = json.dumps(bodies)
-    everything.post("/all", data=body, content_type="application/json")
-    return everything
+@pytest.mark.parametrize("field", sorted({*FIELDS} - {"text", "short", "blob"}))
+@pytest.mark.parametrize("value", ["", "null"])
+def test_texts_are_null_where_there_is_no_text(client, field, value):
+    # A document may be any text.
+    body = {field: value} if field != "document" else {field: None}
+    created = client.post("/all", json=body).json
+
+    assert created[field] is None
+    assert client.get(f"/all?{field}={value}&id={created['id']}").json == [created]
 
 
-@pytest.mark.parametrize(("document", "numbers"), SAME_DOCUMENTS)
-def test_documents_are_equal_whatever_the_order_of_their_keys(
-    documents, document, numbers
-):
-    text = quote(json.dumps(document))
-    others = [number for number in range(len(DOCUMENTS)) if number not in numbers]
-
-    same = documents.get(f"/all?document={text}&$sort[integer]=1")
-    among = documents.get(f"/all?document[$in][]={text}&$sort[integer]=1")
-    differing = documents.get(f"/all?document[$ne]={text}&$sort[integer]=1")
-
-    assert [record["integer"] for record in same.json] == numbers
-    assert [record["integer"] for record in among.json] == numbers
-    assert [record["integer"] for record in differing.json] == [None, *others]
-
-
-@pytest.mark.parametrize("query", ["$sort[document]=1", "document[$gt]=1"])
-def test_documents_have_no_order(client, query):
+@pytest.mark.parametrize(
+    "query", ["$sort[document]=1", "document[$gt]=1", "document=1", "document[]=1"]
+)
+def test_documents_are_neither_sorted_nor_compared(client, query):
     response = client.get(f"/all?{query}")
 
     assert (response.status_code, [*response.json["errors"]]) == (400, ["document"])
@@ -289,14 +297,3 @@ def test_a_uuid_names_a_record(everything):
     assert everything.get(f"/all/{UUID.upper()}").json == created.json
     assert everything.get(f"/all/{UUID.replace('-', '')}").json == created.json
     assert everything.get("/all/1").json["message"] == "No record found for id '1'"
-
-
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**200])
-def test_large_number_of_json_is_found_as_it_is_answered(everything, number):
-    created = everything.post("/all", json={"document": number}).json
-
-    answered = everything.get(f"/all/{created['id']}").json
-    found = everything.get(f"/all?document={quote(str(answered['document']))}")
-    as_sent = everything.get(f"/all?document={number}")
-
-    assert found.json == as_sent.json == [answered]

@@ -17,7 +17,6 @@ from .kinds import (
     arrays,
     bytes_,
     choices,
-    DATABASES,
     decimals,
     documents,
     exact,
@@ -29,7 +28,7 @@ from .kinds import (
     numbers,
     texts,
 )
-from .rules import padded, utc_time, whole_seconds
+from .rules import padded, whole_seconds
 
 
 class Color(enum.Enum):
@@ -167,16 +166,6 @@ TYPES = {
     "postgresql.ARRAY(Uuid)": arrays(sa.Uuid(), [[str(uuid.UUID(int=1))]]),
     "postgresql.ARRAY(DateTime)": arrays(sa.DateTime(), [["2024-02-29T12:30:15.000Z"]]),
     "postgresql.ARRAY(Numeric)": arrays(sa.Numeric(), [["9.90", "1"]], [["NaN"]]),
-    "Time(timezone=True)": replace(
-        TIMES,
-        type=sa.Time(timezone=True),
-        kept=["00:00:00+00:00", "12:30:00+00:00"],
-        others=["12:30:00", "12:30:00+05:00", "23:59:59.999999-12:00"],
-        read=utc_time,
-        stored=lambda database, value: value,
-        other_order=DATABASES,
-        databases=["postgresql"],
-    ),
     "postgresql.INET()": foreign(
         postgresql.INET(), ["10.0.0.1", "::1"], ["10.0.0.0/8", "x", "300.1.1.1", "\0"]
     ),
@@ -186,15 +175,8 @@ TYPES = {
     "postgresql.MONEY()": foreign(
         postgresql.MONEY(), [], ["1.50", "$1.50", "x", "1e30"]
     ),
-    "postgresql.BIT(3)": foreign(postgresql.BIT(3), ["101", "000"], ["1", "1011", "x"]),
     "postgresql.INT4RANGE()": foreign(
         postgresql.INT4RANGE(), [], ["[1,3)", "empty", "x", "[3,1)"]
-    ),
-    "postgresql.INT4MULTIRANGE()": foreign(
-        postgresql.INT4MULTIRANGE(),
-        [["[1,3)", "[5,7)"], []],
-        [["[3,1)"], ["x"], "x", ["[1,4)", "[2,6)"]],
-        is_key=False,
     ),
     "postgresql.OID()": foreign(postgresql.OID(), [], [1, "1", -1, 2**32]),
     "mysql.TINYINT()": numbers(mysql.TINYINT(), 8, databases=["mariadb"]),

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from flask import current_app
 from flask_sqlalchemy import SQLAlchemy
 from jsonschema import Draft202012Validator
 from sqlalchemy.orm import DeclarativeBase, mapped_column
@@ -92,10 +91,9 @@ class Column:
     def schema(self):
         """Checks values that are answered, by the JSON Schema of the field."""
         with self.app.app_context():
-            dialect = current_app.extensions["sqlalchemy"].engine.dialect
+            schemas = self.service.target.schemas_for(None)
 
-        field = self.service.target.client_fields.on(dialect)["value"]
-        schema = dict(field.conversion.schema)
+        schema = dict(schemas.record["properties"]["value"])
         checker = Draft202012Validator.FORMAT_CHECKER
         return Draft202012Validator(schema, format_checker=checker)
 

@@ -55,6 +55,9 @@ class Kind:
     is_document: bool = False
     """``True`` if the values of a query string are JSON."""
 
+    is_compared: bool = True
+    """``False`` if values are compared with null only."""
+
     is_key: bool = True
     """``True`` if a primary key may have the type."""
 
@@ -108,7 +111,8 @@ def floats(type_, **options):
             16777217,
             "1e999",
         ],
-        st.floats(allow_nan=False, allow_infinity=False) | st.floats(width=32),
+        st.floats(allow_nan=False, allow_infinity=False)
+        | st.floats(width=32, allow_nan=False, allow_infinity=False),
         float,
         **options,
     )
@@ -190,6 +194,7 @@ def documents(type_, **options):
         same_document,
         is_ordered=False,
         is_document=True,
+        is_compared=False,
         is_key=False,
         **options,
     )

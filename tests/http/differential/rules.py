@@ -16,12 +16,6 @@ def whole_seconds(database, value):
     return value.replace(microsecond=0)
 
 
-def utc_time(value):
-    """Times of day are in UTC unless they have a zone."""
-    time = dt.time.fromisoformat(value)
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
-
-
 def padded(database, value):
     """Spaces fill the column on PostgreSQL, and are cut off on MariaDB."""
     forms = {"postgresql": value.ljust(5), "mariadb": value.rstrip(" ")}

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 
-from flask_records import Params
-from flask_records.http.formatter import dumps
-from flask_records.realtime.named_calls import context_of, run
+from werkzeug.datastructures import Headers
+
+from flask_records.realtime import Connection
+from flask_records.realtime.calls import answer_json
+from flask_records.testing import error_of
 
 
 def over_socket(app, path, query):
     """Return what a find gives to a connection."""
-
-    def params_of(query):
-        return Params(query, provider="socketio")
+    connection = Connection("1", Headers(), calls_per_second=50)
 
     with app.app_context():
         records = app.extensions["records"]
-        context = run(context_of(records, "find", [path, query], params_of))
-        return json.loads(dumps(context.sent))
+        error, *result = json.loads(
+            answer_json(records, connection, "find", (path, query))
+        )
+
+    if error is not None:
+        raise error_of(error)
+
+    return result[0]

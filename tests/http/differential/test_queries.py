@@ -13,7 +13,6 @@ from .queries import COMPARISONS, EQUALITY, LISTS, NoText, queries, query_string
 from .sockets import over_socket
 from .things import in_json, TEXT_FIELDS, UNORDERED, VALUES
 
-WIDTH = 1500
 WILDCARD, ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"
 
 
@@ -57,7 +56,7 @@ def check_once(world, query):
     assert found == expected(world, query), query
 
 
-@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("name", sorted(VALUES.keys() - {"document"}))
 def test_each_comparison_with_each_value(world, name):
     operators = EQUALITY if name in UNORDERED else COMPARISONS
 
@@ -83,16 +82,7 @@ def test_any_query(world, query):
     check(world, query)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"$or": [{"rank": number} for number in range(WIDTH)]},
-        {"rank": {"$in": [*range(WIDTH)]}},
-        {"document": {"$in": [*range(100)]}},
-    ],
-    ids=lambda query: str(query)[:25],
-)
-def test_long_list_of_conditions(world, query):
-    found = world.find(query)
+def test_long_list_of_values(world):
+    query = {"rank": {"$in": [*range(1500)]}}
 
-    assert found == expected(world, query)
+    assert world.find(query) == expected(world, query)

@@ -23,7 +23,7 @@ from flask_records.http.formatter import dumps
 
 from ...databases import served
 from ...models_operators import WHITELIST
-from .oracle import Comparison, Oracle, same_document
+from .oracle import Comparison, Oracle
 
 TEXTS = ["", "a", "A", "b", "ab", "a ", " a", "null", "é", "E", "ΟΔΟΣ", "οδος", "😀"]
 TEXTS += ["%", "_", "\\", "'", '"', "[a]", "*", "1", "1.0", "true", "x" * 50]
@@ -98,15 +98,12 @@ def _without_accents(text):
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-DOCUMENTS = {"document": Comparison(same_document)}
-
 COMPARISONS = {
-    "sqlite": DOCUMENTS,
+    "sqlite": {},
     # The collation C knows the case of ASCII letters only.
-    "postgresql": {**DOCUMENTS, "name": Comparison(any_case=_ascii_lower)},
+    "postgresql": {"name": Comparison(any_case=_ascii_lower)},
     # Its default collation knows neither case nor accents, nor spaces at the end.
     "mariadb": {
-        **DOCUMENTS,
         "word": Comparison(
             lambda text: _without_accents(text).rstrip(" "),
             _without_accents,

@@ -99,7 +99,7 @@ def make_records(users=None, notes=None, *, public=False, own=None):
 @contextmanager
 def served(records, url="sqlite://"):
     """A client of an application with the users Ann and Bob."""
-    staff = {"secret": "t" * 32, "passwords": CHEAP}
+    staff = {"secret": "t" * 32, "passwords": CHEAP, "issuer": "staff"}
 
     with serving(records, url=url, base=Base, STAFF=staff) as client:
         client.post("/users", json=BOB)

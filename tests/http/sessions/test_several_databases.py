@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    mapped_column,
+    relationship,
+    Session,
+    sessionmaker,
+)
 
 from flask_records import (
     BadRequest,
@@ -16,6 +23,7 @@ from flask_records import (
 )
 
 from ...databases import served
+from ...models import Message, Room
 
 
 @pytest.fixture
@@ -116,3 +124,25 @@ def test_relationships_reach_the_other_database(site):
     )
 
     assert offer == {"id": 1, "name": "Lamp", "shopId": shop["id"], "shop": shop}
+
+
+def test_nothing_is_committed_before_all_of_it_can_be(tmp_path):
+    engines = [sa.create_engine(f"sqlite:///{tmp_path}/{n}.db") for n in (1, 2)]
+    session, records = Session(engines[1]), FlaskRecords()
+    rooms = SQLAlchemyService(Room, session=sessionmaker(engines[0]))
+    messages = SQLAlchemyService(Message, session=lambda: session)
+
+    for engine in engines:
+        Room.metadata.create_all(engine)
+
+    rooms, messages = records.add("rooms", rooms), records.add("messages", messages)
+
+    with pytest.raises(BadRequest), Transaction():
+        rooms.create({"name": "Lobby"})
+        messages.create({"text": "hi"})
+        session.add(Message(text=None))
+
+    assert (rooms.find(), messages.find()) == ([], [])
+
+    for engine in engines:
+        engine.dispose()

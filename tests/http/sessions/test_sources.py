@@ -18,7 +18,7 @@ from sqlalchemy.orm import (
     sessionmaker,
 )
 
-from flask_records import FlaskRecords, Params, SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 
 class Base(DeclarativeBase):
@@ -272,46 +272,16 @@ def test_an_app_without_an_extension_says_what_to_do():
     )
 
 
-@pytest.fixture
-def engines(url):
-    """Two databases, of which the first one has a note."""
-    engines = [sa.create_engine(url), sa.create_engine("sqlite://")]
+def test_connections_that_the_application_has_opened_get_functions(url):
+    engine, records = sa.create_engine(url), FlaskRecords()
+    Base.metadata.create_all(engine)
 
-    for engine in engines:
-        Base.metadata.create_all(engine)
-
-    with engines[0].begin() as connection:
+    with engine.begin() as connection:
         connection.execute(sa.insert(Note), [{"text": "Über", "number": 0}])
 
-    yield engines
+    options = {"session": sessionmaker(engine), "whitelist": ["$ilike", "$search"]}
+    notes = records.add("notes", SQLAlchemyService(Note, **options))
 
-    for engine in engines:
-        engine.dispose()
-
-
-def notes_of(session, **options):
-    app, records = Flask("tests"), FlaskRecords()
-    service = SQLAlchemyService(Note, session=session, **options)
-    notes = records.add("notes", service, public=True)
-    records.init_app(app)
-    return notes
-
-
-def test_a_sessionmaker_may_get_its_engine_after_the_first_read(engines):
-    make = sessionmaker(engines[1])
-    notes = notes_of(make)
-    before = notes.find()
-
-    make.configure(bind=engines[0])
-
-    assert (len(before), len(notes.find())) == (0, 1)
-
-
-def test_connections_that_the_application_has_opened_get_functions(engines):
-    with engines[0].connect() as connection:
-        connection.exec_driver_sql("SELECT 1")
-
-    notes = notes_of(sessionmaker(engines[0]), whitelist=["$ilike", "$search"])
-
-    assert len(notes.find(Params(query={"text": {"$ilike": "ÜB%"}}))) == 1
-    assert len(notes.find(Params(query={"text": {"$search": "ÜB"}}))) == 1
+    assert len(notes.find({"text": {"$ilike": "ÜB%"}})) == 1
+    assert len(notes.find({"text": {"$search": "ÜB"}})) == 1
+    engine.dispose()

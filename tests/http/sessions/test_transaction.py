@@ -14,7 +14,6 @@ from flask_records import (
     SQLAlchemyService,
     Transaction,
 )
-from flask_records.transaction import collect
 
 from ...databases import served
 from ...models import Base, Room
@@ -146,13 +145,13 @@ def test_items_of_one_transaction_are_handed_on_together_and_last():
     handed_on = []
 
     with Transaction() as transaction:
-        collect(handed_on.append, 1)
+        Transaction.collect(handed_on.append, 1)
 
         with Transaction():
-            collect(handed_on.append, 2)
+            Transaction.collect(handed_on.append, 2)
 
         with pytest.raises(LookupError), Transaction():
-            collect(handed_on.append, "undone")
+            Transaction.collect(handed_on.append, "undone")
             raise LookupError
 
         transaction.after_commit(lambda: handed_on.append("function"))
@@ -165,66 +164,6 @@ def test_items_of_one_transaction_are_handed_on_together_and_last():
 def test_current_without_a_transaction_tells_the_cure():
     with pytest.raises(RuntimeError, match="or open a 'Transaction'"):
         Transaction.current()
-
-
-class Savepoint:
-    """A savepoint of nothing."""
-
-    def commit(self):
-        pass
-
-
-class Participant:
-    """Something that notes what the transaction does with it."""
-
-    is_in_progress = False
-
-    def __init__(self, calls, fails=False):
-        self.calls = calls
-        self.fails = fails
-
-    def savepoint(self):
-        return Savepoint()
-
-    def prepare(self):
-        self.calls.append("prepare")
-
-    def commit(self):
-        self.calls.append("commit")
-
-        if self.fails:
-            raise LookupError("The disk is full.")
-
-    def rollback(self):
-        self.calls.append("rollback")
-
-    def close(self):
-        self.calls.append("close")
-
-
-def test_nothing_is_committed_before_all_of_it_can_be():
-    calls = []
-
-    class Unready(Participant):
-        def prepare(self):
-            raise LookupError("The disk is gone.")
-
-    with pytest.raises(LookupError, match="gone"), Transaction() as transaction:
-        transaction.join("disk", lambda: Participant(calls))
-        transaction.join("other", lambda: Unready(calls))
-
-    assert "commit" not in calls
-    assert calls.count("rollback") == 2
-
-
-def test_commit_that_fails_is_rolled_back_and_runs_no_function():
-    calls = []
-
-    with pytest.raises(LookupError, match="disk is full"), Transaction() as transaction:
-        transaction.join("disk", lambda: Participant(calls, fails=True))
-        transaction.after_commit(lambda: calls.append("function"))
-
-    assert calls == ["prepare", "commit", "rollback", "close"]
 
 
 def test_commit_that_fails_fails_the_call_and_sends_no_event(

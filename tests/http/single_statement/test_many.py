@@ -61,19 +61,6 @@ def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
     assert len(notes.service.find()) == 6
 
 
-def test_keys_that_sqlite_makes_up_at_the_end_of_all_numbers_keep_the_order(make_notes):
-    """Where no number is left above, SQLite chooses one by chance."""
-    type_ = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-    notes = make_notes(note_of(id=mapped_column(type_, primary_key=True)))
-    notes.service.create({"id": 2**63 - 2, "text": "last"})
-    bodies = [{"text": f"t{n}"} for n in range(5)]
-
-    created = notes.service.create(bodies)
-
-    assert [{"text": note["text"]} for note in created] == bodies
-    assert all(notes.service.get(note["id"]) == note for note in created)
-
-
 @pytest.mark.parametrize("make", [sessionmaker, observed])
 def test_many_records_may_have_keys_that_are_text_in_python_only(make_notes, make):
     class Coded(sa.types.TypeDecorator):

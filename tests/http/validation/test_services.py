@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
+from werkzeug.datastructures import FileStorage
 
 from flask_records import (
     FlaskRecords,
@@ -264,15 +265,16 @@ def test_option_of_another_form_is_refused(add, schemas, error, message):
         add(schemas)
 
 
-class Photo(BaseModel):
+class Photo(BaseModel, arbitrary_types_allowed=True):
     rank: int = Field(le=5)
-    image: bytes | None = None
+    image: bytes
+    copy_: FileStorage = Field(alias="copy")
 
 
 class Photos:
     def create(self, data, params):
-        image = data.get("image")
-        return {**data, "image": image and image.decode()}
+        image, copy = data["image"], data["copy_"].read()
+        return {"rank": data["rank"], "image": image.decode(), "copy": copy.decode()}
 
 
 PROBLEMS = {"rank": "should be less than or equal to 5", "x": "is not a field"}
@@ -295,8 +297,8 @@ def client():
 
 def test_forms_with_files_are_checked(client):
     def send(**fields):
-        image = (io.BytesIO(b"png"), "a.png")
-        return client.post("/photos", data={**fields, "image": image}).json
+        files = {name: (io.BytesIO(b"png"), "a.png") for name in ("image", "copy")}
+        return client.post("/photos", data=fields | files).json
 
-    assert send(rank="2") == {"rank": 2, "image": "png"}
+    assert send(rank="2") == {"rank": 2, "image": "png", "copy": "png"}
     assert send(rank="9", x="1")["errors"] == PROBLEMS

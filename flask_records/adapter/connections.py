@@ -1,0 +1,202 @@
+"""Connections, prepared to read or to write."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from weakref import WeakKeyDictionary, WeakSet
+
+import sqlalchemy as sa
+
+from ..transaction import Transaction
+from .database_errors import AWAY, FAILED, translated
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
+
+BUSY_TIMEOUT: t.Final = 20_000
+"""The milliseconds that a write waits on SQLite until others have written."""
+
+ENGINE_EVENTS: t.Final = ("begin", "before_execute", "before_cursor_execute")
+"""The events of an engine by which an application prepares its transactions."""
+
+IDLE: t.Final = 0
+IN_ERROR: t.Final = 3
+"""The states of a transaction, as PostgreSQL's drivers number them: there is none, and
+one in which a statement has failed.
+"""
+
+PREPARED: t.Final = "records_prepared"
+"""The key in the ``info`` of a connection that is prepared to write."""
+
+DEADLOCK: t.Final = 1213
+"""The code of the error with which MySQL and MariaDB end a transaction."""
+
+WRITES: t.Final = re.compile(
+    r"\W*(insert|update|delete|replace|merge|call|copy|create|alter|drop|truncate"
+    r"|with\b.*\b(insert|update|delete|merge))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The beginnings of statements in text that write."""
+
+_begun: WeakSet[sa.RootTransaction] = WeakSet()
+"""The transactions in which services write."""
+
+_writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
+"""The number of statements that have written in a transaction of a connection, or in a
+savepoint.
+"""
+
+
+def count_writes() -> None:
+    """Count from now on the statements that write, on all engines."""
+    # The events of dialects. Those of engines would slow all statements down.
+    for name in ("do_execute", "do_executemany"):
+        if not sa.event.contains(sa.Engine, name, _count):
+            sa.event.listen(sa.Engine, name, _count)
+
+
+def writes_in(transaction: sa.engine.Transaction) -> int:
+    """Return the number of statements that have written since a transaction or a
+    savepoint began.
+    """
+    return _writes.get(transaction, 0)
+
+
+def listens(dispatch: t.Any, names: Collection[str]) -> bool:
+    """Return ``True`` if somebody listens to one of some events.
+
+    :param dispatch: The ``dispatch`` of the object that has the events.
+    """
+    return any([getattr(dispatch, name) for name in names])
+
+
+def without_transaction(connection: sa.Connection) -> t.Any:
+    """Let a connection to PostgreSQL begin no transaction, which would take a round
+    trip to the server. Return the connection of its driver, whose ``autocommit`` has to
+    be switched off later, or ``None``.
+    """
+    driver = _driver(connection)
+
+    if (
+        _state(connection) != IDLE
+        or listens(connection.engine.dispatch, ENGINE_EVENTS)
+        or driver.autocommit
+    ):
+        return None
+
+    # SQLAlchemy's own way sets the isolation level, too, and takes five times as long.
+    driver.autocommit = True
+    return driver
+
+
+def begin_writing(connection: sa.Connection) -> None:
+    """Take SQLite's write lock, unless the connection has begun a transaction. From now
+    on, an error by which the database ends the transaction ends the connection, too.
+
+    :raises Unavailable: Other connections write for too long.
+    """
+    is_sqlite = connection.dialect.name == "sqlite"
+
+    if connection.dialect.name == "postgresql":
+        return
+
+    if not connection.info.get(PREPARED):
+        sa.event.listen(connection.engine, "handle_error", _end_with_transaction)
+        connection.info[PREPARED] = not is_sqlite or _prepare_sqlite(connection)
+
+    if is_sqlite and not _is_in_transaction(connection):
+        with translated():
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    _begun.add(t.cast("t.Any", connection.get_transaction()))
+
+
+def check_transaction(connection: sa.Connection) -> None:
+    """Check that the transaction of a connection can be committed.
+
+    :raises Unavailable: The database does not answer, or has undone it.
+    :raises RuntimeError: The application has caught an error for which PostgreSQL will
+        undo it. Its commit would report no error.
+    """
+    if connection.invalidated:
+        raise AWAY.error(AWAY.text)
+
+    if _state(connection) == IN_ERROR:
+        raise FAILED.error(FAILED.text)
+
+
+def _prepare_sqlite(connection: sa.Connection) -> bool:
+    """Let the connection wait for other writers, and no reader wait for writers."""
+    timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {max(timeout, BUSY_TIMEOUT)}")
+
+    try:
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+    except sa.exc.OperationalError:
+        # Another connection uses the file. Writing works as it is, and the next call
+        # tries again.
+        return False
+
+    return True
+
+
+def _end_with_transaction(context: sa.ExceptionContext) -> None:
+    """End a connection whose transaction the database has ended, so that nothing is
+    written after it that would be committed alone.
+    """
+    connection = context.connection
+
+    if connection is None or connection.get_transaction() not in _begun:
+        return
+
+    if (
+        not _is_in_transaction(connection)
+        if connection.dialect.name == "sqlite"
+        else context.original_exception.args[:1] == (DEADLOCK,)
+    ):
+        context.is_disconnect = True
+        context.invalidate_pool_on_disconnect = False
+
+
+def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:
+    """Count a statement that writes, for its transaction and for all savepoints in it
+    that are open. On SQLite, let a savepoint inside of a call be a part of a
+    transaction: outside, it would be committed when it is released.
+    """
+    context = args[-1]
+    connection = context.root_connection
+
+    if (
+        context.isinsert
+        or context.isupdate
+        or context.isdelete
+        or (context.is_text and WRITES.match(statement))
+    ):
+        transaction: t.Any = connection.get_nested_transaction()
+
+        while transaction is not None:
+            _writes[transaction] = _writes.get(transaction, 0) + 1
+            # SQLAlchemy has no public name for the savepoint around it.
+            transaction = transaction._previous_nested
+
+        root = connection.get_transaction()
+
+        if root is not None:
+            _writes[root] = _writes.get(root, 0) + 1
+    elif statement.startswith("SAVEPOINT") and Transaction.current_or_none():
+        begin_writing(connection)
+
+
+def _is_in_transaction(connection: sa.Connection) -> bool:
+    return bool(getattr(_driver(connection), "in_transaction", True))
+
+
+def _state(connection: sa.Connection) -> int | None:
+    """Return the state of PostgreSQL's transaction, if the driver tells it."""
+    info = getattr(_driver(connection), "info", None)
+    return getattr(info, "transaction_status", None)
+
+
+def _driver(connection: sa.Connection) -> t.Any:
+    return connection.connection.dbapi_connection

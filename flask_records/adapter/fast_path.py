@@ -1,0 +1,361 @@
+"""Writes by one statement that returns the rows that it has written.
+
+The unit of work of a session honours whatever a model may have: events, validators,
+cascades, versions, inheritance. For a model that has nothing of it, one statement gives
+and stores the same, and is faster.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import typing as t
+from decimal import Decimal
+from functools import cached_property
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy import ClauseElement, orm
+
+from ..query.plans import have_id, id_parameters, PlanCache
+from ..query.values import is_json
+from ..query.where import conditions
+from .bodies import has_constructor
+from .connections import listens
+from .database_errors import not_kept
+from .reading import identifier
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from ..query import Field, Fields
+    from ..typing import Id, Record
+    from .database import Writing
+    from .reading import ResolvedCall
+
+    Statement: t.TypeAlias = sa.Update | sa.Delete
+
+SESSION_EVENTS: t.Final = (
+    *("do_orm_execute", "before_flush", "after_flush", "after_flush_postexec"),
+    *("before_attach", "after_attach", "transient_to_pending", "pending_to_persistent"),
+    *("loaded_as_persistent", "persistent_to_deleted", "deleted_to_detached"),
+)
+INSTANCE_EVENTS: t.Final = ("load", "refresh", "refresh_flush")
+ATTRIBUTE_EVENTS: t.Final = ("set", "init_scalar", "modified")
+MAPPER_EVENTS: t.Final = {
+    "create": ("before_insert", "after_insert"),
+    "patch": ("before_update", "after_update"),
+    "remove": ("before_delete", "after_delete"),
+}
+"""The events that a unit of work sends, and a single statement does not."""
+
+STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"}
+"""The statements of the methods."""
+
+PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal, UUID})
+"""The types of values that need not be looked at one by one."""
+
+EXACT_KEYS: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)
+"""The types of keys that all databases return as they were given, but for CHAR."""
+
+PACKAGE: t.Final = __name__.partition(".")[0]
+"""The name of this package."""
+
+OWN_LISTENER: t.Final = "_event_on_init"
+"""The name of SQLAlchemy's own listener to new instances."""
+
+
+class Write(t.NamedTuple):
+    """A write of a call."""
+
+    method: str
+    """``create``, ``patch`` or ``remove``. An update is a patch of all fields."""
+
+    writing: Writing
+    """Where it writes."""
+
+    call: ResolvedCall
+    """The call."""
+
+    bodies: Sequence[Record] = ()
+    """The values: those of each new record, or those of all that are patched."""
+
+    id: Id = None
+    """The identifier. ``None`` for new records, and for all that meet the query."""
+
+    is_list: bool = False
+    """``True`` if errors name the places of the bodies."""
+
+
+class FastPath:
+    """Writes records of a model by single statements.
+
+    :param relations: The names of the relationships that bodies may name.
+    """
+
+    def __init__(self, fields: Fields, relations: Collection[str]) -> None:
+        self._fields = fields
+        self._mapper = fields.mapper
+        self._columns = fields.columns
+        self._table = t.cast("sa.Table", self._mapper.local_table)
+        self._cache = PlanCache(fields)
+        columns = self._columns.items()
+        key = self._mapper.primary_key
+        self._column_keys = {name: str(column.key) for name, column in columns}
+        self._keys = [str(column.key) for column in key]
+        inexact = {n for n, each in columns if each in key and not _is_exact(each.type)}
+        self._unfit = {*relations, *inexact}
+        self._with_nulls = {name for name, each in columns if _has_special_null(each)}
+
+    def reason(self, write: Write) -> str | None:
+        """Return the reason for the unit of work, or ``None`` for one statement. One is
+        enough if all of this holds:
+
+        - The model is one table, without inheritance, versions, validators, a
+          constructor, or columns and relationships that change with others.
+        - Nobody listens to the session, the model or its attributes.
+        - The session has no instances that would not know of the change.
+        - The database returns the rows that it writes.
+        - The call is about one record or new ones, and plain columns of them alone.
+        - All values are plain, and of the same columns.
+        """
+        checks = REASONS.items()
+        return next((reason for reason, check in checks if check(self, write)), None)
+
+    def create(self, write: Write) -> list[Record]:
+        """Return new records, in the order of their bodies."""
+        keys, selected = self._column_keys, write.call.query.selected
+        inserted = [{keys[name]: body[name] for name in body} for body in write.bodies]
+        in_order = len(inserted) > 1
+
+        def build() -> sa.Insert:
+            return sa.insert(self._table).returning(
+                *self._returned(selected),
+                *self._mapper.primary_key,
+                sort_by_parameter_order=in_order,
+            )
+
+        plan = self._cache.plan(("insert", selected, in_order), build, inserted)
+        rows = write.writing.rows(plan, write.bodies)
+
+        # A trigger may drop a row, and a database change a key.
+        if len(rows) < len(inserted):
+            raise not_kept(self._fields)
+
+        if any(key in inserted[0] for key in self._keys):
+            for values, row in zip(inserted, rows, strict=True):
+                pairs = zip(self._keys, row[-len(self._keys) :], strict=True)
+
+                if any(values.get(key, read) != read for key, read in pairs):
+                    raise not_kept(self._fields)
+
+        return write.call.records(rows)
+
+    def patch(self, write: Write) -> list[Record]:
+        """Return the record with its new values, or none if it does not meet the
+        query.
+        """
+        [values] = write.bodies
+        new = {f"records_new_{i}": value for i, value in enumerate(values.values())}
+
+        def build() -> Statement:
+            columns = [self._columns[name] for name in values]
+            named = zip(columns, new, strict=True)
+            parameters = {c: sa.bindparam(n, type_=c.type) for c, n in named}
+            return sa.update(self._table).values(parameters)
+
+        return self._changed(write, ("update", *values), build, new)
+
+    def remove(self, write: Write) -> list[Record]:
+        """Return the record that is removed, or none if it does not meet the query."""
+        return self._changed(write, ("delete",), lambda: sa.delete(self._table), {})
+
+    def _changed(
+        self,
+        write: Write,
+        key: tuple[str, ...],
+        build: t.Callable[[], Statement],
+        parameters: Record,
+    ) -> list[Record]:
+        """Return the record of a write that changes or removes it.
+
+        :param build: Makes the statement without its conditions.
+        """
+        columns, query = self._columns, write.call.query
+
+        def build_where() -> Statement:
+            id = have_id([columns[field.name] for field in self._fields.identifying])
+            statement = build().where(*id, *conditions(query, columns))
+            return statement.returning(*self._returned(query.selected))
+
+        values = id_parameters(identifier(self._fields, write.id)) | parameters
+        shape = (key, query.selected)
+        plan = self._cache.plan(shape, build_where, values, query)
+        return write.call.records(write.writing.rows(plan, write.bodies))
+
+    def _returned(self, selected: Sequence[Field]) -> list[t.Any]:
+        return [
+            field.conversion.selected(field.name, self._columns[field.name])
+            for field in selected
+        ]
+
+    @cached_property
+    def _model_needs(self) -> Mapping[str, bool]:
+        """``True`` for the methods for which the model needs the unit of work, found
+        once the application has its listeners.
+        """
+        columns, relationships = self._columns.values(), self._mapper.relationships
+        needs = not self._is_one_table or self._has_listeners
+        # The unit of work updates nothing, and so not these, if no value has changed.
+        has_updates = any(
+            each.onupdate is not None or each.server_onupdate is not None
+            for each in columns
+        )
+        return {
+            "create": needs,
+            "patch": needs
+            or has_updates
+            or not all(each.passive_updates for each in relationships),
+            "remove": needs or not all(map(_is_left_alone, relationships)),
+        }
+
+    @property
+    def _is_one_table(self) -> bool:
+        mapper, table = self._mapper, t.cast("t.Any", self._table)
+        members = {name for base in mapper.class_.__mro__[:-1] for name in vars(base)}
+        return (
+            isinstance(table, sa.Table)
+            # The way to say that triggers change the rows that are written.
+            and table.implicit_returning
+            and len(list(mapper.base_mapper.self_and_descendants)) == 1
+            and mapper.persist_selectable is table
+            and mapper.version_id_col is None
+            and mapper.polymorphic_on is None
+            and not mapper.validators
+            and "__setattr__" not in members
+            and not has_constructor(self._fields)
+        )
+
+    @property
+    def _has_listeners(self) -> bool:
+        manager = t.cast("t.Any", self._mapper.class_manager)
+        return (
+            listens(manager.dispatch, INSTANCE_EVENTS)
+            or any(each.__name__ != OWN_LISTENER for each in manager.dispatch.init)
+            or any(
+                listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
+                for name in self._columns
+            )
+        )
+
+    def _needs_model(self, write: Write) -> bool:
+        return self._model_needs[write.method]
+
+    def _needs_session(self, write: Write) -> bool:
+        """Return ``True`` for a session or a model that is listened to, for a session
+        with a way of its own to write, and for one that has instances.
+        """
+        session, usual = write.writing.session, orm.Session
+        model = t.cast("t.Any", self._mapper)
+        return bool(
+            (write.method != "create" and (session.identity_map or session.new))
+            or type(session).add_all is not usual.add_all
+            or type(session).delete is not usual.delete
+            or type(session).flush is not usual.flush
+            or _application_listens(session.dispatch, SESSION_EVENTS)
+            or listens(model.dispatch, MAPPER_EVENTS[write.method])
+        )
+
+    def _needs_rows(self, write: Write) -> bool:
+        verb = STATEMENTS[write.method]
+        return not getattr(write.writing.dialect, f"{verb}_returning")
+
+    def _needs_call(self, write: Write) -> bool:
+        query, columns, call = write.call.query, self._columns, write.call
+        return bool(
+            (write.id is None and write.method != "create")
+            or query.populate
+            or query.conditions
+            or call.guards is not None
+            # Functions may look up related records, which must be there yet.
+            or (query.computed and write.method == "remove")
+            or not all(
+                [
+                    field.name in columns and field.is_usual
+                    for field in (*query.selected, *query.fields)
+                ]
+            )
+        )
+
+    def _needs_values(self, write: Write) -> bool:
+        """Return ``True`` for expressions, nulls with a meaning, keys that the database
+        may return in another form, and values of different columns.
+        """
+        if write.method == "remove":
+            return False
+
+        names = write.bodies[0].keys() if write.bodies else set()
+        return (
+            not names
+            or not self._unfit.isdisjoint(names)
+            or not all([self._is_plain(names, body) for body in write.bodies])
+        )
+
+    def _is_plain(self, names: t.AbstractSet[str], body: Record) -> bool:
+        if body.keys() != names:
+            return False
+
+        return PLAIN.issuperset(map(type, body.values())) or all(
+            [
+                name not in self._with_nulls
+                if value is None
+                else not isinstance(value, ClauseElement)
+                for name, value in body.items()
+            ]
+        )
+
+
+REASONS: t.Final[Mapping[str, t.Callable[[FastPath, Write], bool]]] = {
+    "the model has more than rows of one table": FastPath._needs_model,
+    "the call is about more than columns of one record": FastPath._needs_call,
+    "the session has listeners or instances": FastPath._needs_session,
+    "the database does not return the rows that it writes": FastPath._needs_rows,
+    "the values are not plain, or of different columns": FastPath._needs_values,
+}
+"""The reasons for the unit of work, and the functions that find them."""
+
+
+def _application_listens(dispatch: t.Any, names: Collection[str]) -> bool:
+    """Return ``True`` if the application listens to one of some events, which this
+    package may listen to, too.
+    """
+    return listens(dispatch, names) and any(
+        (getattr(listener, "__module__", None) or "").partition(".")[0] != PACKAGE
+        for name in names
+        for listener in getattr(dispatch, name)
+    )
+
+
+def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:
+    """Return ``True`` if related records do not change when a record is removed."""
+    return bool(
+        relationship.viewonly
+        or (relationship.direction is orm.MANYTOONE and not relationship.cascade.delete)
+        or (relationship.direction is orm.ONETOMANY and relationship.passive_deletes)
+    )
+
+
+def _has_special_null(column: sa.Column[t.Any]) -> bool:
+    """Return ``True`` if null is a value of JSON, or means a default."""
+    type_ = column.type
+    return (
+        type_.should_evaluate_none
+        or (isinstance(type_, sa.types.TypeDecorator) and is_json(type_))
+        or column.primary_key
+        or column.default is not None
+        or column.server_default is not None
+    )
+
+
+def _is_exact(type_: t.Any) -> bool:
+    """Return ``True`` for a type whose values all databases read as they are given."""
+    return isinstance(type_, EXACT_KEYS) and not isinstance(type_, (sa.CHAR, sa.Enum))

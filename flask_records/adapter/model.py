@@ -1,0 +1,306 @@
+"""A model as a service serves it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from ..errors import BadRequest
+from ..query import Fields, Query, Scope
+from ..query.fields import mapper_of
+from ..query.plans import Plans, Selection
+from ..query.syntax import EVERYTHING
+from ..query.where import FieldCondition, resolve
+from .bodies import Bodies
+from .database import Database
+from .populate import Populate
+from .reading import ResolvedCall
+from .relations import writable_relations
+from .writing import Guards, Writers
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import sqlalchemy as sa
+    from sqlalchemy import orm
+
+    from ..context import Params
+    from ..query import Field, FieldOptions, FieldRules, Operator, Syntax
+    from ..query.where import ResolvedQuery
+    from ..typing import Record
+    from .database import Reading, Writing
+    from .multi import Multi
+    from .populate import Link
+    from .relations import WritableRelation
+    from .sessions import SessionSource
+
+WRONG_RULE: t.Final = "A rule for '{name}' is not right: {error}"
+
+
+@dataclass(kw_only=True, eq=False)
+class ServedModel:
+    """A model with the options of its service, and the calls on it.
+
+    It is looked at when an application is set up or at the first use, whichever is
+    first, so that a module can name a service before all models are mapped or
+    reflected.
+    """
+
+    mapped_class: type[t.Any]
+    """The mapped class."""
+
+    source: SessionSource
+    """The source of sessions."""
+
+    options: FieldOptions
+    """The options of the fields."""
+
+    rules: FieldRules
+    """The rules for the fields that a user may see or write."""
+
+    operators: Mapping[str, Operator]
+    """The operators that may stand below a field, by name."""
+
+    syntax: Syntax
+    """The names that queries may use."""
+
+    multi: Multi
+    """The methods that take many records."""
+
+    populate_paths: Mapping[str, str]
+    """The paths of the services that show relationships, by their names."""
+
+    writable_relations: Collection[str]
+    """The names of the relationships that bodies may name."""
+
+    _models: dict[str, Model] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def mapper(self) -> orm.Mapper[t.Any]:
+        """The mapper of the class."""
+        return mapper_of(self.mapped_class)
+
+    @cached_property
+    def anywhere(self) -> Model:
+        """The model, as far as it is the same on every database."""
+        return Model(self, None)
+
+    @cached_property
+    def database(self) -> Database:
+        """The database."""
+        return Database(self.source, self.mapper)
+
+    @cached_property
+    def populate(self) -> Populate:
+        """The relationships that can be shown."""
+        return Populate(self.mapper, self.populate_paths)
+
+    @cached_property
+    def writable(self) -> Mapping[str, WritableRelation]:
+        """The relationships that can be written, by name."""
+        paths = self.populate_paths
+        return writable_relations(self.writable_relations, self.mapper, paths)
+
+    def on(self, dialect: sa.Dialect) -> Model:
+        """Return the model on a database. Several applications with different databases
+        may share a service.
+
+        :raises ValueError: The database changes the values of a column.
+        """
+        model = self._models.get(dialect.name)
+
+        if model is None:
+            model = self._models.setdefault(dialect.name, Model(self, dialect))
+
+        return model
+
+    def scope_of(self, params: Params | None, model: Model) -> Scope:
+        """Return the scope of a caller.
+
+        :param params: The params of the call, or ``None`` for clients as far as no rule
+            hides a field.
+        """
+        if params is None:
+            return model.clients
+
+        if params.provider is None:
+            return model.application
+
+        if not self.rules:
+            return model.clients
+
+        return model.clients.of_user(self.rules, params.user)
+
+    def reading(self, params: Params) -> tuple[Reading, ResolvedCall]:
+        """Return an object that reads, and the call with its query resolved.
+
+        :raises BadRequest: A part of the query is not understood.
+        """
+        reading = self.database.reading(locking=params.lock)
+        return reading, self._resolved(params, self.on(reading.dialect))
+
+    def writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
+        """Return an object that writes, and the call with its query resolved, and with
+        guards of the fields in its body.
+
+        :raises BadRequest: A part of the query is not understood.
+        """
+        writing = self.database.writing(params._state.client_fields)
+        call = self._resolved(params, self.on(writing.dialect))
+        writing.scope = call.scope
+        return writing, call._replace(guards=self._guards(call))
+
+    def _resolved(self, params: Params, model: Model) -> ResolvedCall:
+        scope, state = self.scope_of(params, model), params._state
+        parsed = Query.parse(params.query, self.syntax)
+        conditions = self._conditions(scope.shown_if, model)
+        shown_if = {name: each.query for each in conditions for name in each.names}
+        query = self._resolve(parsed, scope, shown_if)
+        beside: Sequence[Field] = ()
+
+        if state.is_whole:
+            query, beside = self._whole(params, model, query)
+
+        for rule in state.rules or ():
+            query = query.within(self._rule(rule, model))
+
+        if conditions:
+            names = {field.name for field in query.selected}
+            names |= {field.name for field in query.computed}
+            shown = [each for each in conditions if not names.isdisjoint(each.names)]
+            query = replace(query, conditions=tuple(shown))
+
+        links = (
+            self.populate.links(query.populate, params, scope.names - shown_if.keys())
+            if query.populate
+            else ()
+        )
+        is_client = params.provider is not None
+        return ResolvedCall(
+            *(model, scope, params, query, links),
+            selection=_selection(query, [scope, model.clients], links),
+            database=self.database,
+            beside=[field.name for field in beside],
+            is_private=bool(beside or (is_client and self.rules.visible)),
+        )
+
+    def _whole(
+        self, params: Params, model: Model, query: ResolvedQuery
+    ) -> tuple[ResolvedQuery, Sequence[Field]]:
+        """Return a query of whole records, of which the caller gets a part, and the
+        hidden fields in them that decide who else does.
+        """
+        beside: list[Field] = []
+        whole = model.application.everything
+
+        if params.provider is not None:
+            service, whole = params._state.service, model.clients.everything
+            named = service.rules.hidden_fields if service else frozenset()
+            beside = [model.fields.stored[name] for name in sorted(named)]
+
+        selected = (*whole.selected, *beside) if beside else whole.selected
+        query = replace(
+            query,
+            selected=selected,
+            computed=whole.computed,
+            unshown=whole.unshown,
+        )
+        return query, beside
+
+    def _resolve(
+        self, query: Query, scope: Scope, shown_if: Mapping[str, ResolvedQuery]
+    ) -> ResolvedQuery:
+        if query is EVERYTHING:
+            return scope.everything
+
+        return resolve(query, scope, self.operators, shown_if)
+
+    def _rule(self, query: Record, model: Model) -> ResolvedQuery:
+        """Return a query of the application.
+
+        :raises RuntimeError: It does not fit the fields.
+        """
+        try:
+            parsed = Query.parse(query, self.syntax)
+            return self._resolve(parsed, model.application, {})
+        except BadRequest as error:
+            name = self.mapped_class.__name__
+            raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error
+
+    def _conditions(
+        self, queries: Mapping[str, Record], model: Model
+    ) -> list[FieldCondition]:
+        """Return the conditions of fields, each once.
+
+        :param queries: The queries of the application by the names of the fields.
+        :raises RuntimeError: A query does not fit the fields.
+        """
+        names_of: list[tuple[Record, list[str]]] = []
+
+        for name, condition in queries.items():
+            same = [names for other, names in names_of if other == condition]
+
+            if same:
+                same[0].append(name)
+            else:
+                names_of.append((condition, [name]))
+
+        return [
+            FieldCondition(tuple(names), self._rule(condition, model))
+            for condition, names in names_of
+        ]
+
+    def _guards(self, call: ResolvedCall) -> Guards | None:
+        scope, sent = call.scope, call.params._state.client_fields
+        written_if = {n: each for n, each in scope.written_if.items() if n in sent}
+
+        if not written_if:
+            return None
+
+        conditions = self._conditions(written_if, call.model)
+        # Who does not see a value must not find it out by guesses.
+        return Guards(tuple(conditions), scope.names - scope.shown_if.keys())
+
+
+class Model:
+    """A model on one kind of database, with what is made for it once.
+
+    :param dialect: The dialect of the database. What is the same on all by default.
+    :raises ValueError: The database changes the values of a column.
+    """
+
+    def __init__(self, served: ServedModel, dialect: sa.Dialect | None) -> None:
+        self.fields = Fields(served.mapped_class, served.options, dialect)
+        """The fields."""
+        self.application = Scope.of_application(self.fields)
+        """The scope of the application."""
+        self.clients = Scope.of_clients(self.fields)
+        """The scope of clients, as far as no rule hides a field."""
+        self.plans = Plans(self.fields)
+        """The plans of reads."""
+        shown = served.populate.keys if served.syntax.populates else {}
+        self.bodies = Bodies(self.fields, served.writable, shown)
+        """The reader of bodies."""
+        self._served = served
+
+    @cached_property
+    def writers(self) -> Writers:
+        """The writers of records."""
+        return Writers(self, self._served.writable, self._served.multi)
+
+
+def _selection(
+    query: ResolvedQuery, scopes: Sequence[Scope], links: Sequence[Link]
+) -> Selection:
+    """Return the columns of a query.
+
+    :param scopes: The scopes whose selections of all fields are made once.
+    """
+    if not links and not query.conditions:
+        for scope in scopes:
+            if query.selected is scope.everything.selected:
+                return scope.selection
+
+    columns = tuple([(link.name, link.column) for link in links])
+    return Selection(query.selected, columns, conditions=query.conditions)

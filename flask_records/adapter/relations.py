@@ -1,0 +1,386 @@
+"""Relationships that bodies write, by the identifiers of their records."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.ext.orderinglist import OrderingList
+
+from ..errors import BadRequest, Conflict, NotFound
+from ..problems import (
+    contradicts,
+    NEEDED,
+    NO_LIST_OF_IDS,
+    no_record,
+    NO_SERVICE,
+    NO_SINGLE_ID,
+    Problem,
+    too_many_records,
+)
+from ..query.bounds import current_bounds, refuse
+from ..query.field import shown
+from ..query.plans import Plan
+from .populate import field_name, service_of
+from .reading import chunks, identifier
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence, Set
+
+    from ..context import Params
+    from ..query import Fields
+    from ..service import Service
+    from ..typing import Record
+    from .database import Writing
+
+    Key: t.TypeAlias = tuple[t.Any, ...]
+    """The values of an identifier."""
+
+NO_RELATIONSHIP: t.Final = """\
+'writable_relations' names '{name}', which is not a relationship of '{model}'.\
+"""
+
+NOT_WRITTEN: t.Final = """\
+'writable_relations' names '{name}', which is '{way}'. Name a relationship of \
+'{model}' that SQLAlchemy writes, and loads as a whole.\
+"""
+
+UNLOADED: t.Final = ("write_only", "dynamic")
+"""The ways to load whose collections are not in memory."""
+
+
+@dataclass(frozen=True)
+class RelatedIds:
+    """The identifiers in a body for a relationship, which are not looked up yet."""
+
+    items: Sequence[t.Any]
+    """Identifiers, or records that have one. A relationship to one has one at most."""
+
+
+class WritableRelation:
+    """A relationship that bodies may name.
+
+    :param paths: The paths of services that show relationships, by their names.
+    """
+
+    def __init__(
+        self, relationship: orm.RelationshipProperty[t.Any], paths: Mapping[str, str]
+    ) -> None:
+        self.name = relationship.key
+        """The name of the relationship."""
+        self.is_list = bool(relationship.uselist)
+        """``True`` for a relationship to many records."""
+        self._relationship = relationship
+        self._paths = paths
+        here, there = relationship.parent, relationship.mapper
+        is_own = relationship.direction is orm.MANYTOONE
+        pairs = relationship.local_remote_pairs if is_own else None
+        self.columns: Mapping[str, str] = {
+            field_name(here, local): field_name(there, remote)
+            for local, remote in pairs or ()
+        }
+        """The fields of this end that refer to the other end, and the fields that they
+        refer to.
+        """
+        self._needs_parent = relationship.direction is orm.ONETOMANY and any(
+            not column.nullable or column.primary_key
+            for column in relationship.remote_side
+        )
+
+    def read(self, value: t.Any) -> RelatedIds:
+        """Return the identifiers of a body.
+
+        :raises ValueError: It is not a list, or is one for a relationship to one.
+        """
+        if isinstance(value, list) != self.is_list:
+            raise ValueError(NO_LIST_OF_IDS if self.is_list else NO_SINGLE_ID)
+
+        # A form has no null.
+        is_null = not self.is_list and value in (None, "")
+        return RelatedIds(value if self.is_list else [] if is_null else [value])
+
+    def lookup(self, writing: Writing, params: Params) -> Lookup:
+        """Return the look-up of its records for a caller.
+
+        :raises BadRequest: No service shows these records.
+        """
+        service = service_of(self._relationship, self._paths)
+
+        if service is None:
+            raise BadRequest(
+                f"'{self.name}' can't be written: no service shows its records.",
+                errors={self.name: NO_SERVICE},
+            )
+
+        return Lookup(self._relationship.mapper.class_, service, writing, params)
+
+    def set(self, instance: t.Any, others: Sequence[t.Any], lookup: Lookup) -> None:
+        """Set the relationship of an instance. Related records that the caller can't
+        see stay.
+
+        :raises Conflict: A record that is left out can't be without this one.
+        """
+        # An instance that is not stored yet has no others.
+        is_stored = orm.attributes.instance_state(instance).has_identity
+        present = self._present(instance) if is_stored else []
+        leaving = lookup.visible(_without(present, others))
+        is_deleted = self._relationship.cascade.delete_orphan
+
+        if leaving and self._needs_parent and not is_deleted:
+            raise Conflict(f"'{self.name}' {NEEDED}.", errors={self.name: NEEDED})
+
+        if self.is_list:
+            unseen = _without(_without(present, others), leaving)
+            self._replace(instance, present, [*others, *unseen])
+        elif others or leaving or not is_stored:
+            setattr(instance, self.name, next(iter(others), None))
+
+    def _present(self, instance: t.Any) -> list[t.Any]:
+        """Return the related instances."""
+        value = getattr(instance, self.name)
+
+        if self.is_list:
+            return list(orm.collections.collection_adapter(value))
+
+        return [] if value is None else [value]
+
+    def _replace(
+        self, instance: t.Any, present: Sequence[t.Any], others: Sequence[t.Any]
+    ) -> None:
+        value = getattr(instance, self.name)
+
+        if isinstance(value, list):
+            setattr(instance, self.name, others)
+            value = getattr(instance, self.name)
+
+            # It keeps the places that records have already.
+            if isinstance(value, OrderingList):
+                value.reorder()
+
+            return
+
+        adapter = orm.collections.collection_adapter(value)
+
+        for each in _without(present, others):
+            adapter.remove_with_event(each)
+
+        for each in _without(others, present):
+            adapter.append_with_event(each)
+
+
+class Lookup:
+    """Looks up related records as a caller sees them.
+
+    :param service: The service that shows them.
+    """
+
+    def __init__(
+        self,
+        model: type[t.Any],
+        service: Service,
+        writing: Writing,
+        params: Params,
+    ) -> None:
+        self._model = model
+        self._service = service
+        self._writing = writing
+        self._params = params
+        self._fields: Fields = service.target.scope_for(params).fields
+
+    def key(self, item: t.Any) -> Key | None:
+        """Return the key of an item of a body, or ``None`` if it has none."""
+        if isinstance(item, Mapping):
+            item = item.get(self._fields.id.name)
+
+        try:
+            return identifier(self._fields, item)
+        except NotFound:
+            return None
+
+    def load(self, keys: Collection[Key]) -> Mapping[Key, t.Any]:
+        """Return the instances of the keys that the caller may see."""
+        found: dict[Key, t.Any] = {}
+
+        for chunk in chunks(self._visible(keys)):
+            are_meant = self._fields.id.column.in_(self._identifiers(chunk))
+            statement = sa.select(self._model).where(are_meant)
+            plan = Plan(statement.options(orm.lazyload("*")), {})
+
+            for instance in self._writing.instances(plan):
+                found[self._key_of(instance)] = instance
+
+        return found
+
+    def visible(self, instances: Sequence[t.Any]) -> list[t.Any]:
+        """Return the instances that the caller may see."""
+        keys = [self._key_of(each) for each in instances]
+        visible = self._visible(keys)
+        pairs = zip(instances, keys, strict=True)
+        return [instance for instance, key in pairs if key in visible]
+
+    def _key_of(self, instance: t.Any) -> Key:
+        parts = self._fields.identifying
+        return tuple([getattr(instance, field.name) for field in parts])
+
+    def _visible(self, keys: Collection[Key]) -> Set[Key]:
+        """Return the keys of the records that the service shows to the caller."""
+        if self._params.provider is None:
+            return set(keys)
+
+        caller = self._service.part_of_call(self._params)
+        seen: set[Key] = set()
+
+        for chunk in chunks(keys):
+            query = {self._fields.id.name: {"$in": self._identifiers(chunk)}}
+            found = [self.key(record) for record in caller.run("find", query).sent]
+            seen.update(key for key in found if key is not None)
+
+        return seen
+
+    def _identifiers(self, keys: Iterable[Key]) -> list[t.Any]:
+        """Return the values of the identifier field for keys."""
+        is_composite = self._fields.composite is not None
+        return [key if is_composite else key[0] for key in keys]
+
+
+@dataclass(frozen=True)
+class Related:
+    """The instances that a body names for a relationship."""
+
+    relation: WritableRelation
+    instances: Sequence[t.Any]
+    lookup: Lookup
+
+    @property
+    def value(self) -> t.Any:
+        """The value of the attribute: a list, an instance, or ``None``."""
+        if self.relation.is_list:
+            return list(self.instances)
+
+        return next(iter(self.instances), None)
+
+    def set(self, instance: t.Any) -> None:
+        """Set the relationship of an instance."""
+        self.relation.set(instance, self.instances, self.lookup)
+
+
+def load_related(
+    relations: Mapping[str, WritableRelation],
+    writing: Writing,
+    params: Params,
+    bodies: Sequence[Record],
+    *,
+    is_list: bool = False,
+) -> list[Record]:
+    """Return bodies with the related instances in place of their identifiers.
+
+    :param is_list: ``True`` if errors name the places of the bodies.
+    :raises BadRequest: A record is not there, or the caller may not see it, or there
+        are too many.
+    """
+    loaded = [dict(body) for body in bodies]
+    problems: dict[str, Problem] = {}
+
+    for name, relation in relations.items():
+        ids = {i: body[name].items for i, body in enumerate(bodies) if name in body}
+
+        if not ids:
+            continue
+
+        lookup = relation.lookup(writing, params)
+        keys = {index: list(map(lookup.key, items)) for index, items in ids.items()}
+        distinct = {key for each in keys.values() for key in each if key is not None}
+        _check_number(name, len(distinct), params)
+        instances = lookup.load(distinct)
+
+        for index, items in ids.items():
+            prefix = f"{index}.{name}" if is_list else name
+            found: dict[Key, t.Any] = {}
+
+            for place, (item, key) in enumerate(zip(items, keys[index], strict=True)):
+                if key is not None and key in instances:
+                    found[key] = instances[key]
+                else:
+                    full = f"{prefix}.{place}" if relation.is_list else prefix
+                    problems[full] = no_record(_shown(item))
+
+            loaded[index][name] = Related(relation, list(found.values()), lookup)
+
+    refuse(problems)
+    return loaded
+
+
+def settled(instance: t.Any, values: Record) -> Record:
+    """Return values without what a client has sent unchanged beside a change: a related
+    record, or the field that refers to it. If both agree, both stay.
+
+    :raises BadRequest: Both are new, and the field refers to another record.
+    """
+    settled = dict(values)
+    is_stored = orm.attributes.instance_state(instance).has_identity
+
+    for name, related in values.items():
+        columns = related.relation.columns if isinstance(related, Related) else {}
+        sent = {own: values[own] for own in columns if own in values}
+        wanted = {own: getattr(related.value, columns[own], None) for own in sent}
+        present = {own: getattr(instance, own) for own in sent}
+
+        if sent == wanted:
+            continue
+
+        if is_stored and wanted == present:
+            del settled[name]
+        elif is_stored and sent == present:
+            settled = {n: settled[n] for n in settled if n not in sent}
+        else:
+            why = contradicts(sent)
+            raise BadRequest(f"'{name}' {why}.", errors={name: why})
+
+    return settled
+
+
+def writable_relations(
+    names: Iterable[str], mapper: orm.Mapper[t.Any], paths: Mapping[str, str]
+) -> dict[str, WritableRelation]:
+    """Return the relationships of an option, by name.
+
+    :raises ValueError: A name is not a relationship, or it can't be written.
+    """
+    relations = {}
+
+    for name in names:
+        relationship = mapper.relationships.get(name)
+        model = mapper.class_.__name__
+
+        if relationship is None:
+            raise ValueError(NO_RELATIONSHIP.format(name=name, model=model))
+
+        way = "viewonly" if relationship.viewonly else str(relationship.lazy)
+
+        if relationship.viewonly or way in UNLOADED:
+            raise ValueError(NOT_WRITTEN.format(name=name, way=way, model=model))
+
+        relations[name] = WritableRelation(relationship, paths)
+
+    return relations
+
+
+def _check_number(name: str, number: int, params: Params) -> None:
+    limit = current_bounds().list_items
+
+    if params.provider is not None and number > limit:
+        why = too_many_records(limit)
+        raise BadRequest(f"'{name}' {why}.", errors={name: why})
+
+
+def _shown(item: t.Any) -> str:
+    return "a record without identifier" if isinstance(item, Mapping) else shown(item)
+
+
+def _without(instances: Sequence[t.Any], others: Sequence[t.Any]) -> list[t.Any]:
+    """Return the instances that are not among others. Models may define equality."""
+    ids = set(map(id, others))
+    return [each for each in instances if id(each) not in ids]

@@ -1,0 +1,89 @@
+"""The functions that read the values of operators in a query."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .. import problems
+from ..errors import BadRequest
+from ..problems import Problem
+from .dialects import ESCAPE
+from .field import Field, shown
+from .syntax import items_of
+
+MAX_TEXT: t.Final = 200
+"""The longest text or pattern that a database looks for at each place of a text."""
+
+FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
+
+WILDCARDS = re.compile(r"[%_\\]")
+
+
+def one(field: Field, value: t.Any) -> t.Any:
+    """Read one value of the field's type."""
+    return field.compared(value)
+
+
+def many(field: Field, value: t.Any) -> list[t.Any]:
+    """Read a list of values of the field's type. One value is a list of one."""
+    items = items_of(value)
+    return [field.compared(item) for item in ([value] if items is None else items)]
+
+
+def pair(field: Field, value: t.Any) -> list[t.Any]:
+    """Read two values of the field's type."""
+    values = many(field, value)
+
+    if len(values) != 2 or any(each is None for each in values):
+        raise _wrong(field, value, problems.NO_PAIR)
+
+    return values
+
+
+def text(field: Field, value: t.Any) -> str:
+    """Read text for a field that holds text."""
+    if not field.conversion.is_text:
+        why = problems.NO_TEXT
+        raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+
+    if not isinstance(value, str):
+        raise _wrong(field, value, problems.NO_TEXT)
+
+    if len(value) > MAX_TEXT:
+        raise _wrong(field, value, problems.too_long(MAX_TEXT, "characters"))
+
+    return t.cast(str, field.compared(value))
+
+
+def contained(field: Field, value: t.Any) -> str:
+    """Read text that a field contains, and return it as a LIKE pattern."""
+    escaped = WILDCARDS.sub(lambda match: ESCAPE + match[0], text(field, value))
+    return f"%{escaped}%"
+
+
+def pattern(field: Field, value: t.Any) -> str:
+    """Read a regular expression for a field that holds text."""
+    expression = text(field, value)
+
+    try:
+        re.compile(expression)
+    except (re.error, RecursionError, OverflowError):
+        raise _wrong(field, value, problems.NO_PATTERN) from None
+
+    return expression
+
+
+def flag(field: Field, value: t.Any) -> bool:
+    """Read ``true`` or ``false``, whatever the field holds."""
+    if not isinstance(value, (str, bool)) or value not in FLAGS:
+        raise _wrong(field, value, problems.NO_BOOLEAN)
+
+    return FLAGS[value]
+
+
+def _wrong(field: Field, value: t.Any, why: Problem) -> BadRequest:
+    return BadRequest(
+        f"'{field.name}' can't be compared with {shown(value)}, which {why}.",
+        errors={field.name: why},
+    )

@@ -1,0 +1,308 @@
+"""Rules: the records that a user reaches, and the fields that it sees and writes."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from .syntax import items_of, PAGING, POPULATE
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..context import Params
+    from ..typing import FieldFunction, FieldRule, Record
+
+LISTS: t.Final = (list, tuple, set, frozenset)
+
+GROUPS: t.Final = ("$and", "$or")
+"""The groups of conditions that a value of the user may be in."""
+
+NO_RECORD: t.Final[Mapping[str, t.Any]] = {"$or": []}
+"""The condition that no record meets."""
+
+WRONG_ANSWER: t.Final = """\
+{rule} returned {answer}. Return True for all records, False for none, or a query, \
+such as {{"userId": user["id"]}}.\
+"""
+
+WRONG_PLACE: t.Final = """\
+{option} has {value!r} below '{name}'. It may be the value of a field, or of '$in', at \
+the top or in '$or' and '$and'. For other queries, use a function of the user.\
+"""
+
+
+@dataclass(frozen=True)
+class FromUser:
+    """Stands for a value of the user, in a query that is a rule.
+
+    A record meets ``{"userId": FromUser("id")}`` if its ``userId`` is the user's
+    ``id``, and ``{"teamId": FromUser("teamIds")}`` if its ``teamId`` is in this list of
+    the user. Without a user, or if the user's value is null, no record does.
+
+    :param field: The name of a field of the user.
+    """
+
+    field: str
+
+    def values_of(self, user: t.Any) -> list[t.Any]:
+        """Return the values that a user has.
+
+        :param user: The user, or ``None``.
+        :raises TypeError: The user is not a mapping, or the value holds others.
+        :raises LookupError: The user has no such field.
+        """
+        if user is None:
+            return []
+
+        if not isinstance(user, Mapping):
+            raise TypeError(
+                f"{self!r} needs users that are mappings, not {type(user)}."
+            )
+
+        if self.field not in user:
+            raise LookupError(f"A rule names {self!r}, which this user does not have.")
+
+        value = user[self.field]
+        values = list(value) if isinstance(value, LISTS) else [value]
+
+        # A mapping would be read as operators.
+        if any([isinstance(each, (Mapping, *LISTS)) for each in values]):
+            raise TypeError(f"{self!r} must be a value, or a list of values.")
+
+        return [each for each in values if each is not None]
+
+
+class UserRule:
+    """A rule as a query in which :class:`FromUser` stands for values. It is a function
+    of the user like other rules, and others can read it without a user.
+
+    :param query: The query.
+    :param option: The option that has the rule, for an error.
+    :raises TypeError: A value of the user is where a rule can't have one.
+    """
+
+    def __init__(self, query: Mapping[str, t.Any], option: str) -> None:
+        self.query = query
+        """The query, with :class:`FromUser` in it."""
+        _check_places(query, option)
+
+    def __call__(self, user: t.Any) -> Record:
+        """Return the query for a user, or for a caller without one."""
+        return t.cast("Record", _filled(self.query, user))
+
+
+@dataclass(frozen=True)
+class FieldRules:
+    """The rules for the fields of a service. Each is a function of the user, or of
+    ``None``, that returns ``True`` for all records, a query for some, or ``False`` for
+    none. ``None`` is for none, too.
+    """
+
+    visible: Mapping[str, FieldFunction]
+    """The rules for the fields that a user may see."""
+
+    writable: Mapping[str, FieldFunction]
+    """The rules for the fields that a user may write."""
+
+    @classmethod
+    def of_options(
+        cls,
+        visible: Mapping[str, FieldRule] | None,
+        writable: Mapping[str, FieldRule] | None,
+    ) -> t.Self:
+        """Return the rules of options, each a function or a query.
+
+        :raises TypeError: A rule is neither.
+        """
+        return cls(_functions("visible", visible), _functions("writable", writable))
+
+    def __bool__(self) -> bool:
+        return bool(self.visible or self.writable)
+
+    def shown_if(self, user: t.Any) -> dict[str, Record]:
+        """Return the queries of the records in which a user sees a field, by the name
+        of the field, but for those that the user sees in all. Each rule is called once.
+
+        :param user: The user, or ``None``.
+        :raises TypeError: A rule returns something else.
+        """
+        return _conditions("visible", self.visible, user)
+
+    def written_if(self, user: t.Any) -> dict[str, Record]:
+        """Return the queries of the records to which a user writes a field alike."""
+        return _conditions("writable", self.writable, user)
+
+
+NO_RULES: t.Final = FieldRules({}, {})
+"""The rules of a service that has none."""
+
+
+def rule_of(
+    rule: Mapping[str, t.Any] | Callable[[t.Any], t.Any], option: str
+) -> Callable[[t.Any], t.Any]:
+    """Return a rule as a function of the user.
+
+    :param rule: A query, or a function already.
+    :param option: The option that has the rule, for an error.
+    :raises TypeError: It is neither, or an empty query, or a value of the user is where
+        a rule can't have one.
+    """
+    if isinstance(rule, Mapping):
+        condition_of(rule, option)
+        return UserRule(rule, option)
+
+    if not callable(rule):
+        raise TypeError(f"{option} must be a function of the user, or a query.")
+
+    return rule
+
+
+def condition_of(answer: t.Any, rule: str) -> Record | None:
+    """Return the condition that the answer of a rule stands for: ``None`` if all
+    records meet it, :data:`NO_RECORD` if none does.
+
+    :param answer: ``True`` for all records, ``False`` or ``None`` for none, or a query
+        with conditions.
+    :param rule: The rule, for an error.
+    :raises TypeError: The answer is anything else. It never stands for all records.
+    """
+    if answer is True:
+        return None
+
+    if answer is False or answer is None:
+        return t.cast("Record", NO_RECORD)
+
+    if not isinstance(answer, Mapping):
+        name = type(answer).__name__
+        raise TypeError(WRONG_ANSWER.format(rule=rule, answer=f"a value of {name}"))
+
+    if not answer:
+        raise TypeError(WRONG_ANSWER.format(rule=rule, answer="an empty query"))
+
+    return t.cast("Record", answer)
+
+
+def restrict(params: Params, condition: Record) -> None:
+    """Let a call reach only records that meet a condition, besides its query.
+
+    :param condition: A query of fields, ``$or`` and ``$and``. The fields of a model may
+        be hidden. A client can't remove it, nor can a hook that sets another query.
+    """
+    rules = params._state.rules
+
+    if rules is None:
+        params.query = both(params.query, condition)
+    else:
+        rules.append(condition)
+
+
+def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
+    """Return the query of the records that meet two queries."""
+    shared = query.keys() & condition.keys()
+
+    if not shared:
+        return {**query, **condition}
+
+    # Names that are in both can't stand beside each other.
+    moved = {name: query[name] for name in query if name in {*shared, "$and"}}
+    rest = {name: query[name] for name in query if name not in moved}
+    return {**rest, **condition, "$and": [moved, *condition.get("$and", ())]}
+
+
+def names_in(condition: t.Any) -> frozenset[str]:
+    """Return the names of the fields in a condition.
+
+    :param condition: A query.
+    """
+    names: set[str] = set()
+    parts = [condition]
+
+    # The loop visits the parts that it appends, too.
+    for part in parts:
+        items = items_of(part)
+
+        if items is not None:
+            parts += items
+        elif isinstance(part, Mapping):
+            groups = {name for name in part if name.startswith("$")}
+            names |= part.keys() - groups
+            parts += [part[name] for name in groups.difference(PAGING, (POPULATE,))]
+
+    return frozenset(names)
+
+
+def _check_places(query: Mapping[str, t.Any], option: str) -> None:
+    """Refuse values of the user where a rule can't have them."""
+    for name, value in query.items():
+        others = value
+
+        if name in GROUPS and (items := items_of(value)):
+            others = [each for each in items if not isinstance(each, Mapping)]
+
+            for each in items:
+                if isinstance(each, Mapping):
+                    _check_places(each, option)
+        elif not name.startswith("$"):
+            others = _without_placeholder(value)
+
+        if _has_placeholder(others):
+            raise TypeError(WRONG_PLACE.format(option=option, name=name, value=value))
+
+
+def _without_placeholder(value: t.Any) -> t.Any:
+    """Return what a query compares a field with but for a value of the user, which may
+    be all of it, or the value of ``$in``.
+    """
+    if isinstance(value, FromUser):
+        return None
+
+    if not isinstance(value, Mapping) or not isinstance(value.get("$in"), FromUser):
+        return value
+
+    return {name: value[name] for name in value if name != "$in"}
+
+
+def _has_placeholder(value: t.Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_placeholder, value.values()))
+
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
+        return any(map(_has_placeholder, value))
+
+    return isinstance(value, FromUser)
+
+
+def _filled(value: t.Any, user: t.Any) -> t.Any:
+    """Return a copy of a part of a query with the values of a user."""
+    if isinstance(value, FromUser):
+        values = value.values_of(user)
+        return values[0] if len(values) == 1 else values
+
+    if isinstance(value, Mapping):
+        return {name: _filled(item, user) for name, item in value.items()}
+
+    if isinstance(value, (list, tuple)):
+        return [_filled(item, user) for item in value]
+
+    return value
+
+
+def _functions(
+    option: str, rules: Mapping[str, FieldRule] | None
+) -> Mapping[str, FieldFunction]:
+    return {
+        name: rule_of(rule, f"The rule of '{name}' in '{option}'")
+        for name, rule in (rules or {}).items()
+    }
+
+
+def _conditions(
+    option: str, rules: Mapping[str, FieldFunction], user: t.Any
+) -> dict[str, Record]:
+    conditions = {
+        name: condition_of(rule(user), f"The rule of '{name}' in '{option}'")
+        for name, rule in rules.items()
+    }
+    return {name: each for name, each in conditions.items() if each is not None}

@@ -1,0 +1,224 @@
+"""The fields that one kind of caller may name."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from .. import problems
+from ..errors import BadRequest
+from .bounds import shortened
+from .computed_fields import not_in_queries, Shown
+from .plans import Selection
+from .rules import NO_RECORD
+from .where import ResolvedQuery
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Record
+    from .field import Field
+    from .fields import Fields
+    from .rules import FieldRules
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The fields of a model that one kind of caller may name: the application, clients,
+    or users for whom rules say the same.
+    """
+
+    fields: Fields
+    """The fields of the model."""
+
+    names: frozenset[str]
+    """The names of the fields that the caller reads."""
+
+    writable: frozenset[str]
+    """The names of the fields that a client may write. An update by the application
+    leaves the others as they are, too.
+    """
+
+    shown_if: Mapping[str, Record] = field(default_factory=dict)
+    """The queries of the records in which the caller sees a field, by its name."""
+
+    written_if: Mapping[str, Record] = field(default_factory=dict)
+    """The queries of the records to which the caller writes a field, by its name."""
+
+    @classmethod
+    def of_application(cls, fields: Fields) -> t.Self:
+        """Return the scope of the application, which reads and writes all fields."""
+        return cls(fields, fields.names, _writable(fields))
+
+    @classmethod
+    def of_clients(cls, fields: Fields) -> t.Self:
+        """Return the scope of clients, as far as no rule for fields hides one."""
+        options = fields.options
+        listed = frozenset(filter(options.is_listed, fields.names))
+        return cls(
+            fields, listed.difference(options.hidden), _writable(fields) & listed
+        )
+
+    def of_user(self, rules: FieldRules, user: t.Any) -> Scope:
+        """Return the part of the scope that rules leave to a user."""
+        shown_if, written_if = rules.shown_if(user), rules.written_if(user)
+        hidden = {n for n, query in shown_if.items() if query is NO_RECORD}
+        refused = {n for n, query in written_if.items() if query is NO_RECORD}
+        return replace(
+            self,
+            names=self.names - hidden,
+            writable=self.writable - refused,
+            shown_if={n: shown_if[n] for n in shown_if if n not in hidden},
+            written_if={n: written_if[n] for n in written_if if n not in refused},
+        )
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The names of the fields that the caller does not read."""
+        return self.fields.names - self.names
+
+    @property
+    def conditional(self) -> frozenset[str]:
+        """The names of the fields that the caller reads or writes in some records."""
+        return frozenset(self.shown_if).union(self.written_if)
+
+    def __iter__(self) -> Iterator[Field]:
+        """Yield the stored fields that the caller reads."""
+        return iter(self._readable)
+
+    def __getitem__(self, name: str) -> Field:
+        """Return a field that the caller reads.
+
+        :raises BadRequest: There is no such field for the caller.
+        """
+        fields = self.fields
+
+        if name not in self.names:
+            name = shortened(name)
+            raise BadRequest(
+                f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
+            )
+
+        if name in fields.computed:
+            raise not_in_queries(name)
+
+        return fields.stored.get(name) or fields.id
+
+    def ordered(self, name: str) -> Field:
+        """Return a field that can be compared with less and greater.
+
+        :raises BadRequest: There is no such field, or it has no order.
+        """
+        field = self[name]
+
+        if not field.conversion.is_ordered:
+            if field.conversion.is_sorted:
+                why = problems.SORTED_ONLY
+                raise BadRequest(f"'{name}' {why}.", errors={name: why})
+
+            raise _unordered(name)
+
+        return field
+
+    def sorted_by(self, name: str) -> Sequence[Field]:
+        """Return the fields that a name sorts by.
+
+        :raises BadRequest: There is no such field, or the database does not sort it, or
+            the caller does not see it in all records.
+        """
+        field = self[name]
+        is_composite = field is self.fields.composite
+        fields = self.fields.identifying if is_composite else (field,)
+
+        if not all([each.conversion.is_sorted for each in fields]):
+            raise _unordered(name)
+
+        if name in self.shown_if:
+            raise BadRequest(
+                f"'{name}' is not visible in every record, so that it can't be sorted"
+                " by.",
+                errors={name: problems.NOT_IN_QUERIES},
+            )
+
+        return fields
+
+    def selected(self, names: Iterable[str]) -> tuple[Field, ...]:
+        """Return the fields to select: those listed and the identifier, or its parts.
+
+        :raises BadRequest: A name is not a field.
+        """
+        listed = {name: self[name] for name in names}
+        chosen = {field.name: field for field in self.fields.identifying} | listed
+        composite = self.fields.composite
+        return tuple([each for each in chosen.values() if each is not composite])
+
+    def shown(self, names: Iterable[str] | None) -> Shown:
+        """Return the parts of records: the fields to select, and those to compute.
+
+        :param names: The names listed, or ``None`` for all.
+        :raises BadRequest: A name is not a field.
+        """
+        if names is None:
+            return self._all
+
+        listed = dict.fromkeys(names)
+        computed = self.names.intersection(self.fields.computed)
+        stored = [name for name in listed if name not in computed]
+        asked = [name for name in listed if name in computed]
+        return self._with_computed(self.selected(stored), asked)
+
+    @cached_property
+    def everything(self) -> ResolvedQuery:
+        """The query of all records and fields."""
+        return ResolvedQuery(
+            self._all.selected, computed=self._all.computed, unshown=self._all.unshown
+        )
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The columns of all fields."""
+        return Selection(self._all.selected)
+
+    @cached_property
+    def _readable(self) -> tuple[Field, ...]:
+        stored = self.fields.stored.items()
+        return tuple([field for name, field in stored if name in self.names])
+
+    @cached_property
+    def _all(self) -> Shown:
+        computed = [name for name in self.fields.computed if name in self.names]
+        return self._with_computed(self._readable, computed)
+
+    def _with_computed(
+        self, selected: tuple[Field, ...], names: Sequence[str]
+    ) -> Shown:
+        """Return the parts of records with some fields and computed ones, which are
+        computed from all fields, hidden ones too, so that they are the same for all
+        callers.
+        """
+        if not names:
+            return Shown(selected)
+
+        stored = self.fields.stored.values()
+        others = [field for field in stored if field not in selected]
+        computed = tuple([self.fields.computed[name] for name in names])
+        unshown = tuple([field.name for field in others])
+        return Shown((*selected, *others), computed, unshown)
+
+
+def _writable(fields: Fields) -> frozenset[str]:
+    """Return the names of the fields that no option keeps clients from writing."""
+    options, counts = fields.options, not fields.options.client_ids
+    return frozenset(
+        [
+            name
+            for name, field in fields.writable.items()
+            if name not in options.readonly and not (counts and field.is_counted)
+        ]
+    )
+
+
+def _unordered(name: str) -> BadRequest:
+    return BadRequest(f"'{name}' has no order.", errors={name: problems.INCOMPARABLE})

@@ -1,0 +1,432 @@
+"""The types of columns: the conversion of the values of each."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import typing as t
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+import sqlalchemy as sa
+from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
+
+from .. import problems
+from . import casts
+from .exact_numeric import EXACT, ExactNumeric, shortest_decimal, ShortestDecimal
+from .values import (
+    anything,
+    cast_and_check,
+    Check,
+    Conversion,
+    NULL_TEXTS,
+    nullable,
+    python_type,
+    Schema,
+)
+
+DIALECTS: t.Final = "sqlalchemy.dialects."
+
+NO_PRECISION = """\
+MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give it \
+one, as in Numeric(12, 2).\
+"""
+
+Make: t.TypeAlias = Callable[[t.Any, sa.Dialect | None], Conversion | None]
+"""Returns the conversion of a type on a database, or on any."""
+
+Row: t.TypeAlias = Conversion | Make | None
+"""The conversion of all columns of a type, or the function that makes it. ``None`` for
+a type that has no form on the wire: the application has to give it a converter.
+"""
+
+TypeKey: t.TypeAlias = type[t.Any] | str
+"""A column type. One of a dialect is named, since the import of a dialect takes as long
+as that of all our modules of queries.
+"""
+
+
+def conversion_of(
+    type_: TypeEngine[t.Any], dialect: sa.Dialect | None = None
+) -> Conversion | None:
+    """Return the conversion of a column type, or ``None`` if it has no form on the
+    wire without a converter.
+
+    :param dialect: The dialect of the database. What is the same on all by default.
+    """
+    name = "" if dialect is None else dialect.name
+    variant = type_._variant_mapping.get(name, type_)
+
+    # An integer of SQLite that stands for another one holds as much.
+    if name != "sqlite" or not isinstance(variant, sa.Integer):
+        type_ = variant
+
+    table = {**TYPES, **BY_DATABASE.get(name, {})}
+    bases = type(type_).__mro__
+
+    for key in [key for base in bases for key in (base, _named(base))]:
+        if key in table:
+            row = table[key]
+            return row(type_, dialect) if callable(row) else row
+
+    # The other types of a dialect are text that the database reads.
+    return FOREIGN if any(map(_named, bases)) else None
+
+
+def _named(class_: type[t.Any]) -> str:
+    """Return the name of the type of a dialect, such as ``mysql.SET``."""
+    module = class_.__module__
+
+    if not module.startswith(DIALECTS):
+        return ""
+
+    return f"{module.removeprefix(DIALECTS).partition('.')[0]}.{class_.__name__}"
+
+
+def _at_most(length: int | None, things: str) -> Check:
+    """Return the check of a length, or of nothing if there is no limit."""
+    if length is None:
+        return anything
+
+    def check(value: t.Any) -> None:
+        if len(value) > length:
+            raise ValueError(problems.too_long(length, things))
+
+    return check
+
+
+def _whole_numbers(low: int, high: int) -> Conversion:
+    def cast_integer(value: t.Any) -> int:
+        number = casts.as_integer(value)
+
+        if not low <= number <= high:
+            raise ValueError(problems.out_of_range(low, high))
+
+        return number
+
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Conversion(cast_integer, schema=schema)
+
+
+def _integers(bits: int) -> Make:
+    def make(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+        if getattr(type_, "unsigned", False):
+            return _whole_numbers(0, 2**bits - 1)
+
+        return _whole_numbers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    return make
+
+
+def _texts(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
+    check = _at_most(type_.length, "characters")
+    schema = TEXT if type_.length is None else {**TEXT, "maxLength": type_.length}
+    return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
+
+
+def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
+    def cast_text(value: t.Any) -> str:
+        text = casts.as_text(value)
+
+        if "\0" in text:
+            raise ValueError(problems.NUL)
+
+        return text
+
+    return replace(_texts(type_, dialect), cast=cast_text)
+
+
+def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
+    members = _members(type_)
+
+    def cast_enum(value: t.Any) -> t.Any:
+        if isinstance(value, str) and value in members:
+            return members[value]
+
+        if any(value is member for member in members.values()):
+            return value
+
+        raise ValueError(problems.no_choice(members))
+
+    return Conversion(
+        cast_enum,
+        null_texts=[text for text in NULL_TEXTS if text not in members],
+        # MariaDB sorts them as they were declared, and compares their texts.
+        is_ordered=False,
+        # An enum goes over the wire as the text in the database.
+        select=_as_text,
+        schema={**TEXT, "enum": list(members)},
+    )
+
+
+def _members(type_: sa.Enum) -> dict[str, t.Any]:
+    """Return the members of an enum by the text that the database holds."""
+    if type_.enum_class is None:
+        return dict(zip(type_.enums, type_.enums, strict=True))
+
+    if type_.values_callable is None:
+        by_name = type_.enum_class.__members__
+        return {name: by_name[name] for name in type_.enums}
+
+    return dict(zip(type_.enums, type_.enum_class, strict=False))
+
+
+def _as_text(column: t.Any) -> t.Any:
+    return sa.type_coerce(column, sa.String())
+
+
+def _as_double(column: t.Any) -> t.Any:
+    return sa.type_coerce(column, sa.Double())
+
+
+def _as_shortest(column: t.Any) -> t.Any:
+    return sa.type_coerce(column, ShortestDecimal())
+
+
+def _scale(type_: t.Any) -> int | None:
+    """Return the number of decimal places that a type holds, or ``None`` for any."""
+    # NUMERIC(10) is NUMERIC(10, 0).
+    return 0 if type_.scale is None and type_.precision is not None else type_.scale
+
+
+def _numerics(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    scale, precision = _scale(type_), type_.precision
+
+    def check(number: Decimal) -> None:
+        exponent = t.cast(int, number.normalize(EXACT).as_tuple().exponent)
+
+        if scale is not None and -exponent > scale:
+            raise ValueError(problems.too_many_places(scale))
+
+        if precision is not None and number.adjusted() >= precision - (scale or 0):
+            raise ValueError(problems.OUT_OF_RANGE)
+
+    schema = DECIMAL if type_.asdecimal else NUMBER
+    return Conversion(casts.as_decimal, check, schema=schema)
+
+
+def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    conversion, scale = _numerics(type_, dialect), _scale(type_)
+
+    def check(number: Decimal) -> None:
+        conversion.check(number)
+        stored = float(number)
+        read = shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
+
+        if Decimal(read) != number:
+            raise ValueError(problems.MORE_DIGITS)
+
+    is_open = type_.scale is None and type_.asdecimal
+    return replace(conversion, check=check, select=_as_shortest if is_open else None)
+
+
+def _numerics_of_mariadb(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    fault = NO_PRECISION if type_.precision is None else None
+    return replace(_numerics(type_, dialect), fault=fault)
+
+
+def _floats(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    return Conversion(
+        casts.as_float,
+        # Floats that SQLAlchemy makes decimals are rounded to ten decimal places.
+        select=_as_double if type_.asdecimal else None,
+        schema=NUMBER,
+    )
+
+
+def _uuids(type_: sa.Uuid[t.Any], dialect: sa.Dialect | None) -> Conversion:
+    as_uuid = casts.as_uuid
+    cast = as_uuid if type_.as_uuid else lambda value: str(as_uuid(value))
+    return Conversion(cast, schema={**TEXT, "format": "uuid"})
+
+
+def _binaries(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
+    check = _at_most(getattr(type_, "length", None), "bytes")
+    # The text "null" is the base64 of three bytes.
+    schema = {**TEXT, "contentEncoding": "base64"}
+    return Conversion(casts.as_bytes, check, null_texts=(), schema=schema)
+
+
+def _arrays(type_: t.Any, dialect: sa.Dialect | None) -> Conversion | None:
+    item = conversion_of(type_.item_type, dialect)
+
+    # SQLAlchemy has no name for the array of a type that it does not know.
+    if item is None or isinstance(type_.item_type, NullType):
+        return None
+
+    cast_item = cast_and_check(item)
+
+    def cast_array(value: t.Any, dimensions: int = type_.dimensions or 1) -> t.Any:
+        if not isinstance(value, list):
+            raise ValueError(problems.NO_LIST)
+
+        if dimensions > 1:
+            return [cast_array(each, dimensions - 1) for each in value]
+
+        return [cast_item(each) for each in value]
+
+    schema = nullable(item.schema)
+
+    for _ in range(type_.dimensions or 1):
+        schema = {"type": "array", "items": schema}
+
+    array = sa.ARRAY(sa.Text(), dimensions=type_.dimensions)
+    return Conversion(
+        cast_array,
+        is_ordered=False,
+        is_sorted=False,
+        reads_json=True,
+        select=item.select and (lambda column: sa.cast(column, array)),
+        schema=schema,
+    )
+
+
+def _decorated(
+    type_: TypeDecorator[t.Any], dialect: sa.Dialect | None
+) -> Conversion | None:
+    impl = type_.impl_instance if dialect is None else type_.load_dialect_impl(dialect)
+    conversion, class_ = conversion_of(impl, dialect), python_type(type_)
+
+    if conversion is None:
+        return None
+
+    is_own = class_ is not python_type(impl)
+    return replace(
+        (conversion_of_class(class_) if is_own else None) or conversion,
+        is_compared=conversion.is_compared,
+        compared_by_database=True,
+        # The type makes its values of those that are selected.
+        select=None,
+    )
+
+
+def _documents(class_: type[t.Any], problem: problems.Problem) -> Conversion:
+    """Return the conversion of JSON documents that are lists, or objects."""
+
+    def cast(value: t.Any) -> t.Any:
+        if not isinstance(document := casts.as_json(value), class_):
+            raise ValueError(problem)
+
+        return document
+
+    schema = {"type": "array" if class_ is list else "object"}
+    return replace(DOCUMENT, cast=cast, schema=schema)
+
+
+def conversion_of_class(class_: t.Any) -> Conversion | None:
+    """Return the conversion of the values of a class, or ``None`` if it has none."""
+    if isinstance(class_, type) and issubclass(class_, enum.Enum):
+        return _enums(sa.Enum(class_), None)
+
+    if class_ in (list, dict):
+        problem = problems.NO_LIST if class_ is list else problems.NO_OBJECT
+        return _documents(class_, problem)
+
+    type_ = PYTHON_TYPES.get(class_)
+    return None if type_ is None else conversion_of(type_)
+
+
+# The JSON Schemas of several types.
+TEXT: t.Final[Schema] = {"type": "string"}
+NUMBER: t.Final[Schema] = {"type": "number"}
+DECIMAL: t.Final[Schema] = {"type": "string", "format": "decimal"}
+SECONDS: t.Final[Schema] = {"type": "number", "description": "Seconds."}
+
+# The registry of OpenAPI has this name for times without a zone.
+TIME: t.Final = Conversion(casts.as_time, schema={**TEXT, "format": "time-local"})
+
+FOREIGN: t.Final = Conversion(
+    casts.as_foreign, is_foreign=True, compared_by_database=True
+)
+"""The conversion of a type whose text only the database can read."""
+
+DOCUMENT: t.Final = Conversion(
+    casts.as_json, is_ordered=False, is_sorted=False, is_compared=False, reads_json=True
+)
+"""The conversion of JSON documents."""
+
+INTERVAL: t.Final = Conversion(casts.as_interval, schema=SECONDS)
+
+TYPES: t.Final[Mapping[TypeKey, Row]] = {
+    sa.String: _texts,
+    sa.Enum: _enums,
+    sa.SmallInteger: _integers(16),
+    sa.Integer: _integers(32),
+    sa.BigInteger: _integers(64),
+    sa.Numeric: _numerics,
+    ExactNumeric: _numerics,
+    sa.Float: _floats,
+    sa.Boolean: Conversion(casts.as_boolean, schema={"type": "boolean"}),
+    sa.DateTime: lambda type_, dialect: Conversion(
+        casts.as_zoned_moment if type_.timezone else casts.as_naive_moment,
+        schema={**TEXT, "format": "date-time"},
+    ),
+    sa.Date: Conversion(casts.as_date, schema={**TEXT, "format": "date"}),
+    sa.Time: TIME,
+    sa.Interval: INTERVAL,
+    sa.Uuid: _uuids,
+    sa.LargeBinary: _binaries,
+    sa.BINARY: _binaries,
+    sa.VARBINARY: _binaries,
+    sa.JSON: DOCUMENT,
+    sa.ARRAY: _arrays,
+    sa.PickleType: None,
+    TypeDecorator: _decorated,
+    # The type of an expression without a type.
+    NullType: Conversion(casts.as_text, schema=TEXT),
+    "postgresql.INTERVAL": INTERVAL,
+    "postgresql.DOMAIN": lambda type_, dialect: conversion_of(type_.data_type, dialect),
+    # PostgreSQL cuts the text of bits, and drivers answer the others as objects.
+    "postgresql.BIT": None,
+    "postgresql.HSTORE": None,
+    "postgresql.AbstractMultiRange": None,
+    "mysql.SET": Conversion(
+        casts.as_text,
+        null_texts=(),
+        is_ordered=False,
+        is_sorted=False,
+        select=_as_text,
+        schema=TEXT,
+    ),
+    "mysql.TINYINT": _integers(8),
+    "mysql.MEDIUMINT": _integers(24),
+    "mysql.BIT": lambda type_, dialect: _whole_numbers(0, 2 ** (type_.length or 1) - 1),
+    "mysql.YEAR": _whole_numbers(1901, 2155),
+    "mysql.TINYBLOB": _binaries,
+    "mysql.MEDIUMBLOB": _binaries,
+    "mysql.LONGBLOB": _binaries,
+}
+"""The rows of all types. A type that is not here has that of its nearest base."""
+
+OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {sa.Numeric: _numerics_of_mariadb}
+
+BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
+    "sqlite": {sa.Numeric: _numerics_of_sqlite},
+    "postgresql": {
+        sa.String: _texts_of_postgresql,
+        # A time of day with a zone names no moment.
+        sa.Time: lambda type_, dialect: None if type_.timezone else TIME,
+    },
+    "mariadb": OF_MARIADB,
+    "mysql": OF_MARIADB,
+}
+"""The rows that are other ones on a database."""
+
+PYTHON_TYPES: t.Final[Mapping[type[t.Any], TypeEngine[t.Any]]] = {
+    bool: sa.Boolean(),
+    int: sa.BigInteger(),
+    float: sa.Double(),
+    str: sa.String(),
+    Decimal: sa.Numeric(),
+    dt.datetime: sa.DateTime(),
+    dt.date: sa.Date(),
+    dt.time: sa.Time(),
+    dt.timedelta: sa.Interval(),
+    uuid.UUID: sa.Uuid(),
+    bytes: sa.LargeBinary(),
+    list: sa.JSON(),
+    dict: sa.JSON(),
+}
+"""The types of columns for the values of Python types."""

@@ -1,0 +1,353 @@
+"""The resolved queries, and their conditions and order in SQL."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from dataclasses import dataclass, replace
+
+import sqlalchemy as sa
+
+from .. import problems
+from ..errors import BadRequest
+from .field import Field
+from .operators import EQUAL, GROUPS, IN, NOT_IN, Operator
+from .syntax import Comparison
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .computed_fields import ComputedField
+    from .scope import Scope
+    from .syntax import Condition, Query
+
+MAX_TERMS: t.Final = 40
+"""The number of terms of a query up to which its statement is cached."""
+
+NO_CONDITIONS: t.Final[Mapping[str, ResolvedQuery]] = {}
+
+PREFIX: t.Final = "records_"
+"""The beginning of the names of the parameters of a query."""
+
+LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
+"""The groups that lists with null are split into."""
+
+
+class Kind(enum.IntEnum):
+    """The part of a comparison's value that its SQL depends on."""
+
+    LITERAL = 0
+    """The SQL depends on the value itself."""
+
+    NULL = 1
+    """The value is null."""
+
+    VALUE = 2
+    """The value is one value other than null."""
+
+    LIST = 3
+    """The value is a list without null."""
+
+
+class ResolvedComparison(t.NamedTuple):
+    """A comparison without its value."""
+
+    field: Field
+    operator: Operator
+    kind: Kind
+
+
+class ResolvedGroup(t.NamedTuple):
+    """Conditions joined by ``$and``, ``$or``, ``$nor`` or ``$not``."""
+
+    operator: str
+    terms: tuple[Term, ...]
+
+
+Term: t.TypeAlias = ResolvedComparison | ResolvedGroup
+Expression: t.TypeAlias = "sa.ColumnElement[bool]"
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedQuery:
+    """A query whose fields are looked up and whose values have the types of their
+    columns. Its shape is apart from its values.
+    """
+
+    selected: tuple[Field, ...]
+    """The fields of the records."""
+
+    terms: tuple[Term, ...] = ()
+    """The conditions without their values. All of them have to hold."""
+
+    values: Sequence[t.Any] = ()
+    """The values, in the order of the comparisons."""
+
+    has_literal: bool = False
+    """``True`` if the SQL depends on one of the values."""
+
+    sort: tuple[tuple[Field, bool], ...] = ()
+    """Fields, and ``True`` for those sorted in descending order."""
+
+    limit: int | None = None
+    """The largest number of records, or ``None`` for all."""
+
+    skip: int = 0
+    """The number of records to leave out first."""
+
+    populate: tuple[str, ...] = ()
+    """The names of the relationships to load."""
+
+    computed: tuple[ComputedField, ...] = ()
+    """The fields of the records that functions compute."""
+
+    unshown: tuple[str, ...] = ()
+    """The names of selected fields that others are computed from, and nobody sees."""
+
+    conditions: tuple[FieldCondition, ...] = ()
+    """The selected fields that a record has only if it meets another query."""
+
+    def within(self, rule: ResolvedQuery) -> ResolvedQuery:
+        """Return a query whose records meet the conditions of another one, too."""
+        return replace(
+            self,
+            terms=(*self.terms, *rule.terms),
+            values=[*self.values, *rule.values],
+            has_literal=self.has_literal or rule.has_literal,
+        )
+
+    @property
+    def comparisons(self) -> Iterator[ResolvedComparison]:
+        """The comparisons among the conditions, in order."""
+        return _comparisons_of(self.terms)
+
+    @property
+    def fields(self) -> Iterator[Field]:
+        """The fields that the conditions compare."""
+        for comparison in self.comparisons:
+            yield comparison.field
+
+    @property
+    def is_cacheable(self) -> bool:
+        """``True`` if statements of the query are small enough to be cached."""
+        size = len(self.values) + len(self.sort)
+
+        if self.has_literal:
+            # Each of the items may become a term.
+            size += sum([len(each) for each in self.values if isinstance(each, list)])
+
+        return size <= MAX_TERMS
+
+    @property
+    def has_shape(self) -> bool:
+        """``True`` if queries that differ in their values only have the same statement,
+        so that it is built once for all of them.
+        """
+        return self.is_cacheable and not self.has_literal
+
+    def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
+        """Return the values by the names of their parameters in the statement of the
+        shape.
+
+        :param prefix: The beginning of the names.
+        """
+        if not self.has_shape:
+            return {}
+
+        return {
+            f"{prefix}{index}": value
+            for index, value in enumerate(self.values)
+            if value is not None
+        }
+
+
+class FieldCondition(t.NamedTuple):
+    """Fields, and the query that a record has to meet to have them."""
+
+    names: tuple[str, ...]
+    """The names of the fields."""
+
+    query: ResolvedQuery
+    """The query."""
+
+
+def resolve(
+    query: Query,
+    scope: Scope,
+    operators: Mapping[str, Operator],
+    shown_if: Mapping[str, ResolvedQuery] = NO_CONDITIONS,
+) -> ResolvedQuery:
+    """Look up the fields of a query, and cast its values.
+
+    :param operators: The operators that may stand below a field, by name.
+    :param shown_if: The queries of the records in which the caller sees a field, by its
+        name. A comparison of the field holds in no other record.
+    :raises BadRequest: A field is unknown or has no order, or a value is not of its
+        type.
+    """
+    selected, computed, unshown = scope.shown(query.select)
+    resolver = _Resolver(scope, operators, shown_if)
+    terms = tuple([resolver.term(condition) for condition in query.where])
+    sort = tuple(
+        [
+            (field, descending)
+            for name, descending in query.sort
+            for field in scope.sorted_by(name)
+        ]
+    )
+    return ResolvedQuery(
+        selected,
+        terms,
+        resolver.values,
+        resolver.has_literal,
+        sort,
+        query.limit,
+        query.skip,
+        query.populate,
+        computed,
+        unshown,
+    )
+
+
+class _Resolver:
+    """Looks up the fields of conditions, and takes their values apart."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        operators: Mapping[str, Operator],
+        shown_if: Mapping[str, ResolvedQuery],
+    ) -> None:
+        self._scope = scope
+        self._operators = operators
+        self._shown_if = shown_if
+        self.values: list[t.Any] = []
+        self.has_literal = False
+
+    def term(self, condition: Condition) -> Term:
+        if not isinstance(condition, Comparison):
+            terms = tuple([self.term(each) for each in condition.terms])
+            return ResolvedGroup(condition.operator, terms)
+
+        shown_if = self._shown_if.get(condition.field)
+
+        if shown_if is None:
+            return self._compared(condition)
+
+        # What the caller does not see can't decide what it gets.
+        self.values += shown_if.values
+        self.has_literal = self.has_literal or shown_if.has_literal
+        return ResolvedGroup("$and", (*shown_if.terms, self._compared(condition)))
+
+    def _compared(self, condition: Comparison) -> Term:
+        name, operator = condition.field, self._operators[condition.operator]
+        is_ordered = operator.needs_order
+        field = self._scope.ordered(name) if is_ordered else self._scope[name]
+        value = operator.read(field, condition.value)
+
+        if operator not in LISTS:
+            return self._comparison(field, operator, value)
+
+        others = [each for each in value if each is not None]
+
+        if len(others) == len(value):
+            return self._comparison(field, operator, value)
+
+        parts = [(EQUAL, None), (IN, others)] if others else [(EQUAL, None)]
+        comparisons = [self._comparison(field, *part) for part in parts]
+        return ResolvedGroup(LISTS[operator], tuple(comparisons))
+
+    def _comparison(
+        self, field: Field, operator: Operator, value: t.Any
+    ) -> ResolvedComparison:
+        if not operator.is_bound or not field.is_bindable:
+            kind = Kind.LITERAL
+            self.has_literal = True
+        elif value is None:
+            kind = Kind.NULL
+        else:
+            kind = Kind.LIST if operator in LISTS else Kind.VALUE
+
+        if operator.is_bound and value is not None and not field.conversion.is_compared:
+            why = problems.NULL_ONLY
+            raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+
+        self.values.append(value)
+        return ResolvedComparison(field, operator, kind)
+
+
+def _comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
+    for term in terms:
+        if isinstance(term, ResolvedComparison):
+            yield term
+        else:
+            yield from _comparisons_of(term.terms)
+
+
+def conditions(
+    query: ResolvedQuery,
+    columns: Mapping[str, t.Any] | None = None,
+    *,
+    prefix: str = PREFIX,
+) -> list[Expression]:
+    """Return the conditions of a query, all of which have to hold. Parameters stand for
+    the values if the query has a shape.
+
+    :param columns: The column of each field, by its name. The attributes of the model
+        by default.
+    :param prefix: The beginning of the names of the parameters.
+    """
+    values = iter(_parameters(query, prefix) if query.has_shape else query.values)
+    return [_expression(term, values, columns) for term in query.terms]
+
+
+def _expression(
+    term: Term, values: Iterator[t.Any], columns: Mapping[str, t.Any] | None
+) -> Expression:
+    if isinstance(term, ResolvedComparison):
+        field = term.field
+        column = field.column if columns is None else columns[field.name]
+        return term.operator.compare(column, next(values))
+
+    terms = [_expression(each, values, columns) for each in term.terms]
+    return GROUPS[term.operator].in_sql(terms)
+
+
+def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
+    """Yield the parameters that stand for the values of a query."""
+    for index, (field, _, kind) in enumerate(query.comparisons):
+        is_list = kind is Kind.LIST
+        name, type_ = f"{prefix}{index}", field.column.type
+        is_null = kind is Kind.NULL
+        yield None if is_null else sa.bindparam(name, type_=type_, expanding=is_list)
+
+
+def order(
+    sort: Sequence[tuple[Field, bool]],
+    primary_key: Sequence[t.Any],
+    *,
+    nulls: bool = False,
+) -> list[t.Any]:
+    """Return the order of records. The primary key breaks ties, so that pages never
+    overlap, in the direction of the last field, so that an index on it serves the
+    whole sort.
+
+    :param sort: Fields, and ``True`` for those in descending order.
+    :param nulls: State that null is less than everything else, for a database where it
+        is not.
+    """
+    columns = [_direction(field, descending, nulls) for field, descending in sort]
+
+    if sort and sort[-1][1]:
+        return [*columns, *(column.desc() for column in primary_key)]
+
+    return [*columns, *primary_key]
+
+
+def _direction(field: Field, descending: bool, nulls: bool) -> t.Any:
+    column = field.column.desc() if descending else field.column.asc()
+
+    if not nulls or not field.is_nullable:
+        return column
+
+    return column.nulls_last() if descending else column.nulls_first()

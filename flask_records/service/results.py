@@ -1,0 +1,272 @@
+"""Results, whole inside of a call, and cut where they leave it for who gets them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+from collections.abc import Mapping
+from copy import deepcopy
+
+from ..globals import current_records
+from ..pagination import Page, with_records
+from ..query.syntax import selected_names
+from .rights import Rights
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from ..context import HookContext
+    from ..typing import Record
+    from .events import Event
+    from .service import Service
+
+NOBODY: t.Final = object()
+"""Stands for a viewer who sees no field that a rule may hide."""
+
+NONE: t.Final[frozenset[str]] = frozenset()
+
+
+class PrivateRecord(dict[str, t.Any]):
+    """A record with fields that not every client may see. It is a dict that knows its
+    service, by which its fields are cut wherever it is in an answer or an event.
+
+    ``record.copy()``, ``record | {...}`` and pickle keep that; ``{**record}`` and
+    ``dict(record)`` are usual dicts, of which all fields are sent.
+
+    :param unseen: The names of the fields that the client may not see for whom it was
+        read, if that is known. The rules are asked otherwise.
+    :param beside: Values of hidden fields that are not in it, by which rules decide
+        who may see it.
+    """
+
+    __slots__ = ("beside", "service", "unseen")
+
+    def __init__(
+        self,
+        record: Mapping[str, t.Any],
+        service: Service,
+        unseen: frozenset[str] | None = None,
+        beside: Mapping[str, t.Any] | None = None,
+    ) -> None:
+        super().__init__(record)
+        self.service = service
+        self.unseen = unseen
+        self.beside = beside or {}
+
+    def shown_to(self, viewer: t.Any) -> Record:
+        """Return the part that a viewer may see.
+
+        :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
+        """
+        unseen: Collection[str] | None = self.unseen
+
+        if unseen is None or viewer is NOBODY:
+            unseen = unseen_by(viewer, self.service, [self])[0]
+
+        names = self.service.capabilities.hidden.union(unseen)
+        return {name: value for name, value in self.items() if name not in names}
+
+    def copy(self) -> PrivateRecord:
+        """Return a copy that is cut alike."""
+        return self._with(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, t.Any]) -> PrivateRecord:
+        return self._with(deepcopy(dict(self), memo))
+
+    def __or__(self, other: t.Any) -> t.Any:
+        record: t.Any = super().__or__(other)
+        return record if record is NotImplemented else self._with(record)
+
+    def __ror__(self, other: t.Any) -> t.Any:
+        record: t.Any = super().__ror__(other)
+        return record if record is NotImplemented else self._with(record)
+
+    def __reduce__(self) -> tuple[t.Any, ...]:
+        # A cache may hand it to another viewer, for whom the rules are asked anew.
+        return _restored, (dict(self), self.service.path)
+
+    def _with(self, record: Record) -> PrivateRecord:
+        return PrivateRecord(record, self.service, self.unseen, self.beside)
+
+
+def _restored(record: Record, path: str) -> PrivateRecord:
+    return PrivateRecord(record, current_records.services[path])
+
+
+def unseen_by(
+    viewer: t.Any, service: Service, records: Sequence[Record]
+) -> list[Collection[str]]:
+    """Return the names of the fields that rules hide from a viewer, for each record."""
+    rules = service.capabilities.field_rules.visible
+
+    if not records:
+        return []
+
+    if viewer is NOBODY or not rules:
+        return [rules.keys()] * len(records)
+
+    whole = [{**record, **_beside(record)} for record in records]
+    visibility = Rights(service, whole).fields_for(viewer)
+    return [visibility.hidden(index) for index in range(len(records))]
+
+
+def private(
+    service: Service, result: t.Any, unseen: frozenset[str] | None = None
+) -> t.Any:
+    """Return a result with a :class:`PrivateRecord` for each record if the service has
+    fields that not every client may see.
+
+    :param unseen: The names of the fields that the client may not see for whom it was
+        read, if that is known.
+    """
+    if not service.has_private_fields:
+        return result
+
+    def mark(record: Record) -> Record:
+        is_marked = isinstance(record, PrivateRecord)
+        return record if is_marked else PrivateRecord(record, service, unseen)
+
+    return with_records(result, mark)
+
+
+def selected(service: Service, context: HookContext, result: t.Any) -> t.Any:
+    """Return a result with those fields of its service that ``$select`` names."""
+    unwanted = _unselected(service, context)
+    return with_records(result, lambda r: _without(r, unwanted)) if unwanted else result
+
+
+def shown(service: Service, context: HookContext) -> t.Any:
+    """Return the result of a client's call as the client gets it: without hidden
+    fields, those that rules hide from it, and those of the service that its ``$select``
+    does not name.
+    """
+    parts, viewer, result = service.capabilities, context.params.user, context.sent
+    texts, rules, unwanted = parts.text_fields, parts.field_rules.visible, NONE
+
+    # The adapter has selected no other field otherwise.
+    if context.params._state.is_whole:
+        unwanted = parts.hidden | _unselected(service, context)
+
+    if not (unwanted or rules or texts):
+        return result
+
+    asked: list[Record] = []
+
+    def ask(record: Record) -> Record:
+        # Rules of other services are asked below, and known answers are not repeated.
+        if not isinstance(record, PrivateRecord) or (
+            record.service is service and record.unseen is None
+        ):
+            asked.append(record)
+
+        return record
+
+    # A record of a custom method has what the application put there.
+    if rules and context.method not in service.custom_methods:
+        with_records(result, ask)
+
+    answers = iter(unseen_by(viewer, service, asked))
+
+    def cut(record: Record) -> Record:
+        if isinstance(record, PrivateRecord) and record.service is not service:
+            return record.shown_to(viewer)
+
+        unseen = getattr(record, "unseen", None)
+        names = next(answers, NONE) if unseen is None else unseen
+        record = _without(record, unwanted.union(names) if names else unwanted)
+        return _with_text(record, texts) if texts else record
+
+    return with_records(result, cut)
+
+
+def event_record(service: Service, record: t.Any) -> t.Any:
+    """Return a record as receivers of an event get it: a copy, whole but for hidden
+    fields and for relationships, which show what the caller may see, and others may
+    not.
+    """
+    parts = service.capabilities
+    unsent = parts.hidden | parts.relationships
+
+    def change(record: Record) -> Record:
+        sent = dict(_without(record, unsent))
+        sent = _with_text(sent, parts.text_fields) if parts.text_fields else sent
+
+        if not service.has_rules:
+            return sent
+
+        hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
+        return PrivateRecord(sent, service, beside={**_beside(record), **hidden})
+
+    return with_records(record, change)
+
+
+def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:
+    """Return the record of an event as a usual dict, each of whose receivers gets the
+    fields that it may see, and the hidden values that rules need.
+    """
+    record = event.record
+    is_own = isinstance(record, PrivateRecord) and record.service is event.service
+    return (dict(record), record.beside) if is_own else (record, {})
+
+
+def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
+    """Return a value with usual dicts in place of private records, at any depth, for
+    what encodes it by other means than :func:`.dumps`.
+
+    :param viewer: A user, ``None`` for an anonymous client, or :data:`NOBODY`.
+    """
+    if isinstance(value, PrivateRecord):
+        value = value.shown_to(viewer)
+
+    if isinstance(value, dict):
+        return {name: cut_throughout(item, viewer) for name, item in value.items()}
+
+    if isinstance(value, Page):
+        return dataclasses.replace(value, data=cut_throughout(value.data, viewer))
+
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return [cut_throughout(item, viewer) for item in value]
+
+    return value
+
+
+def _unselected(service: Service, context: HookContext) -> frozenset[str]:
+    """Return the names of the service's fields that a query does not select."""
+    scope, select = service.capabilities.scope_for(None), "$select"
+
+    if (
+        scope is None
+        or select not in context.params.query
+        or context.method in service.custom_methods
+    ):
+        return NONE
+
+    names = selected_names(context.params.query[select])
+    fields = scope.fields
+    kept = {fields.id.name, *[each.name for each in fields.identifying]}
+    return NONE if names is None else fields.names - kept - {*names}
+
+
+def _without(record: Record, names: frozenset[str]) -> Record:
+    if names.isdisjoint(record):
+        return dict(record) if isinstance(record, PrivateRecord) else record
+
+    return {name: value for name, value in record.items() if name not in names}
+
+
+def _with_text(record: Record, names: Collection[str]) -> Record:
+    """Return a record with text for integers, which are not exact in JavaScript."""
+    return {n: _text(value) if n in names else value for n, value in record.items()}
+
+
+def _text(value: t.Any) -> t.Any:
+    if isinstance(value, list):
+        return [_text(item) for item in value]
+
+    return str(value) if type(value) is int else value
+
+
+def _beside(record: t.Any) -> Mapping[str, t.Any]:
+    return record.beside if isinstance(record, PrivateRecord) else {}
