@@ -89,7 +89,9 @@ def make_records(*, users=None, **options):
 
 
 @contextmanager
-def serving(records, settings=None, *, url="sqlite://", base=Base, **config):
+def serving(
+    records, settings=None, *, realtime=None, url="sqlite://", base=Base, **config
+):
     """A client of an application, whose only user is Ann if there are users."""
     app = Flask("tests")
     db = SQLAlchemy(model_class=base)
@@ -99,6 +101,9 @@ def serving(records, settings=None, *, url="sqlite://", base=Base, **config):
     )
     db.init_app(app)
     records.init_app(app)
+
+    if realtime is not None:
+        realtime.init_app(app)
 
     with app.app_context():
         db.create_all()

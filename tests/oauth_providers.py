@@ -6,7 +6,6 @@ import base64
 import datetime as dt
 import hashlib
 import json
-import re
 import secrets
 import time
 import uuid
@@ -399,16 +398,10 @@ def make_members(model=Member, **options):
     return make_records(users=SQLAlchemyService(model, hidden=["password"]), **options)
 
 
-REFERENCE = re.compile(r" \(Reference ([0-9a-f]{8})\)$")
-"""The id of an entry in the log, behind a message."""
-
-
 def answer_of(response):
-    """Return where a browser is sent, and what stands behind the ``#``, without the
-    reference of an error.
-    """
+    """Return where a browser is sent, and what stands behind the ``#``."""
     target, _, fragment = response.headers.get("Location", "").partition("#")
-    return target, {name: REFERENCE.sub("", text) for name, text in parse_qsl(fragment)}
+    return target, dict(parse_qsl(fragment))
 
 
 def error_of(response):

@@ -1,20 +1,22 @@
-"""Authentication of the caller, before the call runs."""
+"""The callers of services and pages, authenticated before the call runs."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from itertools import combinations
 
-from ..errors import RecordsError
+from ..context import Params
+from ..errors import NotAuthenticated, RecordsError
+from ..globals import current_records
 from ..http.blueprint import PROVIDER as REST
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
+    from werkzeug.datastructures import Headers
 
-    from ..context import HookContext, Params
+    from ..context import HookContext
     from .service import AuthenticationService
 
 OWN_PARAMS: t.Final = frozenset({"accessToken", "authentication", "user"})
@@ -128,15 +130,48 @@ def admit(
         params.extra.update({k: v for k, v in result.items() if k not in OWN_PARAMS})
 
 
-def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> None:
-    """Refuse authentication services that would accept each other's tokens.
+def params_of_visitor(headers: Headers) -> Params:
+    """Return the params of the caller of a request, with its login if it has one that
+    an authentication service accepts.
 
-    :raises RuntimeError: One would accept a token of another.
+    :raises NotAuthenticated: No authentication service accepts its credentials.
     """
-    for (other, its), (path, service) in combinations(services.items(), 2):
-        tokens = service.settings_of(app).tokens
+    params = Params(provider=REST, headers=headers)
+    refusal: NotAuthenticated | None = None
 
-        if tokens.shares_keys_with(its.settings_of(app).tokens):
+    for authentication in current_records.authentications.values():
+        credentials = authentication.parse(headers)
+
+        if credentials is None:
+            continue
+
+        params.authentication = credentials
+
+        try:
+            admit(authentication, params, (credentials["strategy"],))
+        except NotAuthenticated as error:
+            refusal = refusal or error
+        else:
+            return params
+
+    if refusal is not None:
+        raise refusal
+
+    return params
+
+
+def check_apart(app: Flask, services: Mapping[str, AuthenticationService]) -> None:
+    """Refuse authentication services that might accept each other's tokens.
+
+    :raises RuntimeError: Two have the same audience and issuer.
+    """
+    paths: dict[tuple[str, str], str] = {}
+
+    for path, service in services.items():
+        tokens = service.settings_of(app).tokens
+        other = paths.setdefault((tokens.audience, tokens.issuer), path)
+
+        if other != path:
             raise RuntimeError(
                 f"'{path}' would accept tokens of '{other}'. Give one of them settings"
                 " with an 'audience' of its own."

@@ -8,7 +8,7 @@ import math
 import time
 import typing as t
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import partial
 
 from flask import current_app, has_request_context, request
 
@@ -28,6 +28,9 @@ if t.TYPE_CHECKING:
     from .service import AuthenticationService
 
 SETTING: t.Final = "RECORDS_LIMITS"
+
+VIEWS: t.Final = ("oauth.start", "oauth.callback")
+"""The names of the limits of logins at OAuth providers."""
 
 REDIS: t.Final = ("redis://", "rediss://")
 """The beginnings of the URLs of a Redis server."""
@@ -60,14 +63,17 @@ class Limits:
 
         :raises RuntimeError: A limit is not valid.
         """
-        defaults = dict.fromkeys(["oauth.start", "oauth.callback"], "30 per minute")
+        limits: dict[str, t.Any] = dict.fromkeys(VIEWS, "30 per minute")
+        names = {
+            f"{path}.{each}" for path in services for each in services[path].methods
+        }
 
         for path, service in authentications.items():
-            defaults[f"{path}.create"] = "20 per minute; 200 per hour"
-            # Attempts of unknown clients to log in as one user.
-            defaults[f"{path}.account"] = "50 per hour"
-            defaults[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
-            defaults[f"{service.users_path}.password"] = "10 per minute; 50 per hour"
+            limits[f"{path}.create"] = "20 per minute; 200 per hour"
+            # Attempts to log in as one user, from all addresses.
+            limits[f"{path}.account"] = "50 per hour"
+            limits[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
+            limits[f"{service.users_path}.password"] = "10 per minute; 50 per hour"
 
         custom = app.config.get(SETTING) or {}
 
@@ -78,13 +84,15 @@ class Limits:
             )
 
         for name in custom:
-            if name not in defaults:
-                _check_name(name, services)
+            if name not in limits and name not in names:
+                raise RuntimeError(
+                    f"{SETTING} names '{name}', which is not a method of a service. It"
+                    " is like 'messages.create'."
+                )
 
+        limits.update(custom)
         app.extensions[EXTENSION] = {
-            name: _parsed(name, text)
-            for name, text in {**defaults, **custom}.items()
-            if text
+            name: _parsed(name, text) for name, text in limits.items() if text
         }
 
         if self._limiter not in app.extensions.get("limiter", ()):
@@ -92,25 +100,24 @@ class Limits:
             self._limiter.init_app(app)
 
     def __call__(self, context: HookContext) -> None:
-        """Count a call.
+        """Count a call. Logins count themselves, by what they send.
 
         :raises TooManyRequests: There were too many. ``Retry-After`` has the seconds.
         """
-        self.count(context.path, context.method, client_address)
+        authentications = current_records.authentications
+
+        if context.method != "create" or context.path not in authentications:
+            self.count(context.path, context.method, client_address)
 
     def count_login(self, path: str, account: str) -> None:
-        """Count an attempt to log in as a user, unless the user has logged in from the
-        client's address: others can't lock the user out there.
+        """Count an attempt of a client, not of a hook or a script, to log in as a user.
 
         :raises TooManyRequests: There were too many.
         """
-        if self._limits_logins(path) and not self._knows(path, account):
-            self.count(path, "account", partial(_digest, account))
+        context = call_stack.get()
 
-    def remember_login(self, path: str, account: str) -> None:
-        """Remember that a user has logged in from the client's address."""
-        if self._limits_logins(path):
-            self._ask("hit", self._known, path, "known", _client_of(account))
+        if context is None or context.params.provider is not None:
+            self.count(path, "account", partial(_digest, account))
 
     def count_password_change(self, method: str, context: HookContext) -> None:
         """Count a call of a client that sets the password of users. It is a before
@@ -126,7 +133,7 @@ class Limits:
         paths = {
             service.users_path
             for service in current_records.authentications.values()
-            if service.password in params.client_fields
+            if service.password in params._state.client_fields
             and service.lookup.has(context.service)
         }
 
@@ -143,77 +150,45 @@ class Limits:
 
         :raises TooManyRequests: There were too many.
         """
-        for limit in self._limits_of(path, method):
-            key = (path, method, client())
-
-            if self._ask("hit", limit, *key) is False:
-                self._refuse(limit, *key)
-
-    def _limits_of(self, path: str, method: str) -> tuple[RateLimitItem, ...]:
         limits = current_app.extensions.get(EXTENSION, {}).get(f"{path}.{method}")
 
         if limits is None or not self._limiter.enabled or not has_request_context():
-            return ()
-
-        return t.cast("tuple[RateLimitItem, ...]", limits)
-
-    def _limits_logins(self, path: str) -> bool:
-        """Return whether a client, not a hook or a script, logs in with limits."""
-        context = call_stack.get()
-        is_of_client = context is None or context.params.provider is not None
-        return is_of_client and bool(self._limits_of(path, "account"))
-
-    def _knows(self, path: str, account: str) -> bool:
-        key = (path, "known", _client_of(account))
-        return self._ask("test", self._known, *key) is False
-
-    def _refuse(self, limit: RateLimitItem, *key: str) -> None:
-        window = self._ask("get_window_stats", limit, *key)
-
-        if window is None:
             return
 
-        seconds = math.ceil(window.reset_time - time.time())
-        error = TooManyRequests(f"Too many requests: {limit} at most.")
-        error.headers["Retry-After"] = str(max(1, seconds))
-        raise error
-
-    def _ask(self, question: str, limit: RateLimitItem, *key: str) -> t.Any:
-        """Return the answer of Flask-Limiter's strategy, ``None`` without storage."""
         prefix = f"{current_app.config.get('RATELIMIT_KEY_PREFIX') or ''}records"
+        key = (prefix, path, method, client())
 
         try:
-            return getattr(self._limiter.limiter, question)(limit, prefix, *key)
+            for limit in limits:
+                self._hit(limit, *key)
         except self._limiter.storage.base_exceptions as error:
             if self._outages.is_due(UNCOUNTED):
                 current_app.logger.error("%s%s", UNCOUNTED, line_of(error))
 
-            return None
+    def _hit(self, limit: RateLimitItem, *key: str) -> None:
+        strategy = self._limiter.limiter
 
-    @cached_property
-    def _known(self) -> RateLimitItem:
-        """The time that an address is known after a login of the user."""
-        return _parsed("known", "1 per 30 days")[0]
+        if strategy.hit(limit, *key):
+            return
+
+        window = strategy.get_window_stats(limit, *key)
+        error = TooManyRequests(f"Too many requests: {limit} at most.")
+        seconds = math.ceil(window.reset_time - time.time())
+        error.headers["Retry-After"] = str(max(1, seconds))
+        raise error
 
 
-def limits_of(app: Flask, path: str, method: str) -> list[str]:
-    """Return the limits of calls of a method in words.
+def limits_of(path: str, method: str) -> list[str] | None:
+    """Return the limits of calls of a method in words, or ``None`` if the current
+    application has no limits.
 
     :param path: The path of the service.
     """
-    limits = app.extensions.get(EXTENSION, {}).get(f"{path}.{method}", ())
+    if current_records.limits is None:
+        return None
+
+    limits = current_app.extensions.get(EXTENSION, {}).get(f"{path}.{method}", ())
     return [str(limit) for limit in limits]
-
-
-def count_view(view: str) -> None:
-    """Count a request to an OAuth view, if the application has limits.
-
-    :raises TooManyRequests: There were too many.
-    """
-    limits = current_records.limits
-
-    if limits is not None:
-        limits.count("oauth", view, client_address)
 
 
 def client_address() -> str:
@@ -237,32 +212,20 @@ def network_of(text: str) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False))
 
 
-def _client_of(account: str) -> str:
-    return _digest(f"{client_address()} {account}")
-
-
 def _digest(text: str) -> str:
     """Return the digest of a name, for the keys of the storage."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _bound_storage(app: Flask) -> None:
-    """Let calls wait for Redis for some seconds, unless the application says otherwise.
-    Without a bound they wait for ever, with some versions of redis-py.
+    """Count in memory by default, and let calls wait for Redis for some seconds, unless
+    the application says otherwise. Some versions of redis-py would wait for ever.
     """
+    app.config.setdefault("RATELIMIT_STORAGE_URI", "memory://")
+
     if str(app.config.get("RATELIMIT_STORAGE_URI")).startswith(REDIS):
         custom = app.config.get("RATELIMIT_STORAGE_OPTIONS") or {}
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
-
-
-def _check_name(name: t.Any, services: Mapping[str, Service]) -> None:
-    path, _, method = str(name).rpartition(".")
-
-    if path not in services or method not in services[path].methods:
-        raise RuntimeError(
-            f"{SETTING} names '{name}', which is not a method of a service. It is like"
-            " 'messages.create'."
-        )
 
 
 def _parsed(name: str, text: t.Any) -> tuple[RateLimitItem, ...]:

@@ -7,32 +7,24 @@ import time
 import typing as t
 from urllib.parse import urlencode
 
-from flask import Blueprint, current_app, request, Response, session, url_for
+from flask import Blueprint, request, Response, session, url_for
 
 from ..errors import (
     BadRequest,
+    GeneralError,
     is_answer,
-    MethodNotAllowed,
     NotAuthenticated,
     NotFound,
     RecordsError,
 )
 from ..globals import current_records
-from ..http.body import read_body
 from ..http.formatter import dumps, empty, JSON
 from ..http.headers import forbid_sniffing
 from ..http.origins import origin_of
 from ..http.routes import routes_of
-from .limits import count_view
-from .oauth_client import ProviderClient
-from .oauth_errors import (
-    InvalidResponse,
-    new_reference,
-    provider_error,
-    PROVIDER_ERRORS,
-    ProviderError,
-    server_error,
-)
+from .limits import client_address
+from .oauth_client import ProviderClient, SESSION
+from .oauth_errors import ProviderError
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
 
 if t.TYPE_CHECKING:
@@ -43,30 +35,23 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
     from .oauth_settings import OAuthSettings
-    from .providers import Provider
     from .service import AuthenticationService
 
 LOST: t.Final = "The login took too long, or began in another browser. Try again."
 
-LOGINS: t.Final = "records_logins"
-"""The key of the session with the provider and state of each login in progress."""
+FAILED: t.Final = "The login failed because of an error of this site. Try again later."
 
 LIFETIME: t.Final = 10 * 60
 """The number of seconds that a user has to log in at the provider."""
 
-MAX_LOGINS: t.Final = 5
+MAX_LOGINS: t.Final = 3
 """The number of logins that one browser can have in progress."""
 
-MAX_SIZE: t.Final = 2500
-"""The number of characters of all of them. Browsers drop cookies of more than 4 kB."""
+MAX_SIZE: t.Final = 1000
+"""The number of characters of a login. Browsers drop cookies of more than 4 kB."""
 
-MAX_BODY: t.Final = 64 * 1024
-"""The number of bytes of the largest answer that a provider posts."""
-
-MAX_PART: t.Final = 1500
-"""The number of characters of a part of it that is kept: it goes into an address."""
-
-FORM: t.Final = "application/x-www-form-urlencoded"
+MAX_ANSWER: t.Final = 8 * 1024
+"""The number of bytes of the largest answer that a browser posts from a provider."""
 
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
@@ -97,11 +82,10 @@ def add_views(app: Flask, service: AuthenticationService) -> None:
             " site of the provider, and browsers send no cookie that is 'Strict' then."
         )
 
-    views = OAuthBlueprint(service, settings.oauth).make()
-    routes_of(app).add(app, views)
+    routes_of(app).add(app, OAuthViews(service, settings.oauth).blueprint())
 
 
-class OAuthBlueprint:
+class OAuthViews:
     """The views of an authentication service in one application: those in the last two
     rows of section 4.1 of the specification.
     """
@@ -114,175 +98,157 @@ class OAuthBlueprint:
             for name, provider in settings.providers.items()
         }
 
-    def make(self) -> Blueprint:
+    def blueprint(self) -> Blueprint:
         """Return the blueprint."""
         blueprint = Blueprint("records_oauth", __package__, url_prefix="/oauth")
         blueprint.add_url_rule("/<provider>", "start", self._start)
         blueprint.add_url_rule(
             "/<provider>/callback", "callback", self._callback, methods=["GET", "POST"]
         )
+        blueprint.register_error_handler(Exception, _handle)
         blueprint.after_request(_keep_private)
         return blueprint
 
     def _start(self, provider: str) -> ResponseReturnValue:
-        chosen = self._provider(provider)
-        count_view("start")
+        client = self._client(provider)
+        _count("start")
         query = request.args.to_dict()
+        # A front end of another origin gets its users back.
         page = request.referrer or ""
         is_own = origin_of(page) == origin_of(self._url("start", provider))
         redirect = query.pop("redirect", "")
         target = self._settings.redirects.target(redirect, "" if is_own else page)
 
-        def start() -> Response:
-            link = _linking_claims(self._service, query.pop("feathers_token", None))
-            login = {"target": target, "link": link, "query": query}
-            return self._redirect_to_provider(chosen, login)
+        def begin() -> Response:
+            link = self._claims_of_link(query.pop("feathers_token", None))
+            return self._begin(client, {"target": target, "link": link, "query": query})
 
-        return self._ending(chosen, target, start)
+        return self._ending(client, target, begin)
 
-    def _redirect_to_provider(self, provider: Provider, login: Record) -> Response:
+    def _begin(self, client: ProviderClient, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
-        client = self._clients[provider.name]
-        redirect_uri = self._url("callback", provider.name)
+        redirect_uri = self._url("callback", client.name)
 
-        try:
+        with client.reporting():
             started = client.create_authorization_url(redirect_uri)
             response = _redirect_to(started.pop("url"))
-        except PROVIDER_ERRORS as error:
-            client.forget()
-            raise provider_error(provider, error, current_app.logger) from error
 
-        began = int(time.time())
-        self._keep(
-            client, {**started, **login, "redirect_uri": redirect_uri, "began": began}
-        )
-        return response
+        known = {"redirect_uri": redirect_uri, "began": time.time()}
+        login = {**started, **login, **known}
 
-    def _keep(self, client: ProviderClient, login: Record) -> None:
-        """Keep a login in the session until its user returns, and drop the oldest ones
-        beyond the bounds: many are abandoned.
-
-        :raises BadRequest: The login is too large for a cookie.
-        """
-        size = len(json.dumps(login))
-
-        if size > MAX_SIZE:
+        if len(json.dumps(login)) > MAX_SIZE:
             raise BadRequest("The query of the login is too long.")
 
-        kept = [[client.name, login["state"]]]
         client.save_authorize_data(**login)
 
-        for name, state in reversed(session.get(LOGINS, [])):
-            size += len(json.dumps(self._find(name, state)))
+        # Many logins are abandoned.
+        for key in _logins_in_progress()[:-MAX_LOGINS]:
+            del session[key]
 
-            if len(kept) < MAX_LOGINS and size <= MAX_SIZE:
-                kept.insert(0, [name, state])
-            elif name in self._clients:
-                self._clients[name].framework.clear_state_data(session, state)
+        return response
 
-        session[LOGINS] = kept
+    def _claims_of_link(self, token: str | None) -> Record | None:
+        """Return the claims of the user who connects a login, or ``None`` for a login
+        that is not to be connected.
 
-    def _find(self, provider: str, state: str) -> Record | None:
-        """Return a login that this browser began recently."""
-        client = self._clients.get(provider)
-        login = client and client.framework.get_state_data(session, state)
+        :param token: The value of ``?feathers_token=``.
+        :raises NotAuthenticated: The token is not valid.
+        :raises BadRequest: It comes from a page of another origin.
+        """
+        if token is None:
+            return None
 
-        if login and abs(time.time() - login["began"]) <= LIFETIME:
-            return t.cast("Record", login)
+        # Anybody can put an address with a token of their own into a page, and would
+        # own the login of a visitor. A browser without this header proves nothing.
+        if request.headers.get("Sec-Fetch-Site") != "same-origin":
+            raise BadRequest(
+                "'feathers_token' is accepted from pages of the same origin only, over"
+                " HTTPS or on localhost."
+            )
 
-        return None
+        with explaining_refusals():
+            claims = self._service.settings.tokens.verify_token(token)
+            self._service.tokens.user_of(claims)
+
+        return claims
 
     def _callback(self, provider: str) -> ResponseReturnValue:
-        chosen = self._provider(provider)
+        client = self._client(provider)
 
         if request.method == "POST":
-            # No cookie comes with a form that another site posts.
-            query = urlencode(_posted_answer(chosen))
-            return _redirect_to(f"{self._url('callback', provider)}?{query}", 303)
+            # No cookie comes with a form that another site posts, as Apple does.
+            request.max_content_length = MAX_ANSWER
+            answer = {
+                name: request.form.get(name, "")
+                for name in ("code", "error", "iss", "state")
+                if name in request.form
+            }
+            url = self._url("callback", provider)
+            return _redirect_to(f"{url}?{urlencode(answer)}", 303)
 
-        count_view("callback")
+        _count("callback")
         answer = request.args.to_dict()
-        state = answer.get("state", "")
-        login = self._find(provider, state)
+        login = self._take(client, answer.get("state", ""))
+        # A login that is lost ends where the one returns to that began last.
+        latest = [session[key]["data"] for key in _logins_in_progress(client.name)[-1:]]
+        targets = [each["target"] for each in (login, *latest) if each]
+        target = targets[0] if targets else self._settings.redirects.target("")
+        return self._ending(client, target, lambda: self._end(client, login, answer))
 
-        if login is None:
-            target = self._target_of_latest(provider)
-            return self._ending(chosen, target, lambda: _refuse(chosen, answer))
+    def _take(self, client: ProviderClient, state: str) -> Record | None:
+        """Return a login that this browser began recently. Its state is valid once."""
+        login: Record | None = client.framework.get_state_data(session, state)
+        client.framework.clear_state_data(session, state)
+        is_recent = login and abs(time.time() - login["began"]) <= LIFETIME
+        return login if is_recent else None
 
-        # A state is valid for one answer.
-        self._clients[provider].framework.clear_state_data(session, state)
-        target = login["target"]
-        return self._ending(chosen, target, lambda: self._log_in(chosen, login, answer))
-
-    def _target_of_latest(self, provider: str) -> str | None:
-        """Return where the login of this browser that began last returns to."""
-        for name, state in reversed(session.get(LOGINS, [])):
-            if name == provider and (login := self._find(name, state)):
-                return t.cast("str | None", login["target"])
-
-        return self._settings.redirects.target("")
-
-    def _log_in(
-        self, provider: Provider, started: Record, answer: dict[str, str]
+    def _end(
+        self, client: ProviderClient, login: Record | None, answer: Mapping[str, str]
     ) -> Response:
         """Return the response of a login that the provider has answered."""
-        client = self._clients[provider.name]
-        strategy = self._strategy(provider)
+        with client.reporting():
+            # Some providers omit the state of an error.
+            if "error" in answer or (login and "code" not in answer):
+                raise ProviderError(answer.get("error"), "authorization endpoint")
 
-        try:
-            if error := _error_of(answer):
-                raise error
+        if login is None:
+            raise NotAuthenticated(LOST)
 
-            posted = _posted_profile(answer) if provider.posts_back else {}
-            raw = {**posted, **client.raw_profile(started, answer)}
-        except PROVIDER_ERRORS as error:
-            # It may have other addresses by now.
-            client.forget()
-            raise provider_error(provider, error, current_app.logger) from error
+        with client.reporting():
+            raw = client.raw_profile(login, answer)
 
-        login = OAuthLogin(provider, raw, started["link"])
+        done = OAuthLogin(self._settings.providers[client.name], raw, login["link"])
+        result = result_of(self._service, done, login["query"])
 
-        try:
-            strategy.profile(login)
-        except ValueError as error:
-            unusable = InvalidResponse("Its profile has no usable id.")
-            raise provider_error(provider, unusable, current_app.logger) from error
-
-        result = result_of(self._service, login, started["query"])
-        target = started["target"]
-
-        if target is None:
+        if login["target"] is None:
             return Response(dumps(result), mimetype=JSON)
 
-        return _redirect_to(strategy.success_url(target, result))
+        strategy = self._strategy(client)
+        return _redirect_to(strategy.success_url(login["target"], result))
 
     def _ending(
-        self, provider: Provider, target: str | None, respond: Callable[[], Response]
+        self,
+        client: ProviderClient,
+        target: str | None,
+        respond: Callable[[], Response],
     ) -> Response:
-        """Return the response of a part of a login, or of its failure.
+        """Return the response of a part of a login. Whatever fails, the user returns to
+        a page, if there is one.
 
-        :param target: The address that the user returns to, if there is one.
+        :param target: The address that the user returns to.
         :param respond: Returns the response of the part.
-        :raises RecordsError: The part failed, and there is no address to return to.
         """
         try:
             return respond()
         except Exception as error:
-            is_records_error = isinstance(error, RecordsError)
-
-            if is_answer(error) or (target is None and is_records_error):
+            if is_answer(error) or target is None:
                 raise
 
-            # Whatever fails, the user returns to the page.
-            visible = _visible(provider, error)
+            visible = _visible(client.name, error)
+            return _redirect_to(self._strategy(client).failure_url(target, visible))
 
-            if target is None:
-                return current_records.errors.answer(visible)
-
-            return _redirect_to(self._strategy(provider).failure_url(target, visible))
-
-    def _strategy(self, provider: Provider) -> OAuthStrategy:
-        return t.cast("OAuthStrategy", self._service.strategy(provider.name))
+    def _strategy(self, client: ProviderClient) -> OAuthStrategy:
+        return t.cast("OAuthStrategy", self._service.strategy(client.name))
 
     def _url(self, view: str, provider: str) -> str:
         """Return the address of a view, as browsers and providers see it."""
@@ -295,89 +261,37 @@ class OAuthBlueprint:
         path = url_for(endpoint, provider=provider)
         return base.rstrip("/") + path.removeprefix(request.script_root)
 
-    def _provider(self, name: str) -> Provider:
-        if name not in self._settings.providers:
-            raise NotFound(f"There is no login with '{name}'.")
+    def _client(self, provider: str) -> ProviderClient:
+        if provider not in self._clients:
+            raise NotFound(f"There is no login with '{provider}'.")
 
-        return self._settings.providers[name]
+        return self._clients[provider]
 
 
-def _linking_claims(service: AuthenticationService, token: str | None) -> Record | None:
-    """Return the claims of the user who connects a login, or ``None`` for a login that
-    is not to be connected.
+def _count(view: str) -> None:
+    if current_records.limits is not None:
+        current_records.limits.count("oauth", view, client_address)
 
-    :param token: The value of ``?feathers_token=``.
-    :raises NotAuthenticated: The token is not valid.
-    :raises BadRequest: It comes from a page of another origin.
+
+def _logins_in_progress(provider: str = "") -> list[str]:
+    """Return the keys of the session with logins of this browser, the latest last.
+
+    :param provider: The name of the only provider. All by default.
     """
-    if token is None:
-        return None
-
-    # Anybody can put an address with a token of their own into a page, and would own
-    # the login of a visitor. A browser without this header proves nothing.
-    if request.headers.get("Sec-Fetch-Site") != "same-origin":
-        raise BadRequest(
-            "'feathers_token' is accepted from pages of the same origin only, over"
-            " HTTPS or on localhost."
-        )
-
-    with explaining_refusals():
-        payload = service.settings.tokens.verify_token(token)
-        service.tokens.user_of(payload)
-
-    return payload
+    # The keys are Authlib's, which the application may use, too.
+    prefix = f"_state_{SESSION}{provider}_" if provider else f"_state_{SESSION}"
+    keys = [key for key in session if key.startswith(prefix)]
+    return sorted(keys, key=lambda key: session[key]["data"]["began"])
 
 
-def _posted_answer(provider: Provider) -> dict[str, str]:
-    """Return the answer that the browser posts from a provider.
+def _visible(provider: str, error: Exception) -> RecordsError:
+    """Return an error as the user sees it, and log the server's."""
+    if isinstance(error, RecordsError) and (error.code or 500) < 500:
+        return error
 
-    :raises MethodNotAllowed: The provider does not do so.
-    """
-    if not provider.posts_back:
-        error = MethodNotAllowed(f"{provider.title} does not answer by POST.")
-        error.headers["Allow"] = "GET, HEAD, OPTIONS"
-        raise error
-
-    limit = min(request.max_content_length or MAX_BODY, MAX_BODY)
-    parsers = {FORM: lambda request: request.form.to_dict()}
-    body = t.cast("dict[str, str]", read_body(request, "create", parsers, limit))
-    return {
-        name: body[name]
-        for name in ("code", "error", "iss", "state", "user")
-        if name in body and len(body[name]) <= MAX_PART
-    }
-
-
-def _posted_profile(answer: Mapping[str, str]) -> Record:
-    """Return the profile in an answer. Apple sends a name with the first one only."""
-    try:
-        name = json.loads(answer.get("user", "{}"))["name"]
-        parts = [name.get("firstName"), name.get("lastName")]
-        return {"name": " ".join(part for part in parts if part)}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        # A login does not need the name.
-        return {}
-
-
-def _error_of(answer: Mapping[str, str]) -> ProviderError | None:
-    """Return the error that the browser brings back from a provider, if there is one,
-    or no code.
-    """
-    if "error" not in answer and "code" in answer:
-        return None
-
-    return ProviderError(answer.get("error"), "authorization endpoint")
-
-
-def _refuse(provider: Provider, answer: Mapping[str, str]) -> t.NoReturn:
-    """Refuse an answer without the state of a login of this browser."""
-    # Some providers omit the state of an error.
-    error = _error_of(answer) if "error" in answer else None
-
-    if error is None:
-        raise NotAuthenticated(LOST)
-
-    raise provider_error(provider, error, current_app.logger) from error
+    failure = "The login at %s failed."
+    visible = current_records.errors.report(error, failure, provider)
+    return GeneralError(FAILED) if visible.code == 500 else visible
 
 
 def _redirect_to(url: str, status: int = 302) -> Response:
@@ -387,15 +301,8 @@ def _redirect_to(url: str, status: int = 302) -> Response:
     return response
 
 
-def _visible(provider: Provider, error: Exception) -> RecordsError:
-    """Return an error as the user sees it, and log that of the server."""
-    if isinstance(error, RecordsError) and (error.code or 500) < 500:
-        return error
-
-    reference = new_reference()
-    failure = "The login at %s failed (reference %s)."
-    visible = current_records.errors.report(error, failure, provider.name, reference)
-    return server_error(reference) if visible.code == 500 else visible
+def _handle(error: Exception) -> ResponseReturnValue:
+    return current_records.errors.handle(error)
 
 
 def _keep_private(response: Response) -> Response:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import typing as t
-from urllib.parse import urljoin
+from contextlib import contextmanager
 
-import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
-from joserfc.errors import BadSignatureError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.errors import BadSignatureError
 from requests import HTTPError
 
 from ..http.origins import origin_of
@@ -19,6 +17,7 @@ from ..pagination import without
 from .oauth_errors import (
     describe,
     InvalidResponse,
+    provider_error,
     PROVIDER_ERRORS,
     ProviderError,
     raise_error_in,
@@ -32,11 +31,23 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .providers import Provider
 
+SESSION: t.Final = "records_"
+"""The beginning of the names that Authlib keeps logins by in Flask's session."""
+
 TIMEOUT: t.Final = 5
 """The number of seconds that a provider may be silent."""
 
+ALGORITHMS: t.Final = "id_token_signing_alg_values_supported"
+
 SIGNATURES: t.Final = re.compile(r"(RS|PS|ES)(256|384|512)|EdDSA|Ed25519|ES256K")
-"""The algorithms that sign ID tokens with a key of the provider alone."""
+"""The algorithms that sign ID tokens with a key of the provider alone. Secrets sign
+nothing here: a key that is published is none.
+"""
+
+KEY_TYPES: t.Final = ("RSA", "EC", "OKP")
+"""The types of keys for these algorithms."""
+
+NAMES_ISSUER: t.Final = "authorization_response_iss_parameter_supported"
 
 ENDPOINTS: t.Final[Mapping[str, str]] = {
     "authorization_endpoint": "authorize_url",
@@ -46,34 +57,18 @@ ENDPOINTS: t.Final[Mapping[str, str]] = {
 }
 """The addresses in the configuration of a provider, and the settings before them."""
 
-NAMES_ISSUER: t.Final = "authorization_response_iss_parameter_supported"
-
-ALGORITHMS: t.Final = "id_token_signing_alg_values_supported"
-
-TENANT = re.compile(r"[0-9a-f-]{36}")
-
-TENANT_PLACEHOLDER: t.Final = "{tenantid}"
+TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
 
 
 class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
-    """Sends requests, and follows no redirect to another origin: it would take a token,
-    a code or the secret there.
+    """Sends requests, and follows no redirect: it would take a token, a code or the
+    secret elsewhere.
     """
 
-    def get_redirect_target(self, response: Response) -> str | None:
-        """Return where a response leads.
-
-        :raises InvalidResponse: It leads to another origin.
-        """
-        target = t.cast("str | None", super().get_redirect_target(response))
-        origin = origin_of(response.url)
-
-        if target and origin_of(urljoin(response.url, target)) != origin:
-            response.close()
-            raise InvalidResponse(f"{origin} redirects to another host.")
-
-        return target
+    def __init__(self, *args: t.Any, **kwargs: t.Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.max_redirects = 0
 
 
 class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
@@ -85,7 +80,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(
-            FlaskIntegration(provider.name),
+            FlaskIntegration(f"{SESSION}{provider.name}"),
             provider.name,
             client_id=provider.key,
             client_secret=provider.secret,
@@ -101,10 +96,22 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             },
         )
         self._provider = provider
-        self.forget()
+        self._forget()
 
-    def forget(self) -> None:
-        """Request the configuration again with the next login."""
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Log an error of the provider, and request its configuration again with the
+        next login: it may have other addresses by now.
+
+        :raises NotAuthenticated: There is one. People can read the message.
+        """
+        try:
+            yield
+        except PROVIDER_ERRORS as error:
+            self._forget()
+            raise provider_error(self._provider, error) from error
+
+    def _forget(self) -> None:
         self.server_metadata = {"userinfo_endpoint": self._provider.profile_url}
 
     def load_server_metadata(self) -> Record:
@@ -115,42 +122,39 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             with self._get_session() as session:
                 response = session.get(self._server_metadata_url, withhold_token=True)
                 response.raise_for_status()
-                self.server_metadata = self._parse(_object(response))
+                self.server_metadata = self._known_parts(_object(response))
 
         return t.cast("Record", self.server_metadata)
 
-    def _parse(self, configuration: Record) -> Record:
+    def _known_parts(self, configuration: Record) -> Record:
         issuer = configuration.get("issuer")
 
         if not isinstance(issuer, str) or not issuer:
             raise InvalidResponse("The issuer is not text.")
 
-        found: Record = {}
+        urls = {
+            name: getattr(self._provider, setting, None) or configuration.get(name)
+            for name, setting in ENDPOINTS.items()
+        }
 
-        for name, setting in ENDPOINTS.items():
-            url = getattr(self._provider, setting, None) or configuration.get(name)
+        for name, url in urls.items():
+            is_missing = url is None and name == "userinfo_endpoint"
 
-            if url or name != "userinfo_endpoint":
-                found[name] = _url(name, url)
+            if not is_missing and (not isinstance(url, str) or origin_of(url) is None):
+                raise InvalidResponse(f"Its {name!r} is not an address.")
 
         algorithms = configuration.get(ALGORITHMS) or ["RS256"]
         return {
-            **found,
+            **urls,
             "issuer": issuer,
             NAMES_ISSUER: configuration.get(NAMES_ISSUER) is True,
-            # Secrets sign nothing here: a key that is published is none.
             ALGORITHMS: [name for name in algorithms if SIGNATURES.fullmatch(name)],
         }
 
     def fetch_jwk_set(self, force: bool = False) -> Record:
-        """Return the keys that can be used: others must not spoil them."""
+        """Return the keys of types that are known: others must not spoil them."""
         keys = super().fetch_jwk_set(force)["keys"]
-        usable = [key for key in keys if _is_usable(key)]
-
-        if not usable:
-            raise InvalidResponse("There are no keys.")
-
-        return {"keys": usable}
+        return {"keys": [key for key in keys if key.get("kty") in KEY_TYPES]}
 
     def raw_profile(self, started: Record, answer: Mapping[str, str]) -> Record:
         """Return the profile of a login as the provider sends it.
@@ -175,21 +179,17 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
     def _check_issuer(self, answered: str | None) -> None:
         """Refuse an answer of another provider before that gets the code: RFC 9207."""
         metadata = self.load_server_metadata()
-        issuer = metadata.get("issuer")
+        issuer = metadata.get("issuer", TENANT)
 
-        # A provider without a configuration has no known issuer.
-        if issuer is None or (answered is None and not metadata[NAMES_ISSUER]):
+        # The issuer of an answer of Microsoft has a directory that is not known yet,
+        # and a provider without a configuration has no known issuer.
+        if TENANT in issuer or (answered is None and not metadata[NAMES_ISSUER]):
             return
 
-        tenant = re.escape(TENANT_PLACEHOLDER)
-        pattern = re.escape(issuer).replace(tenant, TENANT.pattern)
-
-        if not re.fullmatch(pattern, answered or ""):
+        if answered != issuer:
             raise InvalidResponse("The answer is from another issuer.")
 
     def _token(self, started: Record, code: str) -> Record:
-        place = "token endpoint"
-
         try:
             token = self.fetch_access_token(
                 redirect_uri=started["redirect_uri"],
@@ -197,9 +197,9 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
                 code_verifier=started["code_verifier"],
             )
         except OAuthError as error:
-            raise ProviderError(error.error, place) from error
+            raise ProviderError(error.error, "token endpoint") from error
         except HTTPError as error:
-            raise_error_in(error.response, place)
+            raise_error_in(error.response, "token endpoint")
             raise
 
         if not isinstance(token.get("access_token"), str) or not token["access_token"]:
@@ -218,27 +218,21 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             raise InvalidResponse("There is no ID token.")
 
         def is_issuer(claims: Record, value: t.Any) -> bool:
-            return bool(value == _issuer(issuer, claims))
+            return bool(value == issuer.replace(TENANT, str(claims.get("tid"))))
 
-        options = {"iss": {"essential": True, "validate": is_issuer}}
+        options = {
+            "iss": {"essential": True, "validate": is_issuer},
+            "aud": {"essential": True, "value": self.client_id},
+            "nonce": {"essential": True},
+            "sub": {"essential": True},
+        }
 
         try:
-            claims = self.parse_id_token(token, nonce, claims_options=options)
+            return dict(self.parse_id_token(token, nonce, claims_options=options))
         except BadSignatureError:
             # There may be another key by the same name.
             self.fetch_jwk_set(force=True)
-            claims = self.parse_id_token(token, nonce, claims_options=options)
-
-        audience = claims["aud"]
-        audiences = audience if isinstance(audience, list) else [audience]
-
-        if self.client_id not in audiences or claims["nonce"] != nonce:
-            raise InvalidResponse("The ID token is for another application.")
-
-        if not isinstance(claims["sub"], str) or not claims["sub"]:
-            raise InvalidResponse("The ID token has no subject.")
-
-        return dict(claims)
+            return dict(self.parse_id_token(token, nonce, claims_options=options))
 
     def _profile(self, token: Record) -> Record:
         url = self.load_server_metadata().get("userinfo_endpoint")
@@ -251,11 +245,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             for name, value in self._provider.profile_headers.items()
         }
         response = self._get(url, token, **headers)
-
-        if not response.ok:
-            raise_error_in(response, "profile")
-            response.raise_for_status()
-
+        raise_error_in(response, "profile")
         return _object(response)
 
     def _email(self, token: Record) -> Record:
@@ -272,11 +262,9 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         # The user may have allowed the profile alone.
         emails = response.json() if response.ok else []
         primary = (
-            email.get("email")
-            for email in (emails if isinstance(emails, list) else [])
-            if isinstance(email, dict)
-            and email.get("primary") is True
-            and email.get("verified") is True
+            email["email"]
+            for email in emails
+            if email["primary"] is True and email["verified"] is True
         )
         return {"email": next(primary, None)}
 
@@ -294,67 +282,19 @@ def _object(response: Response) -> Record:
     return content
 
 
-def _url(name: str, value: t.Any) -> str:
-    # The origin has no halves of characters.
-    if not isinstance(value, str) or origin_of(value) is None:
-        raise InvalidResponse(f"Its {name!r} is not an address.")
-
-    return value
-
-
-def _is_usable(key: t.Any) -> bool:
-    try:
-        KeySet.import_key_set({"keys": [key]})
-    except (JoseError, AttributeError, LookupError, TypeError, ValueError):
-        return False
-
-    return True
-
-
-def _issuer(issuer: str, claims: Record) -> str | None:
-    if TENANT_PLACEHOLDER not in issuer:
-        return issuer
-
-    tenant = claims.get("tid")
-
-    if not isinstance(tenant, str) or not TENANT.fullmatch(tenant):
-        return None
-
-    return issuer.replace(TENANT_PLACEHOLDER, tenant)
-
-
-def check_provider(provider: Provider) -> Iterator[tuple[str, str, str | None]]:
-    """Request the addresses of a provider, without key and secret, and yield each: the
-    setting for it, the address, and the reason why it can't be used, or ``None``.
-    Endpoints respond with an error to that: it counts that they respond.
+def problem_of(provider: Provider) -> str | None:
+    """Return the reason why a provider can't be used, or ``None``. Its configuration is
+    requested, or else an address of it, without key and secret.
     """
     client = ProviderClient(provider)
 
     try:
-        metadata = client.load_server_metadata()
-    except PROVIDER_ERRORS as error:
-        yield "discovery_url", t.cast("str", provider.discovery_url), describe(error)
-        return
+        client.load_server_metadata()
 
-    for name, url in {
-        "discovery_url": provider.discovery_url,
-        "authorize_url": metadata.get("authorization_endpoint", provider.authorize_url),
-        "access_url": metadata.get("token_endpoint", provider.access_url),
-        "profile_url": metadata.get("userinfo_endpoint"),
-        "keys_url": metadata.get("jwks_uri"),
-        "emails_url": provider.emails_url,
-    }.items():
-        if url is not None:
-            yield name, url, _problem_of(url)
-
-
-def _problem_of(url: str) -> str | None:
-    try:
-        # Users are redirected to pages elsewhere.
-        response = requests.get(url, timeout=TIMEOUT, allow_redirects=False)
-
-        if response.status_code >= 500:
-            response.raise_for_status()
+        if provider.access_url is not None:
+            with client._get_session() as session:
+                # It responds with an error to that: it counts that it responds.
+                session.get(provider.access_url, withhold_token=True)
     except PROVIDER_ERRORS as error:
         return describe(error)
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import secrets
 import typing as t
 
 from authlib.common.errors import AuthlibBaseError
+from flask import current_app
 from joserfc.errors import ClaimError, JoseError
-from requests import ConnectionError, HTTPError, RequestException, Response
-from werkzeug.datastructures import WWWAuthenticate
+from requests import ConnectionError, HTTPError, RequestException, Response, Timeout
 
-from ..errors import GeneralError, NotAuthenticated, RecordsError
+from ..errors import NotAuthenticated
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from logging import Logger
-
     from .providers import Provider
 
 PROVIDER_ERRORS: tuple[type[Exception], ...] = (
@@ -49,29 +45,18 @@ SILENT: t.Final = "{} is not responding. Try again later."
 
 INVALID: t.Final = "{} sent an invalid response. Try again later."
 
-FAILED: t.Final = "The login failed because of an error of this site. Try again later."
-
 MESSAGES: t.Final = {
     "access_denied": CANCELLED,
-    # LinkedIn and Apple have names of their own.
+    # LinkedIn and Apple have names of their own, and GitHub for `invalid_grant`.
     "user_cancelled_authorize": CANCELLED,
     "user_cancelled_login": CANCELLED,
-    **dict.fromkeys(
-        ("server_error", "temporarily_unavailable", "slow_down", "rate_limited"),
-        TRY_LATER,
-    ),
-    **dict.fromkeys(
-        (
-            "account_selection_required",
-            "bad_verification_code",
-            "consent_required",
-            "interaction_required",
-            "invalid_grant",
-            "invalid_token",
-            "login_required",
-        ),
-        TRY_AGAIN,
-    ),
+    "server_error": TRY_LATER,
+    "temporarily_unavailable": TRY_LATER,
+    "bad_verification_code": TRY_AGAIN,
+    "consent_required": TRY_AGAIN,
+    "interaction_required": TRY_AGAIN,
+    "invalid_grant": TRY_AGAIN,
+    "login_required": TRY_AGAIN,
 }
 """The messages of error codes. All other codes tell of wrong settings."""
 
@@ -91,97 +76,58 @@ class ProviderError(RuntimeError):
 
     def __init__(self, code: t.Any, place: str) -> None:
         self.code = code if isinstance(code, str) and CODE.fullmatch(code) else ""
-        self.place = place
-        super().__init__(self.code)
+        super().__init__(f"{self.code!r} from its {place}")
 
 
 def raise_error_in(response: Response, place: str) -> None:
-    """Raise the error that a response tells of in its body, or in its header
-    ``WWW-Authenticate``, if there is one.
+    """Raise the error that the body of a response tells of, or that of its status.
 
     :param place: The endpoint.
-    :raises ProviderError: There is one.
+    :raises ProviderError: The body has a code.
+    :raises HTTPError: The status is an error.
     """
+    if response.ok:
+        return
+
     try:
-        body = response.json()
-    except ValueError:
-        body = None
-
-    if not isinstance(body, dict) or not isinstance(body.get("error"), str):
-        header = WWWAuthenticate.from_header(response.headers.get("WWW-Authenticate"))
-        body = {} if header is None else header.parameters
-
-    error = ProviderError(body.get("error"), place)
+        error = ProviderError(response.json()["error"], place)
+    except (LookupError, TypeError, ValueError):
+        error = ProviderError(None, place)
 
     if error.code:
         raise error
 
-
-def new_reference() -> str:
-    """Return an id that people can tell, and that the log has."""
-    return secrets.token_hex(4)
+    response.raise_for_status()
 
 
-def with_reference(message: str, reference: str) -> str:
-    """Return a message with the id of its entry in the log."""
-    return f"{message} (Reference {reference})"
-
-
-def provider_error(
-    provider: Provider, error: Exception, logger: Logger
-) -> RecordsError:
+def provider_error(provider: Provider, error: Exception) -> NotAuthenticated:
     """Return an error of a provider as people see it, and log its code."""
-    reference = new_reference()
-    code = error.code if isinstance(error, ProviderError) else ""
-    log = logger.info if MESSAGES.get(code) == CANCELLED else logger.warning
-    log(
-        "The login at %s failed (reference %s): %s",
-        provider.name,
-        reference,
-        describe(error),
-    )
-    message = _message(error).format(provider.title)
-    return NotAuthenticated(with_reference(message, reference))
-
-
-def server_error(reference: str) -> RecordsError:
-    """Return an error of the server as people see it."""
-    return GeneralError(with_reference(FAILED, reference))
+    message = _message(error)
+    logger = current_app.logger
+    log = logger.info if message == CANCELLED else logger.warning
+    log("The login at %s failed: %s", provider.name, describe(error))
+    return NotAuthenticated(message.format(provider.title))
 
 
 def describe(error: Exception) -> str:
     """Return one line on an error for the log, without a text of the provider, which
     may quote what it was sent.
     """
-    if isinstance(error, ProviderError):
-        return f"{error.code!r} from its {error.place}"
-
     name = type(error).__name__
-    details = (one(error) for kind, one in DETAILS.items() if isinstance(error, kind))
-    detail = next(details, "")
-    return f"{name}: {detail}" if detail else name
 
+    if isinstance(error, (InvalidResponse, ProviderError)):
+        return f"{name}: {error}"
 
-def _reason(error: Exception) -> str:
-    """Return what a failed connection wraps, which names the host and the problem."""
-    first = error.args[0] if error.args else None
-    return str(getattr(first, "reason", ""))
+    if isinstance(error, HTTPError):
+        return f"{name}: {error.response.status_code}"
 
-
-DETAILS: t.Final[Mapping[type[Exception], Callable[[t.Any], str]]] = {
-    ClaimError: lambda error: error.claim,
-    ConnectionError: _reason,
-    HTTPError: lambda error: str(error.response.status_code),
-    InvalidResponse: str,
-}
-"""The functions that return what the log has of an error beside its class."""
+    return f"{name}: {error.claim}" if isinstance(error, ClaimError) else name
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, ProviderError):
-        return MESSAGES.get(error.code, MISCONFIGURED) if error.code else INVALID
+    if isinstance(error, ProviderError) and error.code:
+        return MESSAGES.get(error.code, MISCONFIGURED)
 
-    if isinstance(error, HTTPError) and error.response.status_code < 500:
-        return INVALID
-
-    return SILENT if isinstance(error, RequestException) else INVALID
+    is_down = isinstance(error, HTTPError) and error.response.status_code >= 500
+    is_silent = is_down or isinstance(error, (ConnectionError, Timeout))
+    return SILENT if is_silent else INVALID

@@ -1,30 +1,139 @@
-"""The settings of OAuth providers."""
+"""The settings of OAuth: its providers, and where a login may end."""
 
 from __future__ import annotations
 
 import re
 import typing as t
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
-from ..http.origins import origin_of
+from ..errors import BadRequest
+from ..http.origins import INVISIBLE, origin_of
+from ..settings import Check, read_settings
 from .providers import KNOWN, Provider
-from .redirects import Redirects
-
-if t.TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
 
-OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+"""A path on the same origin."""
 
-MOVABLE_URLS: t.Final = ("discovery_url", "authorize_url", "access_url", "profile_url")
-"""The addresses that a provider has on hosts of its own."""
+URLS: t.Final = (
+    *("discovery_url", "authorize_url", "access_url", "profile_url", "emails_url"),
+)
+"""The addresses of a provider."""
 
-URLS: t.Final = (*MOVABLE_URLS, "emails_url")
+NO_URLS: t.Final[dict[str, t.Any]] = dict.fromkeys(URLS)
+"""A provider whose addresses are all in the settings."""
 
 SECRET_METHODS: t.Final = ("client_secret_basic", "client_secret_post")
+"""The ways to send the secret of an application."""
+
+
+def _is_text(value: t.Any) -> bool:
+    # The environment turns digits into numbers.
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
+
+
+def _is_url(value: t.Any) -> bool:
+    return isinstance(value, str) and origin_of(value) is not None
+
+
+def _is_base_url(value: t.Any) -> bool:
+    return _is_url(value) and "?" not in value and "#" not in value
+
+
+def _is_redirect(value: t.Any) -> bool:
+    return isinstance(value, str) and bool(PATH.fullmatch(value) or _is_url(value))
+
+
+def _is_list(value: t.Any, is_item: t.Callable[[t.Any], bool]) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(is_item, value))
+
+
+def _is_scope(value: t.Any) -> bool:
+    return isinstance(value, str) or _is_list(value, lambda name: isinstance(name, str))
+
+
+URL: t.Final = Check(_is_url, "an address that begins with https://")
+
+CHECKS: t.Final[Mapping[str, Check]] = {
+    "redirect": Check(_is_redirect, "a path, or an address that begins with https://"),
+    "origins": Check(
+        lambda value: _is_list(value, lambda url: _is_url(url) and "*" not in url),
+        "a list of addresses that begin with https://",
+    ),
+    "base_url": Check(_is_base_url, "an address such as https://a.example/api"),
+}
+"""The checks of the settings. All others are names of providers."""
+
+PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
+    **dict.fromkeys(("key", "secret"), Check(_is_text, "text").secret()),
+    "scope": Check(_is_scope, "text, or a list of names"),
+    "params": Check(
+        lambda value: isinstance(value, Mapping), "a mapping like {'prompt': 'login'}"
+    ),
+    "token_endpoint_auth_method": Check(
+        lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
+    ),
+    **dict.fromkeys(URLS, URL),
+}
+"""The checks of the settings of a provider."""
+
+MAX_LAYERS: t.Final = 5
+"""The number of times that an address is decoded to find what it hides."""
+
+UNQUOTED: t.Final = "/?&=;:@!$'()*+,~%.-_"
+"""The characters that are not quoted."""
+
+EXAMPLE: t.Final = {"key": "...", "secret": "..."}
+
+
+@dataclass(frozen=True)
+class Redirects:
+    """The address that users return to, and other origins that they may return to."""
+
+    base: str | None = None
+    """The configured address: a URL, or a path of the application."""
+
+    origins: tuple[str, ...] = ()
+    """More origins, such as ``https://app.example``."""
+
+    def target(self, extra: str, page: str = "") -> str | None:
+        """Return the address after a login, or ``None`` if no address is configured.
+
+        :param extra: The value of ``?redirect=``: a path below the configured address,
+            a URL of an origin that is allowed, or nothing.
+        :param page: The address of the page that begins the login. If its origin is one
+            of :attr:`origins`, it takes the place of the configured address.
+        :raises BadRequest: It leads to another site, or sets something after the ``#``.
+        """
+        origin, own = origin_of(page), origin_of(self.base or "")
+        base = origin if origin in self.origins and origin != own else self.base
+
+        if base is None and extra:
+            raise BadRequest("There is no redirect to append to.")
+
+        if base is None or not extra:
+            return base
+
+        if INVISIBLE.search(extra):
+            raise BadRequest("The redirect has a space in it.")
+
+        allowed = {*self.origins, own} - {None}
+        is_url = origin_of(extra) is not None
+        ends_in_fragment = "#" in base and not is_url
+
+        for form in _forms(extra):
+            if not PATH.fullmatch(form) and origin_of(form) not in allowed:
+                raise BadRequest("The redirect leads to another site.")
+
+            # A page would read a token from it before the one that is issued.
+            if "#" in form or (ends_in_fragment and "=" in form):
+                raise BadRequest("The redirect can't set anything after the '#'.")
+
+        return _encoded(extra) if is_url else base.rstrip("/") + _encoded(extra)
 
 
 @dataclass(frozen=True)
@@ -49,80 +158,52 @@ class OAuthSettings:
         :param origins: The default of its ``origins``.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
-        rest = dict(value)
-
-        def take(option: str, check: Check, default: t.Any) -> t.Any:
-            value = rest.pop(option, None)
-            return default if value is None else check(value, f"{place}[{option!r}]")
-
+        options = {name: value[name] for name in CHECKS if value.get(name) is not None}
+        read_settings(place, options, CHECKS, example={"redirect": "/"})
+        named = [origin_of(url) for url in options.get("origins", origins)]
         return cls(
-            redirects=Redirects(
-                take("redirect", _url_or_path, None), take("origins", _origins, origins)
-            ),
-            base_url=take("base_url", _base_url, None),
-            # All others are names of providers.
+            redirects=Redirects(options.get("redirect"), tuple(filter(None, named))),
+            base_url=options.get("base_url"),
             providers={
-                name: _provider(name, options, f"{place}[{name!r}]")
-                for name, options in rest.items()
+                name: _provider(name, value[name], f"{place}[{name!r}]")
+                for name in value
+                if name not in CHECKS
             },
         )
 
 
-def _provider(name: str, options: t.Any, place: str) -> Provider:
+def _provider(name: str, value: t.Any, place: str) -> Provider:
     if not NAME.fullmatch(name):
         raise RuntimeError(f"{place} is not a name for a provider.")
 
-    if not isinstance(options, Mapping):
-        raise RuntimeError(f"{place} is not a mapping with 'key' and 'secret'.")
+    checks = {option: check.or_none() for option, check in PROVIDER_CHECKS.items()}
+    read = read_settings(place, value, checks, example=EXAMPLE)
+    options = {option: each for option, each in read.items() if each is not None}
 
-    values: dict[str, t.Any] = {}
+    for option in ("key", "secret"):
+        if option not in options:
+            raise RuntimeError(f"{place}[{option!r}] is missing.")
 
-    for option, value in {"key": None, "secret": None, **options}.items():
-        if option not in OPTIONS:
-            raise RuntimeError(f"{place}[{option!r}] is not a setting.")
+        options[option] = str(options[option])
 
-        values[option] = OPTIONS[option](value, f"{place}[{option!r}]")
+    if "scope" in options:
+        scope = options["scope"]
+        names = scope.split() if isinstance(scope, str) else scope
+        options["scope"] = " ".join(names)
 
-    known = _without_other_hosts(KNOWN.get(name, Provider(name)), values)
-    return _complete(replace(known, **{**_emails_url(known, values), **values}), place)
+    known = KNOWN.get(name, Provider(name))
 
+    # A token of one host must not be sent to another.
+    if not options.keys().isdisjoint(URLS):
+        known = replace(known, **NO_URLS)
 
-def _without_other_hosts(known: Provider, values: Mapping[str, t.Any]) -> Provider:
-    """Return a known provider without its addresses, if the settings have one on
-    another host: a token of the one must not be sent to the other.
-    """
-    own = {_host_of(getattr(known, name)) for name in MOVABLE_URLS}
-    hosts = {_host_of(values.get(name)) for name in MOVABLE_URLS}
-    return known if hosts <= own | {None} else replace(known, **NO_URLS)
-
-
-def _host_of(url: str | None) -> str | None:
-    return None if url is None else urlsplit(url).hostname
-
-
-def _emails_url(known: Provider, values: Mapping[str, t.Any]) -> dict[str, str]:
-    """Return the address of emails beside a profile that is elsewhere."""
-    url = values.get("profile_url")
-
-    if url is None or known.emails_path is None:
-        return {}
-
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/") + known.emails_path
-    return {"emails_url": parts._replace(path=path).geturl()}
-
-
-def _complete(provider: Provider, place: str) -> Provider:
+    provider = replace(known, **options)
     urls = provider.authorize_url, provider.access_url, provider.profile_url
 
     if provider.discovery_url is None and not all(urls):
-        is_known = provider.name in KNOWN
-        reason = (
-            "has an address on another host" if is_known else "is not known by name"
-        )
         raise RuntimeError(
-            f"{place} {reason}. It needs 'discovery_url', or 'authorize_url',"
-            " 'access_url' and 'profile_url'."
+            f"{place} needs 'discovery_url', or 'authorize_url', 'access_url' and"
+            " 'profile_url'."
         )
 
     # The scope is what asks for OpenID Connect.
@@ -132,96 +213,35 @@ def _complete(provider: Provider, place: str) -> Provider:
     return provider
 
 
-def _text(value: t.Any, place: str) -> str:
-    # The environment turns digits into numbers.
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-
-    if not isinstance(value, str) or not value:
-        raise RuntimeError(f"{place} is missing, or not text.")
-
-    return value
+def with_answer(target: str, **answer: str) -> str:
+    """Return an address with an answer after the ``#``, which no server receives."""
+    separator = "" if target.endswith("#") else "#"
+    return f"{target}{separator}{urlencode(answer, quote_via=quote)}"
 
 
-def _scope(value: t.Any, place: str) -> str:
-    names = value.split() if isinstance(value, str) else value
+def _forms(text: str) -> list[str]:
+    """Return a text, and all that it becomes when it is decoded."""
+    forms = [text]
 
-    if not isinstance(names, (list, tuple)) or not all(
-        isinstance(name, str) for name in names
-    ):
-        raise RuntimeError(f"{place} is neither text nor a list of names.")
+    for _ in range(MAX_LAYERS):
+        decoded = unicodedata.normalize("NFKC", unquote(forms[-1]))
+        # Browsers ignore spaces where an address begins.
+        decoded = decoded.replace(" ", "")
 
-    return " ".join(names)
+        if decoded == forms[-1]:
+            return forms
 
+        forms.append(decoded)
 
-def _params(value: t.Any, place: str) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        raise RuntimeError(f"{place} is not a mapping, such as {{'prompt': 'login'}}.")
-
-    return {str(name): str(text) for name, text in value.items()}
-
-
-def _method(value: t.Any, place: str) -> t.Any:
-    if value not in SECRET_METHODS:
-        choices = ", ".join(SECRET_METHODS)
-        raise RuntimeError(f"{place} is {value!r}. It can be: {choices}.")
-
-    return value
+    raise BadRequest("The redirect is encoded too often.")
 
 
-def _optional_url(value: t.Any, place: str) -> str | None:
-    return None if value is None else _url(value, place)
+def _encoded(text: str) -> str:
+    parts = urlsplit(text)
 
+    # The brackets of an IPv6 address must not be quoted.
+    if parts.scheme:
+        path = urlunsplit(("", "", parts.path, parts.query, ""))
+        return f"{origin_of(text)}{quote(path, safe=UNQUOTED)}"
 
-def _url(value: t.Any, place: str) -> str:
-    if not isinstance(value, str) or origin_of(value) is None:
-        raise RuntimeError(f"{place} is not an address that begins with https://.")
-
-    return value
-
-
-def _base_url(value: t.Any, place: str) -> str:
-    url = _url(value, place)
-
-    if "?" in url or "#" in url:
-        raise RuntimeError(f"{place} has more than an origin and a path.")
-
-    return url
-
-
-def _url_or_path(value: t.Any, place: str) -> str:
-    is_path = isinstance(value, str) and OWN_PATH.fullmatch(value)
-    return t.cast("str", value) if is_path else _url(value, place)
-
-
-def _origins(value: t.Any, place: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise RuntimeError(f"{place} is not a list of addresses.")
-
-    return tuple(_origin(url, f"{place}[{index}]") for index, url in enumerate(value))
-
-
-def _origin(value: t.Any, place: str) -> str:
-    origin = origin_of(value) if isinstance(value, str) else None
-
-    if origin is None or "*" in origin:
-        raise RuntimeError(f"{place} is not an address that begins with https://.")
-
-    return origin
-
-
-NO_URLS: t.Final[Mapping[str, t.Any]] = dict.fromkeys(URLS)
-"""A provider whose addresses are all in the settings."""
-
-Check: t.TypeAlias = "Callable[[t.Any, str], t.Any]"
-"""Returns the value of an option, by its place, or raises :class:`RuntimeError`."""
-
-OPTIONS: t.Final[Mapping[str, Check]] = {
-    "key": _text,
-    "secret": _text,
-    "scope": _scope,
-    "params": _params,
-    "token_endpoint_auth_method": _method,
-    **dict.fromkeys(URLS, _optional_url),
-}
-"""The options of a provider."""
+    return quote(text, safe=UNQUOTED)

@@ -6,11 +6,10 @@ import typing as t
 from contextlib import contextmanager
 
 from ..context import Params
-from ..errors import BadRequest, Conflict, NotAuthenticated
+from ..errors import Conflict, NotAuthenticated
 from ..http.routes import current_routes
-from ..pagination import without
 from ..transaction import Transaction
-from .redirects import with_answer
+from .oauth_settings import with_answer
 from .users import fields_of
 
 if t.TYPE_CHECKING:
@@ -37,18 +36,12 @@ class OAuthLogin(t.NamedTuple):
     link: Record | None = None
     """The claims of the access token whose user wants the login connected."""
 
-    refused: frozenset[str] = frozenset()
-    """Optional fields that the service of the users has refused."""
-
 
 LOGIN: t.Final = "oauth"
 """The key of ``params.extra`` with the login."""
 
 
-SHOWN_FIELDS: t.Final = frozenset({"name", "avatar"})
-"""The fields of a profile that nobody is refused for."""
-
-OPTIONAL_FIELDS: t.Final = SHOWN_FIELDS | {"email"}
+OPTIONAL_FIELDS: t.Final = frozenset({"name", "avatar", "email"})
 """The fields of a profile that are left out if they do not fit."""
 
 LOGGED_OUT: t.Final = (
@@ -142,14 +135,19 @@ class OAuthStrategy:
             prefix = current_routes().mount.url_prefix
             raise NotAuthenticated(f"Log in at {prefix}/oauth/{data['strategy']}.")
 
-        profile = self.profile(login)
+        try:
+            profile = self.profile(login)
+        except ValueError as error:
+            title = login.provider.title
+            raise NotAuthenticated(f"{title} sent a profile without an id.") from error
+
         user = self._find(service, login, profile)
         data = self.user_data(login, profile, user)
 
         if isinstance(username := data.get(service.username), str):
             data = {**data, service.username: service.lookup.normalized(username)}
 
-        fields = self._stored_fields(service, without(data, login.refused))
+        fields = self._stored_fields(service, data)
         users = service.users
 
         if user is None:
@@ -189,7 +187,7 @@ class OAuthStrategy:
 def _fits(fields: Fields, name: str, value: t.Any) -> bool:
     """Return whether a field can store a value of a provider."""
     try:
-        fields[name].stored(value)
+        fields.stored[name].stored(value)
     except ValueError:
         return False
 
@@ -198,9 +196,10 @@ def _fits(fields: Fields, name: str, value: t.Any) -> bool:
 
 @contextmanager
 def explaining_refusals() -> Iterator[None]:
-    """Say in words for people that a token is not valid.
+    """Say in words for people that the token of a user who connects a login is not
+    valid.
 
-    :raises NotAuthenticated: It is not valid.
+    :raises NotAuthenticated: It is not.
     """
     try:
         yield
@@ -215,30 +214,14 @@ OAUTH: t.Final = OAuthStrategy()
 def result_of(
     service: AuthenticationService, login: OAuthLogin, query: Record
 ) -> Record:
-    """Return the result of the call that logs a user in. If a hook refuses the name or
-    the image of the profile, it is called again without them.
+    """Return the result of the call that logs a user in.
 
     :param query: The query of the call.
     :raises Conflict: The email, or the profile, belongs to another user.
     """
-    try:
-        return _result_of(service, login, query)
-    except BadRequest as error:
-        errors = error.errors
-        refused = frozenset(errors) if isinstance(errors, dict) else frozenset()
-
-        if not refused or not refused <= SHOWN_FIELDS:
-            raise
-
-        return _result_of(service, login._replace(refused=refused), query)
-
-
-def _result_of(
-    service: AuthenticationService, login: OAuthLogin, query: Record
-) -> Record:
-    data = {"strategy": login.provider.name}
 
     def call() -> Record:
+        data = {"strategy": login.provider.name}
         params = Params(query=dict(query), extra={LOGIN: login})
 
         # Nobody would commit after a view of OAuth what the session holds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .hooks import HashPassword, Protect
+from .hooks import HashPassword
 from .strategies import JWT, LOCAL
 from .users import fields_of, share_model
 
@@ -15,9 +15,8 @@ if t.TYPE_CHECKING:
 
     from ..extension import FlaskRecords
     from ..service import Service
-    from ..signals import OrderedSignal
     from .service import AuthenticationService
-    from .settings import Settings
+    from .settings import AuthenticationSettings
 
 VISIBLE: t.Final = """\
 Clients of '{path}' can see the password hashes. Hide them:
@@ -34,31 +33,15 @@ AuthenticationService(custom_hashing=True):
 """
 
 
-PROVIDER_METHODS: t.Final = ("find", "get", "create", "patch")
-"""The methods of users that a login at an OAuth provider calls."""
+def check_provider_users(settings: AuthenticationSettings, users: Service) -> None:
+    """Check that users have the fields that OAuth providers need.
 
-NO_METHOD: t.Final = """\
-{setting}['oauth'] needs the method '{method}' of '{path}'. Leave it in 'methods', and \
-refuse clients in a hook: params.provider is None for the calls of logins.\
-"""
-
-
-def check_provider_users(settings: Settings, users: Service) -> None:
-    """Check that users have the methods and the fields that OAuth providers need.
-
-    :raises RuntimeError: A method or a field is missing, or a field is not unique.
+    :raises RuntimeError: A field is missing, or not unique.
     """
     fields = fields_of(users)
 
-    if fields is None or not settings.oauth.providers:
+    if fields is None:
         return
-
-    for method in PROVIDER_METHODS:
-        if method not in users.methods:
-            text = NO_METHOD.format(
-                setting=settings.name, method=method, path=users.path
-            )
-            raise RuntimeError(text)
 
     for provider in settings.oauth.providers.values():
         name = provider.id_field
@@ -79,14 +62,17 @@ def check_passwords(
     :raises RuntimeError: A check fails. The message has the lines to write.
     """
     users = records.services.get(authentication.users_path)
+    settings = authentication.settings_of(app)
+    used = [authentication.strategies.get(name) for name in settings.strategies]
 
     if users is None:
-        if _needs_users(authentication, authentication.settings_of(app)):
+        if JWT in used or LOCAL in used or settings.oauth.providers:
             raise authentication.lookup.missing()
 
         return
 
-    _check_names(app, authentication, users)
+    if LOCAL in used:
+        _check_names(authentication, users, settings)
 
     for service in records.services.values():
         problems = "\n".join(_problems(records, authentication, users, service))
@@ -95,20 +81,14 @@ def check_passwords(
             raise RuntimeError(problems)
 
 
-def _needs_users(authentication: AuthenticationService, settings: Settings) -> bool:
-    strategies = map(authentication.strategies.get, settings.strategies)
-    is_own = any(strategy in (JWT, LOCAL) for strategy in strategies)
-    return is_own or bool(settings.oauth.providers)
-
-
 def _check_names(
-    app: Flask, authentication: AuthenticationService, users: Service
+    authentication: AuthenticationService,
+    users: Service,
+    settings: AuthenticationSettings,
 ) -> None:
     fields = fields_of(users)
-    settings = authentication.settings_of(app)
-    is_local = authentication.strategies["local"] is LOCAL
 
-    if fields is None or not is_local or "local" not in settings.strategies:
+    if fields is None:
         return
 
     for option in ("username", "password"):
@@ -138,34 +118,22 @@ def _problems(
 
     path, model = service.path, fields.model.__name__
     name = path if path.isidentifier() else f'records["{path}"]'
-    clients = service.capabilities.client_fields or fields
-    after = (records.after, service.after)
+    clients = service.capabilities.scope_for(None)
 
-    if field in clients.names and not _have_hooks(
-        after, Protect, field, service.methods
-    ):
+    if clients is None:
+        return
+
+    if field in clients.names:
         yield VISIBLE.format(path=path, model=model, field=field)
 
-    writes = {"create", "update", "patch"}.intersection(service.methods)
-    before = (records.before, service.before)
-    is_written = not authentication.custom_hashing and clients.body.is_sent(field)
+    is_written = field in clients.writable and not authentication.custom_hashing
 
-    if is_written and not _have_hooks(before, HashPassword, field, writes):
-        yield NOT_HASHED.format(path=path, service=name, field=field)
-
-
-def _have_hooks(
-    signals: tuple[OrderedSignal, ...],
-    kind: type[HashPassword] | type[Protect],
-    field: str,
-    methods: t.Iterable[str],
-) -> bool:
-    """Return whether each of some methods has a hook of a kind for a field."""
-    return all(
-        any(
-            isinstance(hook, kind) and field in hook.fields
-            for signal in signals
-            for hook in signal.ordered(method)
+    for method in ("create", "update", "patch"):
+        hooks = [*records.before.ordered(method), *service.before.ordered(method)]
+        is_hashed = any(
+            isinstance(h, HashPassword) and field in h.fields for h in hooks
         )
-        for method in methods
-    )
+
+        if is_written and method in service.methods and not is_hashed:
+            yield NOT_HASHED.format(path=path, service=name, field=field)
+            return

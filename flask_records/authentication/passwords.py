@@ -1,41 +1,152 @@
-"""Passwords, hashed and verified."""
+"""Passwords, hashed and verified by Argon2, bcrypt or Werkzeug."""
 
 from __future__ import annotations
 
-import contextvars
 import os
 import secrets
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
+
+from werkzeug import security
 
 from ..errors import BadRequest
 from ..problems import TOO_LONG, UNHASHABLE
-from .hashers import Argon2id, Bcrypt, format_of, Werkzeug
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .hashers import Hasher, UpdatingHasher
+    from argon2 import PasswordHasher
 
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
 
-HASHERS: t.Final = ("argon2", "werkzeug", "bcrypt")
-"""The hashers with a name."""
+PREFIXES: t.Final[dict[str | tuple[str, ...], str]] = {
+    "$argon2": "argon2",
+    ("$2a$", "$2b$", "$2y$"): "bcrypt",
+    ("scrypt:", "pbkdf2:"): "werkzeug",
+}
+"""The names of hashers, by the beginnings of their hashes."""
 
-INVALID_HASHER: t.Final = """\
-AuthenticationService(hasher={hasher!r}) does not verify the hashes that it makes. A \
-hasher has two methods: hash(password) returns text, and verify(password, hash) \
-returns True or False.\
-"""
+ROUNDS: t.Final = 12
+"""The cost of new hashes of bcrypt, which is that of the package."""
+
+MAX_BYTES: t.Final = 72
+"""The number of bytes of a password that bcrypt takes into account."""
+
+
+class Argon2id:
+    """Hashes passwords with Argon2id, and verifies all types of Argon2.
+
+    :param memory: The memory in KiB.
+    :param passes: The number of passes over the memory.
+    :param threads: The number of threads.
+    """
+
+    def __init__(self, memory: int, passes: int, threads: int) -> None:
+        self._costs = passes, memory, threads
+
+    def hash(self, password: str) -> str:
+        """Return a new hash of a password."""
+        return self._hasher.hash(_encoded(password))
+
+    def verify(self, password: str, hash: str) -> bool:
+        """Return whether a password has a hash."""
+        from argon2.exceptions import Argon2Error
+
+        try:
+            return self._hasher.verify(hash, _encoded(password))
+        except (Argon2Error, ValueError):
+            return False
+
+    def needs_update(self, hash: str) -> bool:
+        """Return whether a hash has another type or other costs than new ones."""
+        try:
+            return self._hasher.check_needs_rehash(hash)
+        except ValueError:
+            return True
+
+    @cached_property
+    def _hasher(self) -> PasswordHasher:
+        from argon2 import PasswordHasher
+
+        return PasswordHasher(*self._costs)
+
+
+class Bcrypt:
+    """Hashes passwords with bcrypt."""
+
+    def hash(self, password: str) -> str:
+        """Return a new hash of a password.
+
+        :raises ValueError: The hash would not depend on all of it.
+        """
+        secret, bcrypt = _encoded(password), self._package
+
+        if len(secret) > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES} bytes")
+
+        return t.cast("str", bcrypt.hashpw(secret, bcrypt.gensalt(ROUNDS)).decode())
+
+    def verify(self, password: str, hash: str) -> bool:
+        """Return whether a password has a hash."""
+        bcrypt = self._package
+
+        try:
+            return bool(bcrypt.checkpw(_encoded(password)[:MAX_BYTES], hash.encode()))
+        except ValueError:
+            return False
+
+    def needs_update(self, hash: str) -> bool:
+        """Return whether a hash has another format, or lower costs than new ones."""
+        costs = hash[4:6]
+        is_bcrypt = hash.startswith("$2b$") and costs.isdecimal()
+        return not is_bcrypt or int(costs) < ROUNDS
+
+    @property
+    def _package(self) -> t.Any:
+        try:
+            return import_module("bcrypt")
+        except ImportError:
+            raise RuntimeError(
+                "Password hashes of bcrypt need the package 'bcrypt'. Install"
+                " 'flask-record-services[bcrypt]'."
+            ) from None
+
+
+class Werkzeug:
+    """Hashes passwords as Werkzeug does, and verifies scrypt and PBKDF2."""
+
+    def hash(self, password: str) -> str:
+        """Return a new hash of a password, by Werkzeug's default method."""
+        return security.generate_password_hash(password)
+
+    def verify(self, password: str, hash: str) -> bool:
+        """Return whether a password has a hash."""
+        try:
+            return security.check_password_hash(hash, password)
+        except (ValueError, OverflowError, TypeError):
+            return False
+
+    def needs_update(self, hash: str) -> bool:
+        """Return whether a hash has another method than new ones."""
+        return hash.partition("$")[0] != self._method
+
+    @cached_property
+    def _method(self) -> str:
+        return self.hash("").partition("$")[0]
+
+
+Hasher: t.TypeAlias = Argon2id | Bcrypt | Werkzeug
+"""Makes hashes of one format, and verifies them."""
 
 
 @dataclass(frozen=True)
 class Passwords:
-    """Hashes passwords with a hasher, and verifies its hashes and those of Argon2,
-    Werkzeug (scrypt and PBKDF2) and bcrypt.
+    """Hashes passwords with a hasher, and verifies the hashes of all of them.
 
     A process runs no more checks at once than it has processors: others wait. They run
     in threads of their own, because a thread does not return the memory that it has
@@ -51,109 +162,74 @@ class Passwords:
     threads: int = 1
     """The number of threads of a check of Argon2."""
 
-    hasher: str | Hasher = "argon2"
-    """The name of the hasher of new hashes, or a hasher of the application."""
+    hasher: str = "argon2"
+    """The name of the hasher of new hashes."""
 
     def hash(self, password: str) -> str:
         """Return the hash of a password.
 
         :raises BadRequest: It is too long, or can't be hashed.
         """
-        return self._hash(self._hasher.hash, password)
-
-    def hash_again(self, password: str, hash: str) -> str:
-        """Return a new hash of a password. Argon2id keeps the salt of a hash of Argon2,
-        so that the tokens of the user stay valid.
-
-        :param hash: The hash that has verified it.
-        """
-        hasher = self._hasher
-
-        if isinstance(hasher, Argon2id):
-            return self._hash(hasher.hash_again, password, hash)
-
-        return self.hash(password)
-
-    def verify(self, password: str, hash: str | bytes | None) -> bool:
-        """Return whether a password has a hash. Takes as long if there is no hash.
-
-        :param hash: The hash, or ``None`` if there is no password.
-        :raises BadRequest: The password is too long.
-        """
-        return bool(self.verify_or_none(password, hash))
-
-    def verify_or_none(self, password: str, hash: str | bytes | None) -> bool | None:
-        """Return whether a password has a hash, or ``None`` if the hash has no format
-        that is known. Takes as long then.
-
-        :param hash: The hash, which a binary column has as bytes, or ``None`` if there
-            is no password.
-        :raises BadRequest: The password is too long.
-        """
-        _check_length(password)
-        text = _text_of(hash)
-
-        # A hasher of the application may write one of these formats in its own way.
-        if text and not isinstance(self.hasher, str):
-            try:
-                return bool(_run(self.hasher.verify, password, text))
-            except ValueError:
-                pass
-
-        format = format_of(text)
-
-        if format is None:
-            self._spend_time(password)
-            return None
-
-        return t.cast("bool", _run(self._formats[format].verify, password, text))
-
-    def needs_update(self, hash: str) -> bool:
-        """Return whether a hash is to be replaced with a new one."""
-        return t.cast("UpdatingHasher", self._hasher).needs_update(hash)
-
-    def check(self) -> None:
-        """Check that the hasher can be used.
-
-        :raises RuntimeError: A package is missing, or a hasher of the application does
-            not verify its own hashes.
-        """
-        if isinstance(self._hasher, Bcrypt):
-            self._hasher.check()
-
-        if not isinstance(self.hasher, str):
-            _check_hasher(self.hasher)
-
-    def _hash(self, function: Callable[..., str], password: str, *args: str) -> str:
         _check_length(password)
 
         try:
-            return t.cast("str", _run(function, password, *args))
+            return t.cast("str", _run(self._hasher.hash, password))
         except ValueError as error:
             raise BadRequest(
                 "This password can't be hashed. Use another one.",
                 errors={"password": UNHASHABLE},
             ) from error
 
-    def _spend_time(self, password: str) -> None:
-        try:
+    def verify(self, password: str, hash: str | bytes | None) -> bool | None:
+        """Return whether a password has a hash, or ``None`` if there is no hash, or
+        none of a format that is known. Takes as long then.
+
+        :param hash: The hash, which a binary column has as bytes.
+        :raises BadRequest: The password is too long.
+        """
+        _check_length(password)
+        text = hash.decode("ascii", "replace") if isinstance(hash, bytes) else hash
+
+        for prefix, name in PREFIXES.items():
+            if text and text.startswith(prefix):
+                return bool(_run(self._hashers[name].verify, password, text))
+
+        # Some hashers refuse characters.
+        with suppress(ValueError):
             _run(self._hasher.verify, password, self._unknown_hash)
-        except ValueError:
-            # It has characters that the hasher refuses.
-            return
+
+        return None
+
+    def needs_update(self, hash: str) -> bool:
+        """Return whether a hash is to be replaced with a new one."""
+        return self._hasher.needs_update(hash)
+
+    def check(self) -> None:
+        """Check that there is the hasher.
+
+        :raises RuntimeError: It is not known, or its package is not installed.
+        """
+        if self.hasher not in self._hashers:
+            names = ", ".join(map(repr, self._hashers))
+            raise RuntimeError(
+                f"AuthenticationService(hasher={self.hasher!r}) is not known. It can be"
+                f" {names}. For others, write a strategy of your own."
+            )
+
+        if self.hasher == "bcrypt":
+            self._hasher.verify("", "")
 
     @cached_property
-    def _formats(self) -> dict[str, UpdatingHasher]:
+    def _hashers(self) -> dict[str, Hasher]:
         return {
             "argon2": Argon2id(self.memory, self.passes, self.threads),
             "bcrypt": Bcrypt(),
             "werkzeug": Werkzeug(),
         }
 
-    @cached_property
+    @property
     def _hasher(self) -> Hasher:
-        hasher = self.hasher
-        return self._formats[hasher] if isinstance(hasher, str) else hasher
+        return self._hashers[self.hasher]
 
     @cached_property
     def _unknown_hash(self) -> str:
@@ -170,9 +246,7 @@ os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _run(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
-    # A hasher of the application may use the application.
-    context = contextvars.copy_context()
-    return _threads().submit(context.run, function, *args).result()
+    return _threads().submit(function, *args).result()
 
 
 def _check_length(password: str) -> None:
@@ -183,28 +257,6 @@ def _check_length(password: str) -> None:
         )
 
 
-def _text_of(hash: t.Any) -> str:
-    """Return a hash as text, or an empty text without one."""
-    if isinstance(hash, bytes):
-        return hash.decode("ascii", "replace")
-
-    return hash if isinstance(hash, str) else ""
-
-
-def _check_hasher(hasher: Hasher) -> None:
-    """Check that a hasher of the application verifies its own hashes, and no others.
-
-    :raises RuntimeError: It does not.
-    """
-    try:
-        hash: t.Any = hasher.hash("right")
-        is_valid = (
-            isinstance(hash, str)
-            and hasher.verify("right", hash)
-            and not hasher.verify("wrong", hash)
-        )
-    except Exception as error:
-        raise RuntimeError(INVALID_HASHER.format(hasher=hasher)) from error
-
-    if not is_valid:
-        raise RuntimeError(INVALID_HASHER.format(hasher=hasher))
+def _encoded(password: str) -> bytes:
+    # JSON can have lone surrogates, which UTF-8 does not encode.
+    return password.encode("utf-8", "surrogatepass")

@@ -19,59 +19,39 @@ if t.TYPE_CHECKING:
 BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
 """Letters and symbols that look like a space."""
 
-EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]+")
+EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,189}")
 
-MAX_EMAIL: t.Final = 254
+NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,255}")
+"""Text of one line."""
 
-MAX_NAME: t.Final = 255
-
-MAX_IMAGE: t.Final = 2000
-
-CONTROLS: t.Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""The categories of controls, of halves of characters and of ends of lines."""
-
-QUOTES = re.compile(r"[\s\"'<>`\\]")
-"""Characters that end an attribute of HTML."""
+IMAGE = re.compile(r"https?://[^\s\"'<>`\\]{1,2000}")
+"""A URL that ends no attribute of HTML."""
 
 
 def _email(value: t.Any) -> str | None:
-    """Return an email, or ``None`` if it is not valid. With a space or an invisible
-    character it would look like that of another user.
+    """Return an email, or ``None`` if it is not valid. With an invisible character, or
+    a variant of a letter, it would look like that of another user.
     """
-    if not isinstance(value, str) or not _is_visible(value):
+    if not isinstance(value, str) or not EMAIL.fullmatch(value):
         return None
 
-    # Applications store it in a form without variants of the same letter.
-    for form in (value, unicodedata.normalize("NFKC", value).casefold()):
-        if len(form) > MAX_EMAIL or not EMAIL.fullmatch(form):
-            return None
-
-    return value
+    is_plain = unicodedata.normalize("NFKC", value) == value
+    return value if is_plain and _is_visible(value) else None
 
 
 def _name(value: t.Any) -> str | None:
     """Return a name, or ``None`` if it is not text of one line."""
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
-        return None
-
-    has_controls = any(unicodedata.category(one) in CONTROLS for one in value)
-    return None if has_controls else value
+    is_name = isinstance(value, str) and value.strip() and NAME.fullmatch(value)
+    return value if is_name else None
 
 
 def _image(value: t.Any) -> str | None:
     """Return the URL of an image, or ``None`` if it is not one that begins with
     ``https://`` or ``http://``. One without a scheme gets the former.
     """
-    if not isinstance(value, str):
-        return None
-
-    url = f"https:{value}" if value.startswith("//") else value
-
-    if len(url) > MAX_IMAGE or not url.isprintable() or QUOTES.search(url):
-        return None
-
-    scheme, _, rest = url.partition(":")
-    return f"{scheme.lower()}:{rest}" if origin_of(url) else None
+    url = f"https:{value}" if str(value).startswith("//") else value
+    is_url = isinstance(url, str) and url.isprintable() and IMAGE.fullmatch(url)
+    return url if is_url and origin_of(url) else None
 
 
 def _is_visible(text: str) -> bool:
@@ -213,9 +193,6 @@ class Provider:
     emails_url: str | None = None
     """The address of the emails of a user whose profile has none."""
 
-    emails_path: str | None = None
-    """The path of the emails below a profile whose address the settings replace."""
-
     params: Mapping[str, str] = field(default_factory=dict)
     """More parameters for the address that users are sent to."""
 
@@ -267,7 +244,6 @@ KNOWN: dict[str, Provider] = {
             access_url="https://github.com/login/oauth/access_token",
             profile_url="https://api.github.com/user",
             emails_url="https://api.github.com/user/emails",
-            emails_path="/emails",
             token_endpoint_auth_method=POST,
         ),
         Provider(
@@ -284,7 +260,7 @@ KNOWN: dict[str, Provider] = {
         ),
         Provider(
             "apple",
-            scope="openid email name",
+            scope="openid email",
             discovery_url="https://appleid.apple.com/.well-known/openid-configuration",
             params={"response_mode": "form_post"},
             token_endpoint_auth_method=POST,

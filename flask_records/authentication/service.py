@@ -11,16 +11,22 @@ from ..context import HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import current_records
 from ..pagination import without
+from ..service import Capabilities
 from ..signals import call
+from ..transaction import Transaction
+from .limits import client_address
 from .oauth_strategy import LOGIN, OAUTH, OAuthStrategy
-from .password_checks import check_provider_users
-from .password_logins import log_in, verified_hashes
-from .passwords import HASHERS, MAX_LENGTH
-from .revocation import Revocations
-from .settings import Settings
-from .strategies import JWT, LOCAL
-from .user_changes import UserChanges
-from .user_tokens import UserTokens
+from .passwords import MAX_LENGTH
+from .revocations import Revocations
+from .settings import AuthenticationSettings
+from .strategies import (
+    JWT,
+    LOCAL,
+    log_in,
+    schema_of_credentials,
+    schema_of_login,
+)
+from .tokens import UserTokens
 from .users import Users
 
 if t.TYPE_CHECKING:
@@ -29,15 +35,17 @@ if t.TYPE_CHECKING:
     from flask import Flask
     from werkzeug.datastructures import Headers
 
+    from ..openapi.schemas import Schemas
     from ..service import Service
-    from ..service.schemas import Schemas
     from ..typing import Id, Record
-    from .hashers import Hasher
-    from .revocation import RevocationStore
+    from .revocations import RevocationStore
     from .strategies import Strategy
 
 EVENTS: t.Final = {"create": "login", "remove": "logout"}
 """The event that each method sends."""
+
+SUMMARIES: t.Final = {"create": "Log in", "remove": "Log out"}
+"""The summary of each method in documents."""
 
 EXTENSION: t.Final = "records_authentication"
 """The key of ``app.extensions`` with the settings of the authentication services."""
@@ -46,7 +54,7 @@ SECRET_FIELDS: t.Final = frozenset({"accessToken"})
 """The fields of a login that no event has."""
 
 
-class AuthenticationService:
+class AuthenticationService(Capabilities):
     """Issues access tokens to users, and finds the user that a token, or another
     credential, belongs to. Add it as ``authentication``: see section 5 of the
     specification.
@@ -63,16 +71,14 @@ class AuthenticationService:
         those of the same name.
     :param revocations: The store of revoked tokens. Without it a token is valid until
         it expires, the password changes, or the user is removed.
-    :param hasher: Makes new password hashes: ``"argon2"``, ``"werkzeug"``,
-        ``"bcrypt"``, or an object with the methods of :class:`.Hasher`. Logins verify
-        the hashes of all of them.
+    :param hasher: Makes new password hashes: ``"argon2"``, ``"werkzeug"`` or
+        ``"bcrypt"``. Logins verify the hashes of all of them.
     :param rehash: A login replaces a hash that ``hasher`` would make in another format
         or with other costs. By default hashes stay as they are.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
-    :raises ValueError: The hasher is not known, can't tell which hashes to replace, or
-        both the application and logins would hash.
+    :raises ValueError: Both the application and logins would hash.
     """
 
     events = tuple(EVENTS.values())
@@ -87,7 +93,7 @@ class AuthenticationService:
         normalize: Callable[[str], str] | None = None,
         strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
         revocations: RevocationStore | None = None,
-        hasher: str | Hasher = "argon2",
+        hasher: str = "argon2",
         rehash: bool = False,
         custom_hashing: bool = False,
         settings: str = "RECORDS_AUTHENTICATION",
@@ -98,11 +104,16 @@ class AuthenticationService:
         """The field of a user with the name for logins."""
         self.password = password
         """The field of a user with the password hash."""
-        _check_hashing(hasher, rehash, custom_hashing)
         self.rehash = rehash
         """``True`` if logins replace older hashes."""
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
+
+        if rehash and custom_hashing:
+            raise ValueError(
+                "With custom_hashing=True the application hashes passwords itself."
+                " Leave out rehash=True."
+            )
 
         if not isinstance(strategies or {}, Mapping):
             raise TypeError(
@@ -115,35 +126,28 @@ class AuthenticationService:
         """The strategies by name."""
         self.lookup = Users(self.users_path, username, password, normalize)
         """Looks users up."""
-        self.revocations: Revocations | None = None
+        # A store may be empty, and false.
+        self.revocations = (
+            None if revocations is None else Revocations(revocations, self.users_path)
+        )
         """The revoked tokens, if there is a store."""
-        self.user_changes: UserChanges | None = None
-        """Revokes the tokens of users that change, if there is a store."""
         self._setting = settings
         self._hasher = hasher
-
-        # A store may be empty, and false.
-        if revocations is not None:
-            self.revocations = Revocations(revocations, self.users_path)
-            self.user_changes = UserChanges(self.lookup, self.revocations)
-
         self.tokens = UserTokens(self.lookup, self.revocations)
         """Issues tokens to users, and finds the users of tokens."""
 
-    def init_app(self, app: Flask, services: Mapping[str, Service]) -> None:
+    def init_app(self, app: Flask) -> None:
         """Read the settings of an application, and add the views for its OAuth
         providers if it has any.
 
         :raises RuntimeError: A setting is missing or wrong.
         """
-        settings = Settings.of(app, self._setting, self._hasher)
+        settings = AuthenticationSettings.of(app, self._setting, self._hasher)
         settings.check_strategies(self.strategies)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
         if not settings.oauth.providers:
             return
-
-        self.check_users(app, services)
 
         try:
             from .oauth import add_views
@@ -154,24 +158,14 @@ class AuthenticationService:
 
         add_views(app, self)
 
-    def check_users(self, app: Flask, services: Mapping[str, Service]) -> None:
-        """Check that users have what the providers of an application need.
-
-        :raises RuntimeError: A method or a field is missing, or a field is not unique.
-        """
-        users = services.get(self.users_path)
-
-        if users is not None:
-            check_provider_users(self.settings_of(app), users)
-
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> AuthenticationSettings:
         """The settings of the current application."""
-        return t.cast("Settings", current_app.extensions[EXTENSION][self])
+        return t.cast("AuthenticationSettings", current_app.extensions[EXTENSION][self])
 
-    def settings_of(self, app: Flask) -> Settings:
+    def settings_of(self, app: Flask) -> AuthenticationSettings:
         """Return the settings of an application."""
-        return t.cast("Settings", app.extensions[EXTENSION][self])
+        return t.cast("AuthenticationSettings", app.extensions[EXTENSION][self])
 
     @property
     def login_fields(self) -> dict[str, str] | None:
@@ -199,7 +193,7 @@ class AuthenticationService:
     @property
     def as_service(self) -> Service:
         """The service that was made of this object, with its hooks."""
-        services = current_records.services.values()
+        services = self.lookup.services.values()
         return next(service for service in services if service.target is self)
 
     def schemas_for(self, params: Params | None) -> Schemas:
@@ -208,9 +202,17 @@ class AuthenticationService:
         :param params: The params of the caller, or ``None`` for all clients.
         """
         # They are needed for documents only.
-        from .login_schemas import login_schemas
+        from ..openapi.schemas import Schemas, schemas_of
 
-        return login_schemas(self, params)
+        user = schemas_of(self.users, params).record
+        login, names = schema_of_login(user), self.settings.strategies
+        return Schemas(
+            record=login,
+            create={"anyOf": [schema_of_credentials(self, name) for name in names]},
+            many=login,
+            multi=frozenset({"remove"}),
+            summaries=SUMMARIES,
+        )
 
     def strategy(self, name: str) -> Strategy | OAuthStrategy:
         """Return a strategy by its name, or that of a configured OAuth provider."""
@@ -230,17 +232,23 @@ class AuthenticationService:
         if LOGIN in params.extra:
             allowed = (*allowed, params.extra[LOGIN].provider.name)
 
-        with verified_hashes() as hashes:
-            result = self.authenticate(data, params, allowed)
+        limits = None if params.provider is None else current_records.limits
+        has_token = isinstance(data, dict) and data.get("strategy") == "jwt"
+
+        # Clients send their token when a page loads, and when they connect again.
+        if limits is not None and not has_token:
+            limits.count(self.as_service.path, "create", client_address)
+
+        result = self.authenticate(data, params, allowed)
 
         if "accessToken" in result:
             return result
 
         user = result.get("user")
-        token, payload = self.tokens.create(self.settings.tokens, user, hashes)
+        token, payload = self.tokens.create(self.settings.tokens, user)
         claims = {"accessToken": token, "payload": payload}
-        authentication = {**result["authentication"], **claims}
-        return {"accessToken": token, **result, "authentication": authentication}
+        login = {"user": user, "authentication": {**result["authentication"], **claims}}
+        return {"accessToken": token, **result, **login}
 
     def remove(self, id: Id, params: Params) -> Record:
         """Return the login of the call's token. A store revokes the token.
@@ -307,10 +315,6 @@ class AuthenticationService:
         authentication = without(context.result["authentication"], SECRET_FIELDS)
         result = without(context.result, SECRET_FIELDS)
         event = {**result, "authentication": authentication}
-
-        if "user" in event:
-            event["user"] = self.lookup.for_events(event["user"])
-
         context.service.emit(EVENTS[method], event)
 
     def login(self, username: str, password: str) -> Record:
@@ -340,7 +344,7 @@ class AuthenticationService:
         if len(password) > MAX_LENGTH:
             return False
 
-        return self.settings.passwords.verify(password, hash)
+        return bool(self.settings.passwords.verify(password, hash))
 
     def get_user(self, id: Id) -> Record:
         """Return a user as hooks and clients may see them: without the fields that are
@@ -359,47 +363,43 @@ class AuthenticationService:
         :param user: The user it is for.
         :raises NotAuthenticated: There is no user.
         """
-        return self.tokens.create(self.settings.tokens, user, {})
+        return self.tokens.create(self.settings.tokens, user)
 
     def revoke_user(self, id: Id) -> None:
         """Refuse all tokens of a user that were issued until now, as of the commit of
         the call in progress: log the user out everywhere.
 
         :param id: The identifier of the user.
+        :raises NotFound: There is no such user.
         :raises RuntimeError: There is no store of revoked tokens.
         """
-        if self.user_changes is None:
+        if self.revocations is None:
             raise RuntimeError(
                 "Revoking tokens needs a store. Pass one to the authentication service:"
                 " AuthenticationService(revocations=TableRevocations(RevokedToken))."
             )
 
-        self.user_changes.revoke([self.lookup.canonical_id(id)])
+        # The identifier may be spelt in another way, such as '01'.
+        self._revoke(self.users._get(id)[self.id])
 
+    def revoke_removed(self, method: str, context: HookContext) -> None:
+        """Refuse the tokens of users who are removed: the database may give their
+        identifiers to others. It is an after hook of all services.
+        """
+        if self.lookup.has(context.service):
+            result: t.Any = context.result
 
-def _check_hashing(hasher: str | Hasher, rehash: bool, custom_hashing: bool) -> None:
-    """Check arguments that depend on each other.
+            for user in result if isinstance(result, list) else [result]:
+                if isinstance(user, dict) and self.id in user:
+                    self._revoke(user[self.id])
 
-    :raises ValueError: One is not valid.
-    """
-    if isinstance(hasher, str) and hasher not in HASHERS:
-        names = ", ".join(map(repr, HASHERS))
-        raise ValueError(
-            f"hasher={hasher!r} is not known. It can be {names}, or an object with the"
-            " methods 'hash' and 'verify'."
-        )
-
-    if rehash and custom_hashing:
-        raise ValueError(
-            "With custom_hashing=True the application hashes passwords itself. Leave"
-            " out rehash=True."
-        )
-
-    if rehash and not isinstance(hasher, str) and not hasattr(hasher, "needs_update"):
-        raise ValueError(
-            "rehash=True needs a method 'needs_update' of the hasher: it takes a hash,"
-            " and returns True for one to be replaced."
-        )
+    def _revoke(self, id: Id) -> None:
+        revocations = t.cast("Revocations", self.revocations)
+        services = current_records.authentications.values()
+        # Others may issue tokens to the same users.
+        same = [each for each in services if each.users_path == self.users_path]
+        lifetime = max(each.settings.tokens.lifetime for each in same)
+        Transaction.before_commit(lambda: revocations.revoke_user(id, lifetime))
 
 
 def _invalid(reason: str) -> NotAuthenticated:

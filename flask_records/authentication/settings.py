@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..http.cors import CorsSettings
-from ..settings import Check, COUNT, FLAG, MAPPING, read_settings, TEXT, TEXTS
+from ..settings import (
+    Check,
+    FLAG,
+    is_positive,
+    MAPPING,
+    read_settings,
+    TEXT,
+    TEXTS,
+)
 from .oauth_settings import OAuthSettings
 from .passwords import Passwords
 from .tokens import DAY, Tokens
@@ -18,33 +26,47 @@ if t.TYPE_CHECKING:
 
     from flask import Flask
 
-    from .hashers import Hasher
+    from ..typing import Record
 
-SECRET_LENGTHS: t.Final = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""The algorithms that sign with a secret, and its least number of bytes."""
+MIN_SECRET: t.Final = 32
+"""The number of bytes of the shortest secret."""
 
-KEY_ALGORITHMS: t.Final = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "ES256K", "EdDSA"),
-)
-"""The algorithms that sign with a private key."""
+ALGORITHMS: t.Final = ("HS256", "RS256", "ES256", "EdDSA")
+"""The algorithms: the first signs with a secret, the others with a private key."""
 
-RANDOM_TEXT = re.compile(rb"(?!ssh-|ecdsa-)[\w+/=-]+")
-"""Secrets of hexadecimal digits or Base64, which are no keys of another kind."""
+OTHER_KEY = re.compile(rb"\s*(\{|ssh-|ecdsa-)|.*-----BEGIN", re.DOTALL)
+"""Keys of other kinds, which are no secrets."""
 
 LIFETIME = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
 
 UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
 """The seconds of each unit of a lifetime."""
 
-MAX_COSTS: t.Final = {"memory": 2**31, "passes": 2**31, "threads": 2**16}
-"""The highest costs of a password check that Argon2 accepts."""
-
 SECRETS: t.Final = ("secret", "secrets", "allow_short_secret")
-"""The settings of algorithms that sign with a secret."""
+"""The settings of the algorithm that signs with a secret."""
 
 PAIR: t.Final = ("private_key", "public_key")
 """The settings of algorithms that sign with a private key."""
+
+MAKE_A_SECRET: t.Final = """\
+Make one with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it \
+out of the source code.\
+"""
+
+
+def _seconds(lifetime: t.Any) -> int:
+    """Return the seconds of a lifetime, or 0 if it is not valid."""
+    match = LIFETIME.fullmatch(str(lifetime))
+    return int(match[1]) * UNITS[match[2] or "s"] if match else 0
+
+
+def _cost(most: int) -> Check:
+    """Return the check of a cost that Argon2 accepts."""
+    text = f"a positive integer up to {most}"
+    return Check(lambda value: is_positive(value) and value <= most, text)
+
+
+NAME: t.Final = Check(lambda value: isinstance(value, str) and value != "", "text")
 
 CHECKS: t.Final[Mapping[str, Check]] = {
     option: check.or_none()
@@ -52,14 +74,14 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "secret": TEXT.secret(),
         "secrets": TEXTS.secret(),
         "allow_short_secret": FLAG,
-        "algorithm": TEXT,
+        "algorithm": Check(lambda name: name in ALGORITHMS, f"one of {ALGORITHMS}"),
         **dict.fromkeys(PAIR, TEXT.secret()),
         "lifetime": Check(
             lambda value: _seconds(value) > 0,
             "a number of seconds, or like '15m', '12h', '1d'",
         ),
-        "audience": TEXT,
-        "issuer": TEXT,
+        "audience": NAME,
+        "issuer": NAME,
         "strategies": TEXTS,
         "parse_strategies": TEXTS,
         "passwords": MAPPING,
@@ -68,14 +90,16 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 }
 """The checks of the settings. ``None`` stands for a default."""
 
-MAKE_A_SECRET: t.Final = """\
-Make one with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it \
-out of the source code.\
-"""
+COSTS: t.Final[Mapping[str, Check]] = {
+    "memory": _cost(2**31),
+    "passes": _cost(2**31),
+    "threads": _cost(2**16),
+}
+"""The checks of the costs of a password."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class AuthenticationSettings:
     """The settings of one application."""
 
     name: str
@@ -97,13 +121,29 @@ class Settings:
     """The OAuth providers."""
 
     @classmethod
-    def of(cls, app: Flask, name: str, hasher: str | Hasher = "argon2") -> Settings:
+    def of(
+        cls, app: Flask, name: str, hasher: str = "argon2"
+    ) -> AuthenticationSettings:
         """Return the settings of an application.
 
-        :param hasher: Makes the hashes of passwords.
+        :param hasher: The name of the hasher of passwords.
         :raises RuntimeError: A setting is missing or wrong. The message has the cure.
         """
-        return _Reader(app, name, hasher).settings()
+        value, example = app.config.get(name), {"lifetime": "12h"}
+        settings = read_settings(name, value, CHECKS, example=example)
+        options = {o: value for o, value in settings.items() if value is not None}
+        parsed = options.get("parse_strategies")
+        origins = CorsSettings.of(app).web_origins
+        return cls(
+            name=name,
+            tokens=_tokens(app, name, options),
+            passwords=_passwords(name, options.get("passwords"), hasher),
+            strategies=tuple(options.get("strategies", cls.strategies)),
+            parse_strategies=None if parsed is None else tuple(parsed),
+            oauth=OAuthSettings.parse(
+                options.get("oauth", {}), f"{name}['oauth']", origins
+            ),
+        )
 
     def check_strategies(self, names: Collection[str]) -> None:
         """Check that the strategies of the settings exist.
@@ -119,180 +159,117 @@ class Settings:
                     )
 
 
-class _Reader:
-    """Reads settings, and refuses unknown ones."""
+def _passwords(name: str, value: t.Any, hasher: str) -> Passwords:
+    place = f"{name}['passwords']"
+    costs = read_settings(place, value, COSTS, example={"passes": 3})
 
-    def __init__(self, app: Flask, name: str, hasher: str | Hasher) -> None:
-        self._app = app
-        self._name = name
-        self._hasher = hasher
-        settings = read_settings(
-            name,
-            app.config.get(name),
-            CHECKS,
-            example={"lifetime": "12h"},
-        )
-        self._options = {
-            option: value for option, value in settings.items() if value is not None
-        }
-
-    def settings(self) -> Settings:
-        return Settings(
-            name=self._name,
-            tokens=self._tokens(),
-            passwords=self._passwords(self._options.get("passwords", {})),
-            strategies=tuple(self._options.get("strategies", Settings.strategies)),
-            parse_strategies=self._parse_strategies(),
-            oauth=OAuthSettings.parse(
-                self._options.get("oauth", {}),
-                self._place("oauth"),
-                CorsSettings.of(self._app).web_origins,
-            ),
+    if costs and hasher != "argon2":
+        raise RuntimeError(
+            f"{place} is for Argon2id, and new hashes are made by another hasher."
+            f" Remove it, or leave 'hasher' out of AuthenticationService()."
         )
 
-    def _place(self, option: str) -> str:
-        return f"{self._name}[{option!r}]"
+    passwords = Passwords(**costs, hasher=hasher)
 
-    def _parse_strategies(self) -> tuple[str, ...] | None:
-        names = self._options.get("parse_strategies")
-        return None if names is None else tuple(names)
+    if passwords.memory < 8 * passwords.threads:
+        raise RuntimeError(f"{place} needs 8 KiB of memory per thread.")
 
-    def _passwords(self, settings: Mapping[str, t.Any]) -> Passwords:
-        name = self._place("passwords")
-        checks, example = dict.fromkeys(MAX_COSTS, COUNT), {"passes": 3}
-        costs = read_settings(name, settings, checks, example=example)
+    passwords.check()
+    return passwords
 
-        if costs and self._hasher != "argon2":
+
+def _tokens(app: Flask, name: str, options: Record) -> Tokens:
+    algorithm = options.get("algorithm", ALGORITHMS[0])
+    has_secret = algorithm == ALGORITHMS[0]
+
+    for option in PAIR if has_secret else SECRETS:
+        if option in options:
             raise RuntimeError(
-                f"{name} is for Argon2id, and new hashes are made by another hasher."
-                f" Remove it, or leave 'hasher' out of AuthenticationService()."
+                f"{name}[{option!r}] has no effect with the algorithm {algorithm}."
+                f" Remove it, or set {name}['algorithm']."
             )
 
-        for option, cost in costs.items():
-            if cost > MAX_COSTS[option]:
-                raise RuntimeError(
-                    f"{name}[{option!r}] must be at most {MAX_COSTS[option]}."
-                )
+    if has_secret:
+        secrets = _secrets(app, name, options)
+        signing_key, verifying_keys = secrets[0], tuple(secrets)
+    else:
+        signing_key, public = (_key(app, name, o, options, algorithm) for o in PAIR)
+        verifying_keys = (public,)
 
-        passwords = Passwords(**costs, hasher=self._hasher)
+    tokens = Tokens(
+        signing_key=signing_key,
+        verifying_keys=verifying_keys,
+        algorithm=algorithm,
+        lifetime=_seconds(options.get("lifetime", DAY)),
+        audience=options.get("audience", Tokens.audience),
+        issuer=options.get("issuer", Tokens.issuer),
+    )
 
-        with self._app.app_context():
-            passwords.check()
+    if not has_secret:
+        _check_pair(name, tokens)
 
-        if passwords.memory < 8 * passwords.threads:
-            raise RuntimeError(f"{name} needs 8 KiB of memory per thread.")
+    return tokens
 
-        return passwords
 
-    def _tokens(self) -> Tokens:
-        algorithm = self._options.get("algorithm", "HS256")
-        signing_key, *verifying_keys = self._keys(algorithm)
-        tokens = Tokens(
-            signing_key=signing_key,
-            verifying_keys=tuple(verifying_keys),
-            algorithm=algorithm,
-            lifetime=_seconds(self._options.get("lifetime", DAY)),
-            audience=self._options.get("audience", Tokens.audience),
-            issuer=self._options.get("issuer", Tokens.issuer),
+def _check_pair(name: str, tokens: Tokens) -> None:
+    try:
+        tokens.verify_token(tokens.create_token("nobody", token_id="none")[0])
+    except Exception as error:
+        # Libraries refuse keys in many ways.
+        raise RuntimeError(
+            f"{name} can't verify what it signs: 'private_key' and 'public_key' are not"
+            " a pair."
+        ) from error
+
+
+def _key(app: Flask, name: str, option: str, options: Record, algorithm: str) -> t.Any:
+    from jwt import get_algorithm_by_name, InvalidKeyError
+
+    value, place = options.get(option), f"{name}[{option!r}]"
+
+    if not value:
+        raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
+
+    try:
+        file = Path(app.instance_path) / value
+        text = value if "-----BEGIN" in value else file.read_text(encoding="ascii")
+        return get_algorithm_by_name(algorithm).prepare_key(text)
+    except NotImplementedError as error:
+        message = f"{algorithm} needs 'flask-record-services[keys]'."
+        raise RuntimeError(message) from error
+    except (OSError, ValueError, TypeError, InvalidKeyError) as error:
+        raise RuntimeError(
+            f"{place} is not a PEM key of {algorithm}, nor the path of one."
+        ) from error
+
+
+def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
+    """Return the secret that signs, then older ones."""
+    secret, place, cure = options.get("secret"), f"{name}['secret']", MAKE_A_SECRET
+    older = dict.fromkeys(options.get("secrets", ()), f"A secret of {name}['secrets']")
+
+    if not secret:
+        cure = f"{cure} To leave SECRET_KEY as it is, set {place} to a new one."
+        secret, place = app.config.get("SECRET_KEY"), "SECRET_KEY"
+        fallbacks = app.config.get("SECRET_KEY_FALLBACKS") or ()
+
+        if not TEXTS.is_valid(fallbacks):
+            raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
+
+        older |= dict.fromkeys(fallbacks, "A secret of SECRET_KEY_FALLBACKS")
+
+    if not secret:
+        raise RuntimeError(
+            f"There is no secret to sign tokens with. Set {name}['secret'], or"
+            f" SECRET_KEY. {MAKE_A_SECRET}"
         )
 
-        for option in ("audience", "issuer"):
-            if not getattr(tokens, option):
-                raise RuntimeError(f"{self._place(option)} is empty.")
+    length = 0 if options.get("allow_short_secret") else MIN_SECRET
 
-        if algorithm in KEY_ALGORITHMS:
-            self._check_pair(tokens)
+    for text, source in ((secret, place), *older.items()):
+        _check_secret(text, source, length, cure)
 
-        return tokens
-
-    def _check_pair(self, tokens: Tokens) -> None:
-        try:
-            tokens.verify_token(tokens.create_token("nobody", token_id="none")[0])
-        except Exception as error:
-            # Libraries refuse keys in many ways.
-            raise RuntimeError(
-                f"{self._name} can't verify what it signs: 'private_key' and"
-                " 'public_key' are not a pair."
-            ) from error
-
-    def _keys(self, algorithm: str) -> list[t.Any]:
-        """Return the key that signs, then those that verify."""
-        if algorithm in SECRET_LENGTHS:
-            self._refuse_others(algorithm, PAIR)
-            secrets = self._secrets(SECRET_LENGTHS[algorithm])
-            return [secrets[0], *secrets]
-
-        if algorithm not in KEY_ALGORITHMS:
-            algorithms = ", ".join((*SECRET_LENGTHS, *KEY_ALGORITHMS))
-            raise RuntimeError(
-                f"{self._place('algorithm')} is {algorithm!r}. It can be: {algorithms}."
-            )
-
-        self._refuse_others(algorithm, SECRETS)
-        return [self._key(option, algorithm) for option in PAIR]
-
-    def _refuse_others(self, algorithm: str, options: Collection[str]) -> None:
-        """Refuse keys that an algorithm does not use."""
-        for option in options:
-            if option in self._options:
-                raise RuntimeError(
-                    f"{self._place(option)} has no effect with the algorithm"
-                    f" {algorithm}. Remove it, or set {self._place('algorithm')}."
-                )
-
-    def _secrets(self, length: int) -> list[str]:
-        secret = self._options.get("secret")
-        place, cure = self._place("secret"), MAKE_A_SECRET
-        name = f"A secret of {self._place('secrets')}"
-        older = dict.fromkeys(self._options.get("secrets", ()), name)
-        is_short_allowed = self._options.get("allow_short_secret", False)
-
-        if not secret:
-            cure = f"{cure} To leave SECRET_KEY as it is, set {place} to a new one."
-            secret, place = self._app.config.get("SECRET_KEY"), "SECRET_KEY"
-            fallbacks = self._app.config.get("SECRET_KEY_FALLBACKS") or ()
-
-            if not TEXTS.is_valid(fallbacks):
-                raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
-
-            older |= dict.fromkeys(fallbacks, "A secret of SECRET_KEY_FALLBACKS")
-
-        if not secret:
-            raise RuntimeError(
-                f"There is no secret to sign tokens with. Set {self._place('secret')},"
-                f" or SECRET_KEY. {MAKE_A_SECRET}"
-            )
-
-        for text, name in ((secret, place), *older.items()):
-            _check_secret(text, name, 0 if is_short_allowed else length, cure)
-
-        return [secret, *older]
-
-    def _key(self, option: str, algorithm: str) -> t.Any:
-        from jwt import get_algorithm_by_name, InvalidKeyError
-
-        value, place = self._options.get(option), self._place(option)
-
-        if not value:
-            raise RuntimeError(f"{algorithm} needs {place}: the path of a PEM file.")
-
-        try:
-            file = Path(self._app.instance_path) / value
-            text = value if "-----BEGIN" in value else file.read_text(encoding="ascii")
-            return get_algorithm_by_name(algorithm).prepare_key(text)
-        except NotImplementedError as error:
-            message = f"{algorithm} needs 'flask-record-services[keys]'."
-            raise RuntimeError(message) from error
-        except (OSError, ValueError, TypeError, InvalidKeyError) as error:
-            raise RuntimeError(
-                f"{place} is not a PEM key of {algorithm}, nor the path of one."
-            ) from error
-
-
-def _seconds(lifetime: t.Any) -> int:
-    """Return the seconds of a lifetime, or 0 if it is not valid."""
-    match = LIFETIME.fullmatch(str(lifetime))
-    return int(match[1]) * UNITS[match[2] or "s"] if match else 0
+    return [secret, *older]
 
 
 def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
@@ -312,18 +289,5 @@ def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:
             f"{name} is shorter than {length} bytes, and signs tokens. {cure}"
         )
 
-    # PyJWT, which knows all kinds of keys, takes long to import.
-    if RANDOM_TEXT.fullmatch(data):
-        return
-
-    from jwt import get_algorithm_by_name, InvalidKeyError
-
-    try:
-        get_algorithm_by_name("HS256").prepare_key(secret)
-        # Older PyJWT takes a JSON Web Key for a text.
-        is_other_kind = b"-----BEGIN" in data or data.lstrip().startswith(b"{")
-    except InvalidKeyError:
-        is_other_kind = True
-
-    if is_other_kind:
+    if OTHER_KEY.match(data):
         raise RuntimeError(f"{name} is a key of another kind. {cure}")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 import typing as t
+import unicodedata
 from dataclasses import dataclass, field
 
+from flask import current_app
+
 from ..errors import BadRequest, NotAuthenticated
-from ..problems import NO_TEXT, TOO_LONG
+from ..globals import current_records
+from ..problems import NO_TEXT
+from .tokens import VerifiedUser
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,13 +20,19 @@ if t.TYPE_CHECKING:
     from werkzeug.datastructures import Headers
 
     from ..context import Params
+    from ..openapi.schemas import Schema
     from ..typing import Record
     from .service import AuthenticationService
 
+TEXT: t.Final[Schema] = {"type": "string"}
+
 SCHEME = re.compile(r"(\S+)\s+(\S+)")
 
-MAX_USERNAME: t.Final = 1024
-"""The number of characters of the longest user name."""
+UNKNOWN_FORMAT: t.Final = """\
+User %r of '%s' can't log in, because the format of the password hash is not known: \
+it is not of Argon2, bcrypt or Werkzeug. For others, write a strategy 'local' of your \
+own: AuthenticationService(strategies=...).\
+"""
 
 
 @dataclass(frozen=True)
@@ -52,17 +63,10 @@ def authenticate_local(
     specification.
 
     :raises NotAuthenticated: There is no such user, or the password is wrong.
-    :raises BadRequest: The name or the password is not text, or too long.
+    :raises BadRequest: The name or the password is not text.
     """
     username = _text(data, service.username)
     password = _text(data, service.password)
-
-    if len(username) > MAX_USERNAME:
-        raise BadRequest(
-            f"'{service.username}' has {MAX_USERNAME} characters at most.",
-            errors={service.username: TOO_LONG},
-        )
-
     return {"user": service.login(username, password)}
 
 
@@ -87,6 +91,44 @@ def authenticate_token(
     }
 
 
+def log_in(
+    service: AuthenticationService, username: str, password: str
+) -> VerifiedUser:
+    """Return the user with a name and a password, and the hash that was verified. Takes
+    as long if there is none.
+
+    :raises NotAuthenticated: There is no such user, or the password is wrong.
+    :raises TooManyRequests: There were too many attempts for this user.
+    """
+    users, passwords = service.lookup, service.settings.passwords
+    user = users.find(username) or {}
+
+    if current_records.limits is not None:
+        # However the name is spelt, it is the same account.
+        spelt = unicodedata.normalize("NFKC", username).casefold().strip()
+        account = f"id {user[users.id]}" if user else f"name {spelt}"
+        current_records.limits.count_login(service.as_service.path, account)
+
+    hash: t.Any = user.get(users.password)
+    is_valid = passwords.verify(password, hash)
+
+    if is_valid is None and hash:
+        current_app.logger.warning(UNKNOWN_FORMAT, user.get(users.id), users.path)
+
+    if not is_valid or not password:
+        raise NotAuthenticated("Invalid login")
+
+    # The application reads the bytes of a binary column in its own way.
+    if service.rehash and isinstance(hash, str) and passwords.needs_update(hash):
+        hash = users.replace_hash(user, passwords.hash(password))
+
+    id = user[users.id]
+    user, stored = users.load(id)
+    # Where `get` returns no hash, there is none to compare tokens with.
+    has_hash = users.password in stored or users.password in users.credentials(id)
+    return VerifiedUser(user, users.service, hash if has_hash else None)
+
+
 def parse_bearer(headers: Headers) -> Record | None:
     """Return the token of an ``Authorization`` header, with its scheme or alone."""
     value = headers.get("Authorization", "")
@@ -106,6 +148,42 @@ BEARER: t.Final = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
 
 JWT = Strategy(authenticate_token, parse_bearer, BEARER)
 """Authenticate with an access token."""
+
+
+def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
+    """Return the JSON Schema of what a client sends for a strategy."""
+    fields = {LOCAL: [service.username, service.password], JWT: ["accessToken"]}
+    names = fields.get(t.cast("Strategy", service.strategies.get(name)), [])
+    return {
+        "type": "object",
+        "title": name,
+        "properties": {"strategy": {"const": name}, **dict.fromkeys(names, TEXT)},
+        "required": ["strategy", *names],
+    }
+
+
+def schema_of_login(user: Schema) -> Schema:
+    """Return the JSON Schema of a login.
+
+    :param user: That of a user.
+    """
+    payload = {"type": "object", "description": "The claims of the token."}
+    authentication = {
+        "type": "object",
+        "properties": {"strategy": TEXT, "accessToken": TEXT, "payload": payload},
+        "required": ["strategy"],
+    }
+    token = {**TEXT, "description": "Send it as a bearer token."}
+    return {
+        "type": "object",
+        "description": "A login.",
+        "properties": {
+            "accessToken": token,
+            "authentication": authentication,
+            "user": user,
+        },
+        "required": ["authentication"],
+    }
 
 
 def _text(data: Record, name: str) -> str:

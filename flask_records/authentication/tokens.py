@@ -1,17 +1,27 @@
-"""Signed access tokens."""
+"""Access tokens: signed, verified, and bound to their users."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
+import hmac
+import json
+import re
+import secrets
 import time
 import typing as t
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 
 from ..errors import NotAuthenticated
+from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..service import Service
     from ..typing import Record
+    from .revocations import Revocations
+    from .users import Users
 
 DAY: t.Final = 24 * 60 * 60
 
@@ -27,13 +37,11 @@ MAX_VERIFIED: t.Final = 1024
 CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 """The claims that every token has."""
 
-BLOCK_SIZES: t.Final = {"sha256": 64, "sha384": 128, "sha512": 128}
-"""The block sizes in bytes of the hashes that HMAC uses."""
-
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
 """The errors with which PyJWT ends for parts that are no JSON of a token."""
 
-SCALARS = (str, int, float, type(None))
+SCALARS: t.Final = frozenset({str, int, float, bool, type(None)})
+"""The types of the claims that need not be copied."""
 
 REFUSALS: t.Final = {
     "ExpiredSignatureError": "jwt expired",
@@ -44,6 +52,14 @@ REFUSALS: t.Final = {
     "InvalidIssuerError": "jwt issuer invalid. expected: {issuer}",
 }
 """The messages for tokens that are not valid, by the names of PyJWT's errors."""
+
+TOKEN_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
+"""An identifier of a token: a UUID of version 8. One half of it is random, the other is
+a fingerprint of the users' path and of the password hash of the user.
+"""
+
+HEAD: t.Final = slice(18)
+"""The random part of an identifier."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +84,17 @@ class Tokens:
     lifetime: int = DAY
     """The number of seconds that a token is valid."""
 
-    _verified: VerifiedTokens = field(
-        default_factory=lambda: VerifiedTokens(), init=False, repr=False, compare=False
-    )
+    def create_token(
+        self, subject: t.Any, *, token_id: str, not_before: int = 0
+    ) -> tuple[str, Record]:
+        """Return a new token and its claims.
 
-    def create_token(self, subject: t.Any, *, token_id: str) -> tuple[str, Record]:
-        """Return a new token and its claims."""
+        :param not_before: The time of issue, if it is later than now.
+        """
         # It takes ten megabytes, which a process without tokens need not have.
         import jwt
 
-        issued_at = int(time.time())
+        issued_at = max(int(time.time()), not_before)
         payload = {
             "iat": issued_at,
             "exp": issued_at + self.lifetime,
@@ -91,11 +108,6 @@ class Tokens:
         )
         return token, payload
 
-    def shares_keys_with(self, other: Tokens) -> bool:
-        """Return whether both have the same audience and issuer, and share a key."""
-        names, others = (self.audience, self.issuer), (other.audience, other.issuer)
-        return names == others and not self._key_forms().isdisjoint(other._key_forms())
-
     def verify_token(self, token: t.Any) -> Record:
         """Return the claims of a token.
 
@@ -107,27 +119,30 @@ class Tokens:
         if token.count(".") != 2 or len(token) > MAX_LENGTH:
             raise NotAuthenticated("jwt malformed")
 
-        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        payload = self._verified.find(digest)
+        payload = self._verified(token)()
 
-        if payload is None:
-            payload = self._decode(token)
-            self._verified.add(digest, payload)
+        if not payload.get("nbf", 0) <= time.time() < payload["exp"]:
+            # It has expired since it was verified. This tells the reason.
+            self._verify(token)
 
         return payload
 
-    def _key_forms(self) -> set[bytes]:
-        """Return forms of the keys. Keys that verify the same tokens share one."""
-        return set().union(*map(_forms_of, self.verifying_keys))
+    @cached_property
+    def _verified(self) -> Callable[[str], Callable[[], Record]]:
+        return lru_cache(MAX_VERIFIED)(self._verify)
 
-    def _decode(self, token: str) -> Record:
+    def _verify(self, token: str) -> Callable[[], Record]:
+        """Return a function that copies the claims of a token."""
         import jwt
 
         refusal: Exception = jwt.InvalidSignatureError()
 
         for key in self.verifying_keys:
             try:
-                return self._decode_with(key, token)
+                payload = self._decode(key, token)
+                is_flat = SCALARS.issuperset(map(type, payload.values()))
+                copied = partial(json.loads, json.dumps(payload))
+                return payload.copy if is_flat else copied
             except jwt.InvalidSignatureError as error:
                 refusal = error
             except (jwt.InvalidTokenError, *PARSER_ERRORS) as error:
@@ -136,7 +151,7 @@ class Tokens:
 
         raise NotAuthenticated(self._message_of(refusal)) from refusal
 
-    def _decode_with(self, key: t.Any, token: str) -> Record:
+    def _decode(self, key: t.Any, token: str) -> Record:
         import jwt
 
         payload: Record = jwt.decode(
@@ -150,13 +165,11 @@ class Tokens:
             options={"require": CLAIMS, "verify_iat": False, "verify_sub": False},
         )
         times = (payload["iat"], payload["exp"], payload.get("nbf", 0))
-        texts = (payload["jti"], payload["sub"])
+        is_subject = type(payload["sub"]) in (str, int)
 
         # The library does not check all types.
-        if (
-            not all(map(_is_time, times))
-            or not all(map(_is_text, texts))
-            or isinstance(payload["jti"], int)
+        if not (
+            all(map(_is_time, times)) and is_subject and isinstance(payload["jti"], str)
         ):
             raise jwt.InvalidTokenError
 
@@ -172,60 +185,94 @@ class Tokens:
         return message.format(audience=self.audience, issuer=self.issuer)
 
 
-class VerifiedTokens:
-    """Remembers the claims of valid tokens. The oldest makes room for a new one."""
+class UserTokens:
+    """Issues tokens to users, and finds the users of tokens."""
 
-    def __init__(self) -> None:
-        self._payloads: dict[bytes, Record] = {}
-        self._lock = threading.Lock()
+    def __init__(self, users: Users, revocations: Revocations | None) -> None:
+        self._users = users
+        self._revocations = revocations
 
-    def find(self, digest: bytes) -> Record | None:
-        """Return the claims of a token, or ``None`` if the token must be verified."""
-        payload = self._payloads.get(digest)
+    def create(self, tokens: Tokens, user: Record | None) -> tuple[str, Record]:
+        """Return a new token and its claims. It depends on the password hash of the
+        user: the one that the login has verified, since another may be stored by now.
 
-        # Verifying one that is not valid any more tells the reason.
-        if payload is None or not payload.get("nbf", 0) <= time.time() < payload["exp"]:
-            return None
+        :raises NotAuthenticated: There is no user.
+        """
+        if user is None:
+            raise NotAuthenticated("A token is issued for a user only.")
 
-        return dict(payload)
+        subject = user[self._users.id]
+        mark = self._revocations.mark_of(subject) if self._revocations else 0
 
-    def add(self, digest: bytes, payload: Record) -> None:
-        """Remember the claims of a token, unless one is mutable, such as a list."""
-        if not all(isinstance(claim, SCALARS) for claim in payload.values()):
-            return
+        if isinstance(user, VerifiedUser):
+            hash = user.hash
+        else:
+            hash = self._users.credentials(subject).get(self._users.password)
 
-        with self._lock:
-            if len(self._payloads) >= MAX_VERIFIED:
-                del self._payloads[next(iter(self._payloads))]
+        digits = secrets.token_hex(8)
+        head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
+        token_id = _token_id(head, self._users.path, hash)
+        return tokens.create_token(subject, token_id=token_id, not_before=mark)
 
-            self._payloads[digest] = dict(payload)
+    def user_of(self, payload: Record) -> Record:
+        """Return the user that a token was issued for, as clients see them.
+
+        :param payload: The claims of the token, verified now or some minutes ago.
+        :raises NotAuthenticated: The token has expired or was revoked, its user is
+            gone, or the password was changed since.
+        """
+        if payload["exp"] <= time.time():
+            raise NotAuthenticated("jwt expired")
+
+        load = partial(self._users.load, payload["sub"])
+        revocations = self._revocations
+        loaded = revocations.unless_revoked(payload, load) if revocations else load()
+        user, stored = loaded
+        id = user[self._users.id]
+
+        # A database takes more than one text for the same number.
+        if str(id) != str(payload["sub"]):
+            raise NotAuthenticated("invalid token")
+
+        # Hooks may have changed the record, or returned an older one.
+        if not self._has_password_of(payload, stored) and not self._has_password_of(
+            payload, self._users.credentials(id)
+        ):
+            raise NotAuthenticated("jwt revoked")
+
+        return user
+
+    def _has_password_of(self, payload: Record, user: Record) -> bool:
+        """Return whether a token is no older than the password of its user. Tokens of
+        other servers do not depend on it, and are accepted.
+        """
+        token_id = payload["jti"]
+
+        if TOKEN_ID.fullmatch(token_id) is None:
+            return True
+
+        hash = user.get(self._users.password)
+        expected = _token_id(token_id[HEAD], self._users.path, hash)
+        return hmac.compare_digest(expected, token_id)
 
 
-def _forms_of(key: t.Any) -> set[bytes]:
-    if not isinstance(key, (str, bytes)):
-        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+class VerifiedUser(PrivateRecord):
+    """A user whose password was verified a moment ago."""
 
-        form = PublicFormat.SubjectPublicKeyInfo
-        return {key.public_bytes(Encoding.DER, form)}
+    __slots__ = ("hash",)
 
-    data = key.encode() if isinstance(key, str) else key
-    # HMAC hashes a secret that is longer than a block, and pads it with zeros.
-    forms = [
-        hashlib.new(name, data).digest() if len(data) > block else data
-        for name, block in BLOCK_SIZES.items()
-    ]
-    return {form.rstrip(b"\0") for form in (data, *forms)}
+    def __init__(self, user: Record, service: Service, hash: str | None) -> None:
+        super().__init__(user, service, getattr(user, "unseen", None))
+        self.hash = hash
+        """The hash that was verified, or ``None`` if their service returns no hash."""
+
+
+def _token_id(head: str, users: str, hash: str | None) -> str:
+    # The salt of the hash is secret, so that the fingerprint tells nothing about it.
+    secret = f"{head}\0{users}\0{hash or ''}".encode("utf-8", "surrogatepass")
+    tag = hashlib.blake2b(secret, digest_size=8).hexdigest()
+    return f"{head}-8{tag[:3]}-{tag[3:15]}"
 
 
 def _is_time(value: t.Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= MAX_TIME
-
-
-def _is_text(value: t.Any) -> bool:
-    """Return whether a value is text, or an integer, that a database can store."""
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        return False
-
-    return type(value) in (str, int)

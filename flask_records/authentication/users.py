@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import typing as t
-from weakref import WeakKeyDictionary
 
 from flask import current_app
 
 from ..context import HookContext, Params
 from ..errors import BadRequest, NotAuthenticated, NotFound, RecordsError
-from ..globals import current_records
 from ..pagination import without
-from ..service.hidden_names import HiddenName
-from ..service.rights import Rights
+from ..service.results import PrivateRecord, unseen_by
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..query import Fields
+    from ..query.plans import ExtraValue
     from ..service import Service
     from ..typing import Id, Record
 
@@ -41,9 +39,10 @@ class Users:
         """The path of the service that has them."""
         self.password = password
         """The field with the password hash."""
+        self.services: Mapping[str, Service] = {}
+        """The services of the extension, by path."""
         self._username = username
         self._normalize = normalize
-        self._services: WeakKeyDictionary[Service, bool] = WeakKeyDictionary()
 
     @property
     def service(self) -> Service:
@@ -52,7 +51,7 @@ class Users:
         :raises RuntimeError: There is none.
         """
         try:
-            return current_records.services[self.path]
+            return self.services[self.path]
         except KeyError:
             raise self.missing() from None
 
@@ -70,28 +69,8 @@ class Users:
 
     def has(self, service: Service) -> bool:
         """Return whether a service has the users, or is over the same model."""
-        has_users = self._services.get(service)
-
-        if has_users is not None:
-            return has_users
-
-        users = current_records.services.get(self.path)
-
-        if users is None:
-            return False
-
-        has_users = service is users or share_model(service, users)
-        self._services[service] = has_users
-        return has_users
-
-    def canonical_id(self, id: Id) -> Id:
-        """Return the identifier as in the user's record, or unchanged without one."""
-        try:
-            user: t.Any = self.service._get(id)
-        except RecordsError:
-            return id
-
-        return user.get(self.id, id) if isinstance(user, dict) else id
+        users = self.services.get(self.path)
+        return users is not None and (service is users or share_model(service, users))
 
     def find(self, username: str) -> Record | None:
         """Return the record of the user with a name, if there is one. Names are the
@@ -129,44 +108,34 @@ class Users:
 
         return None
 
-    def load(self, id: Id) -> tuple[Record, Record]:
+    def load(self, id: Id, extra: ExtraValue | None = None) -> tuple[Record, Record]:
         """Return a user as clients see it, and as hooks see it. The service is called
         with its hooks, as from Python; a hook that raises refuses the user.
 
+        :param extra: A value to read together with the user.
         :raises NotAuthenticated: There is no such user.
         """
-        users = self.service
-        context = HookContext(users, "get", Params(), id)
+        users, params = self.service, Params()
+        params._state.extra = extra
+        context = HookContext(users, "get", params, id)
 
         try:
-            user = users.visible(users.call(context).sent)
+            sent = users.call(context).sent
         except (BadRequest, NotFound) as error:
             raise NotAuthenticated(GONE) from error
 
-        if not isinstance(user, dict):
+        if not isinstance(sent, dict):
             raise NotAuthenticated(GONE)
 
+        user = without(sent, users.capabilities.hidden | {self.password})
         stored = context.result if isinstance(context.result, dict) else {}
-        user = t.cast("Record", without(user, {self.password}))
-        return self._as_seen_by_itself(user, stored), stored
 
-    def _as_seen_by_itself(self, user: Record, stored: Record) -> Record:
-        """Return a user with all fields for rules and hooks, of which clients get those
-        that the user may see.
-        """
-        if not self.service.capabilities.field_rules.visible:
-            return user
+        # Rules and hooks get all fields, and clients those that the user may see.
+        if users.capabilities.field_rules.visible:
+            [hidden] = unseen_by(user, users, [stored])
+            user = PrivateRecord(user, users, frozenset(hidden))
 
-        hidden = Rights(self.service, [stored]).hidden_from(user, 0)
-        return {
-            HiddenName(name) if name in hidden else str(name): value
-            for name, value in user.items()
-        }
-
-    def for_events(self, user: t.Any) -> t.Any:
-        """Return a user as receivers of events get it, who see less than the user."""
-        users = current_records.services.get(self.path)
-        return user if users is None else users.event_parts.for_events(user)
+        return user, stored
 
     def credentials(self, id: Id) -> Record:
         """Return a record with the stored hash of a user, without hooks, or an empty
@@ -206,8 +175,8 @@ class Users:
 
 def fields_of(service: Service) -> Fields | None:
     """Return the fields of a service, or ``None`` if they are not known."""
-    fields_for = service.capabilities.fields_for
-    return fields_for(Params()) if fields_for else None
+    scope = service.capabilities.scope_for(Params())
+    return None if scope is None else scope.fields
 
 
 def share_model(one: Service, other: Service) -> bool:

@@ -1,18 +1,17 @@
-"""Hooks that hash passwords and protect fields."""
+"""Hooks that hash passwords."""
 
 from __future__ import annotations
 
 import pytest
 
-from flask_records import authenticate, hash_password, protect, SQLAlchemyService
-from tests.http.hooked import ANN, CALLS, EVE
+from flask_records import authenticate, hash_password
 from tests.http.hooked import app as app
 from tests.http.hooked import echo as echo
+from tests.http.hooked import EVE
 from tests.http.hooked import messages as messages
 from tests.http.hooked import passwords as passwords
 from tests.http.hooked import records as records
 from tests.http.hooked import users as users
-from tests.models import User
 
 PASSWORD = "correct horse"
 
@@ -75,52 +74,9 @@ def test_password_that_can_not_be_hashed_is_refused(client, echo, field, passwor
     assert response.json["errors"] == {field: why}
 
 
-@pytest.mark.parametrize(("verb", "path", "data"), CALLS)
-def test_protected_fields_are_in_no_answer_or_event(client, users, verb, path, data):
-    events = []
-    users.after()(protect("age"))
-    users.events()(lambda event, record, context: events.append(record))
-
-    response = client.open(path, method=verb, json=data)
-
-    answered = response.json if isinstance(response.json, list) else [response.json]
-    assert {name for one in answered for name in one} == {"id", "email"}
-    assert events == ([] if verb == "GET" else answered)
-
-
-def test_protected_fields_are_in_no_page(records, client):
-    service = SQLAlchemyService(User, paginate={"default": 1})
-    records.add("pages", service, public=True).after()(protect("password", "age"))
-
-    response = client.get("/pages")
-
-    data = [{"id": 1, "email": "ann@example.com"}]
-    assert response.json == {"total": 2, "limit": 1, "skip": 0, "data": data}
-
-
-def test_protected_field_is_seen_by_hooks_and_calls_in_python(
-    app_context, records, users
-):
-    seen = []
-    users.after()(protect("age"))
-    records.after()(lambda method, context: seen.append(context.result["age"]))
-
-    assert (users.get(1), seen) == (ANN, [30])
-
-
-def test_protect_hides_fields_of_a_mended_result(client, users):
-    def mend(method, context):
-        context.error, context.result = None, {"id": 9, "age": 9}
-
-    users.error()(mend)
-    users.error()(protect("age"))
-
-    assert client.get("/users/9").json == {"id": 9}
-
-
-@pytest.mark.parametrize("factory", [authenticate, hash_password, protect])
+@pytest.mark.parametrize("factory", [authenticate, hash_password])
 def test_function_that_returns_a_hook_is_no_hook(app, messages, factory):
-    """Connected by mistake, it must not pass for a check, or for a field hidden."""
+    """Connected by mistake, it must not pass for a check."""
     messages.after("find")(factory)
 
     with app.app_context(), pytest.raises(TypeError, match="returns a hook. Connect"):

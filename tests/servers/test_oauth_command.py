@@ -24,24 +24,24 @@ def check(providers, *options, oauth=None, **config):
     return app.test_cli_runner().invoke(args=["records", "oauth", *options])
 
 
-def test_addresses_of_each_provider_are_tested(provider, other):
+def test_each_provider_is_asked_without_the_secret(provider, other):
+    sent = []
+    provider.answers["token"] = lambda request: (
+        sent.append(f"{request.headers}{request.get_data()}") or as_json({}, 404)
+    )
+
     result = check({"fake": provider, "other": other})
 
     assert result.output.splitlines() == [
         "fake",
         "  register <the address of your application>/oauth/fake/callback",
-        f"  authorize_url {provider.url}/authorize: ok",
-        f"  access_url {provider.url}/token: ok",
-        f"  profile_url {provider.url}/profile: ok",
+        "  responds",
         "other",
         "  register <the address of your application>/oauth/other/callback",
-        f"  discovery_url {other.url}/.well-known/openid-configuration: ok",
-        f"  authorize_url {other.url}/authorize: ok",
-        f"  access_url {other.url}/token: ok",
-        f"  profile_url {other.url}/profile: ok",
-        f"  keys_url {other.url}/keys: ok",
+        "  responds",
     ]
-    assert result.exit_code == 0
+    assert (result.exit_code, len(sent)) == (0, 1)
+    assert CLIENT_SECRET not in result.output + sent[0]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,8 @@ def test_the_callback_is_at_the_address_of_the_application(
     assert f"  register {address}/oauth/fake/callback\n" in result.output
 
 
-@pytest.mark.parametrize("url", ["nonsense", "ftp://a.example", "//a.example"])
-def test_an_address_that_is_none_is_refused(provider, url):
-    result = check({"fake": provider}, "--base-url", url)
+def test_an_address_that_is_none_is_refused(provider):
+    result = check({"fake": provider}, "--base-url", "ftp://a.example")
 
     assert "It must begin with https:// or http://." in result.output
     assert result.exit_code == 2
@@ -83,45 +82,19 @@ def test_an_address_that_is_none_is_refused(provider, url):
     ("answer", "problem"),
     [
         (as_json({}, 500), "HTTPError: 500"),
-        (as_json([]), "InvalidResponse: "),
         (as_json({}), "InvalidResponse: The issuer is not text."),
-        (
-            as_json({"issuer": "x"}),
-            "InvalidResponse: Its 'authorization_endpoint' is not an address.",
-        ),
+        (None, "ConnectionError"),
     ],
 )
-def test_a_configuration_that_can_not_be_used_is_told(provider, other, answer, problem):
+def test_a_provider_that_can_not_be_used_is_told(provider, other, answer, problem):
     other.answers["openid_configuration"] = answer
+    other.options = {} if answer else {"discovery_url": GONE}
 
     result = check({"fake": provider, "other": other})
 
-    url = f"{other.url}/.well-known/openid-configuration"
-    assert f"  discovery_url {url}: {problem}" in result.output
-    assert f"  access_url {provider.url}/token: ok" in result.output
+    lines = result.output.splitlines()
+    assert (lines[2], lines[5]) == ("  responds", f"  {problem}")
     assert result.exit_code == 1
-
-
-def test_a_provider_that_is_gone_is_told(other):
-    other.options = {"discovery_url": GONE}
-
-    result = check({"other": other})
-
-    assert f"  discovery_url {GONE}: ConnectionError: " in result.output
-    assert result.exit_code == 1
-
-
-def test_no_secret_is_shown_or_sent(provider):
-    sent = []
-    provider.answers["token"] = lambda request: (
-        sent.append(f"{request.headers}{request.get_data()}") or as_json({})
-    )
-
-    result = check({"fake": provider})
-
-    assert len(sent) == 1
-    assert CLIENT_SECRET not in result.output + sent[0]
-    assert "Authorization" not in sent[0]
 
 
 def test_without_providers_there_is_nothing_to_test():

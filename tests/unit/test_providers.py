@@ -1,3 +1,5 @@
+"""Profiles of providers, and what is left out of them."""
+
 from __future__ import annotations
 
 import pytest
@@ -44,22 +46,11 @@ def without(raw, *names):
     return {name: value for name, value in raw.items() if name not in names}
 
 
-@pytest.mark.parametrize("provider", PROFILES)
+@pytest.mark.parametrize("provider", KNOWN)
 def test_profile_of_a_provider_is_understood(provider):
     raw, profile = PROFILES[provider]
 
     assert read(provider, raw) == profile
-
-
-def test_every_known_provider_has_an_example():
-    assert {*PROFILES, "slack"} == set(KNOWN)
-
-
-def test_profile_of_slack_is_understood():
-    profile = read("slack", SLACK)
-
-    assert (profile.email, profile.name) == ("krane@slack-corp.com", "krane")
-    assert profile.avatar == "https://secure.gravatar.com/krane.png"
 
 
 def test_users_of_two_workspaces_of_slack_are_two():
@@ -69,50 +60,46 @@ def test_users_of_two_workspaces_of_slack_are_two():
     assert read("slack", SLACK).id != read("slack", other).id
 
 
-@pytest.mark.parametrize("provider", PROFILES)
+@pytest.mark.parametrize("provider", KNOWN)
 def test_profile_may_have_an_id_only(provider):
     raw, profile = PROFILES[provider]
-    alone = {"sub" if "sub" in raw else "id": profile.id}
+    id = "U0R7JM" if provider == "slack" else profile.id
+    alone = {"sub" if "sub" in raw else "id": id}
 
     for key in reversed(IDS.get(provider, [])):
         alone = [alone] if key == 0 else {key: alone}
 
-    assert read(provider, alone) == Profile(profile.id)
+    assert read(provider, alone) == Profile(id)
 
 
-@pytest.mark.parametrize("id", [None, "", True, 1.5, ["7"], {"id": 7}])
-@pytest.mark.parametrize("provider", ["google", "twitch"])
-def test_profile_without_an_id_is_nobody(provider, id):
-    raw = SLACK if provider == "slack" else PROFILES[provider][0]
-    path = IDS.get(provider, [])
-    name = "sub" if "sub" in raw else "id"
-
+@pytest.mark.parametrize(
+    ("provider", "raw"),
+    [
+        *(("google", {**GOOGLE, "sub": id}) for id in (None, "", True, 1.5, ["7"])),
+        ("github", {"message": "Bad credentials", "status": "401"}),
+        ("facebook", {"error": {"message": "Expired", "code": 190}}),
+        ("slack", {"ok": False, "error": "invalid_auth"}),
+        *(("twitch", {"data": data}) for data in ([], [None], ["1"], {"id": "1"})),
+        ("twitch", {"id": "141981764"}),
+        *(("x", {"data": data}) for data in ([], "2244994945")),
+    ],
+)
+def test_profile_without_an_id_is_nobody(provider, raw):
     with pytest.raises(ValueError, match="no id"):
-        read(provider, changed(raw, *path, **{name: id}))
-
-
-INVISIBLE = [" ", "\n", "\u00a0", "\u200b", "\u3164", "\u2800", "\x00"]
+        read(provider, raw)
 
 
 @pytest.mark.parametrize(
     "id",
-    ["alice ", "alice\u00a0", "al\u200bice", "\u202ealice", "al\u00adice", "\ud800"],
+    [
+        *("", " ", "\n", "\u3164", "\u2800", "\x00", "alice ", "alice\u00a0"),
+        *("al\u200bice", "\u202ealice", "al\u00adice", "\ud800"),
+    ],
     ids=ascii,
 )
-@pytest.mark.parametrize("provider", ["x"])
-def test_id_that_is_not_all_visible_is_refused(provider, id):
+def test_id_that_is_not_all_visible_is_refused(id):
     """It could be taken for another one, by people or by a database."""
-    raw = SLACK if provider == "slack" else PROFILES[provider][0]
-    path = IDS.get(provider, [])
-    name = "sub" if "sub" in raw else "id"
-
     with pytest.raises(ValueError, match="id"):
-        read(provider, changed(raw, *path, **{name: id}))
-
-
-@pytest.mark.parametrize("id", [*INVISIBLE, "", "alice ", 5, None, ["x"]], ids=ascii)
-def test_no_reader_makes_a_profile_with_such_an_id(id):
-    with pytest.raises((ValueError, TypeError, AttributeError)):
         Profile(id)
 
 
@@ -124,51 +111,30 @@ def test_id_that_people_can_read_is_taken(id):
 
 
 @pytest.mark.parametrize(
-    "email", [None, 5, ["a@x.yz"], "ada@x.yz ", "a da@x.yz", "ada@x.yz\u200b"]
-)
-@pytest.mark.parametrize("provider", ["google", "facebook"])
-def test_email_that_looks_like_another_one_is_left_out(provider, email):
-    assert read(provider, {**PROFILES[provider][0], "email": email}).email is None
-
-
-@pytest.mark.parametrize(
-    ("provider", "raw"),
+    ("provider", "changes", "email"),
     [
-        ("github", {"message": "Bad credentials", "status": "401"}),
-        ("facebook", {"error": {"message": "Expired", "code": 190}}),
-        ("discord", {"message": "401: Unauthorized", "code": 0}),
-        ("spotify", {"error": {"status": 401, "message": "Expired"}}),
-        ("slack", {"ok": False, "error": "invalid_auth"}),
-        ("twitch", {"data": []}),
-        ("twitch", {"data": [None]}),
-        ("twitch", {"data": ["141981764"]}),
-        ("twitch", {"data": {"id": "141981764"}}),
-        ("twitch", {"id": "141981764"}),
-        ("x", {"data": []}),
-        ("x", {"data": "2244994945"}),
-        ("x", {"id": "2244994945"}),
-        ("x", {"errors": [{"title": "Forbidden"}]}),
+        *(
+            ("facebook", {"email": email}, None)
+            for email in (5, ["a@x.yz"], "ada@x.yz ", "a da@x.yz", "ada@x.yz\u200b")
+        ),
+        ("facebook", {"email": "ada\uff20x.yz@x.yz"}, None),
+        ("facebook", {"email": "é@x.yz"}, "é@x.yz"),
+        *(
+            ("google", {"email_verified": said}, None)
+            for said in (False, "false", None, "True", {})
+        ),
+        ("google", {"email_verified": "true"}, GOOGLE["email"]),
+        *(("discord", {"verified": said}, None) for said in (False, None, "true", 1)),
+        *(
+            (provider, {"email": "a@x.yz", "email_verified": True}, None)
+            for provider in ("microsoft", "spotify", "x")
+        ),
     ],
 )
-def test_error_of_a_provider_is_nobody(provider, raw):
-    with pytest.raises(ValueError, match="no id"):
-        read(provider, raw)
+def test_email_is_left_out_unless_it_is_plain_and_verified(provider, changes, email):
+    raw = changed(PROFILES[provider][0], *IDS.get(provider, []), **changes)
 
-
-@pytest.mark.parametrize("said", [False, "false", None, "True", {}])
-@pytest.mark.parametrize("provider", ["google", "slack"])
-def test_email_that_is_not_verified_is_left_out(provider, said):
-    raw = SLACK if provider == "slack" else PROFILES[provider][0]
-
-    assert read(provider, {**raw, "email_verified": said}).email is None
-
-
-@pytest.mark.parametrize("said", [True, "true"])
-@pytest.mark.parametrize("provider", ["google", "apple"])
-def test_email_that_is_verified_is_taken(provider, said):
-    raw, profile = PROFILES[provider]
-
-    assert read(provider, {**raw, "email_verified": said}) == profile
+    assert read(provider, raw).email == email
 
 
 @pytest.mark.parametrize("provider", ["google", "gitlab", "apple", "linkedin"])
@@ -178,39 +144,17 @@ def test_email_that_an_openid_provider_does_not_call_verified_is_left_out(provid
     assert read(provider, without(raw, "email_verified")).email is None
 
 
-@pytest.mark.parametrize("said", [False, None, "true", 1])
-def test_email_of_discord_is_taken_if_it_is_verified_for_sure(said):
-    assert read("discord", {**DISCORD, "verified": said}).email is None
-    assert read("discord", without(DISCORD, "verified")).email is None
-
-
-@pytest.mark.parametrize("provider", ["microsoft", "spotify", "x"])
-@pytest.mark.parametrize("said", [{}, {"email_verified": True}, {"verified": True}])
-def test_email_that_a_provider_does_not_verify_is_left_out(provider, said):
-    raw, _ = PROFILES[provider]
-    email = {"email": "ada@example.com", "confirmed_email": "ada@example.com", **said}
-
-    assert read(provider, changed(raw, *IDS.get(provider, []), **email)).email is None
-
-
 @pytest.mark.parametrize(
     ("provider", "raw", "name"),
     [
         ("github", {**GITHUB, "name": None}, "octocat"),
-        ("github", {**GITHUB, "name": ""}, "octocat"),
-        ("github", {**GITHUB, "name": None, "login": None}, None),
-        ("github", {**GITHUB, "name": ["x"]}, "octocat"),
+        ("github", {**GITHUB, "name": "", "login": ["x"]}, None),
         ("discord", {**DISCORD, "global_name": None}, "nelly"),
-        ("discord", without(DISCORD, "global_name", "username"), None),
         ("twitch", changed(TWITCH, "data", 0, display_name=""), "twitchdev"),
         ("x", changed(X, "data", name=None), "TwitterDev"),
         ("spotify", {**SPOTIFY, "display_name": None}, None),
-        ("facebook", {**FACEBOOK, "name": 5}, None),
-        (
-            "google",
-            {**GOOGLE, "name": "  Jane\u00a0Smith 日本 "},
-            "  Jane\u00a0Smith 日本 ",
-        ),
+        ("facebook", {**FACEBOOK, "name": "a\nb"}, None),
+        ("google", {**GOOGLE, "name": "\u0645\u06cc\u200c"}, "\u0645\u06cc\u200c"),
     ],
 )
 def test_name_is_the_first_that_there_is(provider, raw, name):
@@ -221,18 +165,18 @@ def test_name_is_the_first_that_there_is(provider, raw, name):
     ("provider", "raw"),
     [
         *(("facebook", {**FACEBOOK, "picture": x}) for x in [None, {"data": 5}]),
-        *(("facebook", {**FACEBOOK, "picture": {"data": x}}) for x in [None, ["x"]]),
-        *(("facebook", changed(FACEBOOK, "picture", "data", url=x)) for x in ["", 5]),
+        ("facebook", changed(FACEBOOK, "picture", "data", url=5)),
         *(("discord", {**DISCORD, "avatar": x}) for x in [None, ["x"]]),
-        *(("spotify", {**SPOTIFY, "images": x}) for x in [[], {}]),
-        *(("spotify", {**SPOTIFY, "images": [x]}) for x in [None, {"url": 5}]),
-        *(("github", {**GITHUB, "avatar_url": x}) for x in [None, "", {"url": "x"}]),
-        ("google", {**GOOGLE, "picture": {"data": {"url": "x"}}}),
+        *(("spotify", {**SPOTIFY, "images": x}) for x in [[], {}, [None]]),
+        *(
+            ("github", {**GITHUB, "avatar_url": url})
+            for url in (None, {"url": "x"}, "javascript:x", "/1.png", "https://a@b.cd")
+        ),
+        ("github", {**GITHUB, "avatar_url": 'https://img.example/"onload="x'}),
         ("twitch", changed(TWITCH, "data", 0, profile_image_url="")),
-        ("x", changed(X, "data", profile_image_url=None)),
     ],
 )
-def test_image_that_is_not_there_is_left_out(provider, raw):
+def test_image_that_is_not_there_or_no_web_address_is_left_out(provider, raw):
     assert read(provider, raw).avatar is None
 
 
@@ -243,17 +187,9 @@ def test_image_that_is_not_there_is_left_out(provider, raw):
         ({"id": 5, "username": "ada"}, Profile("5", name="ada")),
         ({"id": "i", "display_name": "A", "login": "b"}, Profile("i", name="A")),
         ({"id": "i", "avatar": "https://a"}, Profile("i", avatar="https://a")),
-        (
-            {"id": "i", "email": "a@b.c", "email_verified": False},
-            Profile("i"),
-        ),
+        ({"id": "i", "email": "a@b.c", "email_verified": False}, Profile("i")),
         ({"id": "i", "email": "a@b.c"}, Profile("i", "a@b.c")),
         ({"sub": "s", "email": "a@b.c"}, Profile("s")),
-        ({"sub": "s", "id": "i", "email": "a@b.c"}, Profile("s")),
-        (
-            {"sub": "s", "email": "a@b.c", "email_verified": True},
-            Profile("s", "a@b.c"),
-        ),
     ],
 )
 def test_profile_of_any_other_provider_is_read_as_most_write_it(raw, profile):
@@ -261,17 +197,13 @@ def test_profile_of_any_other_provider_is_read_as_most_write_it(raw, profile):
     assert Provider("company").read_profile(raw) == profile
 
 
-NAMES = sorted(
-    {
-        *("id", "sub", "data", "email", "email_verified", "verified", "picture", "url"),
-        *("images", "avatar", "name", "login", "display_name", "global_name"),
-    }
-)
-
-SIMPLE = st.sampled_from([None, True, 0, 7, 1.5, "", "x", "7", [], {}])
+NAMES = [
+    *("id", "sub", "data", "email", "email_verified", "verified", "picture", "url"),
+    *("images", "avatar", "name", "login", "display_name", "global_name"),
+]
 
 VALUES = st.recursive(
-    SIMPLE,
+    st.sampled_from([None, True, 0, 7, 1.5, "", "x", "7", [], {}]),
     lambda values: (
         st.lists(values, max_size=2)
         | st.dictionaries(st.sampled_from(NAMES), values, max_size=4)
@@ -279,16 +211,10 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 
-OBJECTS = st.dictionaries(
-    st.sampled_from(NAMES),
-    VALUES,
-    max_size=6,
-)
-
 
 @pytest.mark.parametrize("provider", ["discord", "facebook", "google", "twitch"])
 @settings(deadline=None)
-@given(raw=OBJECTS)
+@given(raw=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6))
 def test_nonsense_is_a_profile_of_text_or_nobody(provider, raw):
     try:
         profile = read(provider, raw)
@@ -300,7 +226,3 @@ def test_nonsense_is_a_profile_of_text_or_nobody(provider, raw):
         value is None or (isinstance(value, str) and value)
         for value in (profile.email, profile.name, profile.avatar)
     )
-
-
-def test_apple_posts_its_answer():
-    assert [name for name, known in KNOWN.items() if known.posts_back] == ["apple"]

@@ -10,11 +10,9 @@ from flask_records import (
     Forbidden,
     NotAuthenticated,
     NotFound,
-    SQLAlchemyService,
 )
 from tests.authentication import bearer, log_in, LOGIN, make_records, serving, signed
 from tests.http.authentication.authenticated import refused, USER
-from tests.models import User
 
 STRANGER = {"user": None, "authentication": {}, "authenticated": False, "extra": {}}
 
@@ -138,16 +136,6 @@ def test_client_can_not_set_the_user(client, verb):
 
     assert echo.json == STRANGER
     assert (closed.status_code, closed.json) == (401, refused("Not authenticated"))
-
-
-def test_hidden_fields_of_a_user_are_not_seen():
-    users = SQLAlchemyService(User, hidden=["password", "age"])
-
-    with serving(make_records(users=users)) as client:
-        login = client.post("/authentication", json=LOGIN).json
-        echo = client.get("/echo", headers=bearer(login["accessToken"])).json
-
-    assert login["user"] == echo["user"] == {"id": 1, "email": "ann@example.com"}
 
 
 def test_hash_of_a_user_is_not_seen_even_if_nothing_hides_it():

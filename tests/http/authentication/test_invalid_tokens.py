@@ -61,7 +61,6 @@ def test_token_with_a_part_of_another_one_is_refused(client, part):
         ({"sub": "2"}, GONE),
         ({"sub": "ann@example.com"}, GONE),
         ({"sub": "1 OR 1=1"}, GONE),
-        ({"sub": "\ud800"}, "invalid token"),
         ({"sub": "\x00"}, GONE),
     ],
     ids=short,

@@ -12,7 +12,6 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    protect,
     SQLAlchemyService,
 )
 from tests.authentication import ANN, bearer, CHEAP, log_in, LOGIN, SECRET, serving
@@ -90,23 +89,6 @@ def test_users_whose_passwords_are_not_safe_do_not_start(options, hashed, messag
     assert refusal_of(make_records(options, hashed=hashed)) == message
 
 
-@pytest.mark.parametrize("place", ["service", "all"])
-def test_field_that_a_hook_protects_is_hidden(place):
-    records = make_records({})
-    after = records.after if place == "all" else records["users"].after
-
-    after()(protect("age", "password"))
-
-    assert start(records)
-
-
-def test_hook_of_all_services_hashes():
-    records = make_records(hashed=())
-    records.before(*WRITES)(hash_password("pin", "password"))
-
-    assert start(records)
-
-
 @pytest.mark.parametrize(
     ("methods", "hashed"),
     [
@@ -132,10 +114,6 @@ def test_field_that_no_client_can_write_needs_no_hook():
     options = {"hidden": ["password"], "readonly": ["password"]}
 
     assert start(make_records(options, hashed=()))
-
-
-def test_field_that_no_client_knows_of_needs_no_hook():
-    assert start(make_records({"fields": ["email", "age"]}, hashed=()))
 
 
 @pytest.mark.parametrize(

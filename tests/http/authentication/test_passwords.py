@@ -6,44 +6,7 @@ import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, hash_password
-from flask_records.authentication.passwords import Passwords
 from tests.unit.test_passwords import ARGON2, BCRYPT, CHEAP, HASHES, MALFORMED, PASSWORD
-
-
-def app_with(passwords):
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
-    records.add("users", Users())
-    app = Flask("tests")
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32, "passwords": passwords}
-    records.init_app(app)
-    return app
-
-
-@pytest.mark.parametrize("name", ["memory", "passes", "threads"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, "64", True, None, [64]])
-def test_cost_that_is_not_a_positive_integer_is_refused_at_start_up(name, value):
-    with pytest.raises(RuntimeError, match=rf"\['{name}'\] must be a positive integer"):
-        app_with({name: value})
-
-
-@pytest.mark.parametrize(
-    ("passwords", "message"),
-    [
-        ("cheap", r"\['passwords'\] must be a mapping, not 'cheap'"),
-        ([64, 1, 1], r"\['passwords'\] must be a mapping, not \[64, 1, 1\]"),
-        (
-            {"rounds": 12},
-            r"\['passwords'\] has no key 'rounds'. The keys are 'memory', 'passes'",
-        ),
-        ({"memory": 7}, r"\['passwords'\] needs 8 KiB of memory per thread"),
-        ({"memory": 31, "threads": 4}, "needs 8 KiB of memory per thread"),
-        ({"threads": 4096}, "needs 8 KiB of memory per thread"),
-    ],
-)
-def test_wrong_settings_are_refused_at_start_up(passwords, message):
-    with pytest.raises(RuntimeError, match=message):
-        app_with(passwords)
 
 
 class Users:
@@ -97,6 +60,24 @@ def log_in(client, password, email="ann@a.test"):
 
 
 @pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        *(
+            ({"memory": value}, r"\['memory'\] must be a positive integer up to")
+            for value in (0, 1.5, "64", True, None, 2**40)
+        ),
+        ("cheap", r"\['passwords'\] must be a mapping, not 'cheap'"),
+        ({"rounds": 12}, r"\['passwords'\] has no key 'rounds'. The keys are 'memory'"),
+        ({"memory": 31, "threads": 4}, "needs 8 KiB of memory per thread"),
+        ({"threads": 4096}, "needs 8 KiB of memory per thread"),
+    ],
+)
+def test_wrong_costs_are_refused_at_the_start(users, costs, message):
+    with pytest.raises(RuntimeError, match=message):
+        client_of(users, costs)
+
+
+@pytest.mark.parametrize(
     "password", ["x", "a\0b", "\0", "\ud800", "x" * 1024, "\U0001f600" * 1024]
 )
 def test_user_logs_in_with_the_password_of_the_registration(client, password):
@@ -107,12 +88,11 @@ def test_user_logs_in_with_the_password_of_the_registration(client, password):
     assert log_in(client, password[:-1] + "?").status_code == 401
 
 
-@pytest.mark.parametrize("length", [1025, 1_000_000])
 @pytest.mark.parametrize(
     ("call", "subject"), [(register, "'password'"), (log_in, "A password")]
 )
-def test_password_that_is_too_long_is_told_over_http(client, call, subject, length):
-    response = call(client, "x" * length)
+def test_password_that_is_too_long_is_told_over_http(client, call, subject):
+    response = call(client, "x" * 1025)
 
     assert response.status_code == 400
     assert response.json == {
@@ -149,23 +129,3 @@ def test_login_leaves_a_hash_of_any_kind_as_it_is(client, users, name):
 
     assert [response.status_code for response in responses] == [201, 201]
     assert users.user["password"] == HASHES[name]
-
-
-@pytest.mark.parametrize("name", HASHES)
-def test_login_makes_an_older_hash_a_new_one_if_asked_to(users, name):
-    users.user = {"id": 1, "email": "ann@a.test", "password": HASHES[name]}
-    client = client_of(users, rehash=True)
-
-    responses = [log_in(client, PASSWORD), log_in(client, PASSWORD)]
-
-    assert [response.status_code for response in responses] == [201, 201]
-    assert Passwords(**CHEAP).needs_update(users.user["password"]) is False
-
-
-def test_failed_login_leaves_an_older_hash_as_it_is(users):
-    users.user = {"id": 1, "email": "ann@a.test", "password": BCRYPT}
-    client = client_of(users, rehash=True)
-
-    log_in(client, "wrong")
-
-    assert users.user["password"] == BCRYPT

@@ -12,6 +12,8 @@ from tests.http.authentication.token_files import is_accepted, OLDER, written
 
 OLDEST = "p" * 32
 
+ALGORITHMS = ("HS256", "RS256", "ES256", "EdDSA")
+
 
 @pytest.mark.parametrize(
     ("options", "config"),
@@ -33,17 +35,6 @@ def test_older_secrets_verify_and_do_not_sign(options, config):
 
     assert accepted == [True, True, True, False]
     assert jwt.decode(token, SECRET, ["HS256"], audience="https://yourdomain.com")
-
-
-def test_secret_of_the_settings_replaces_those_of_the_application():
-    options = {"secret": SECRET, "passwords": CHEAP}
-    config = {"SECRET_KEY": OLDER, "SECRET_KEY_FALLBACKS": [OLDEST]}
-
-    with serving(make_records(), options, **config) as client:
-        tokens = [signed(SECRET), signed(OLDER), signed(OLDEST)]
-        accepted = [is_accepted(client, one) for one in tokens]
-
-    assert accepted == [True, False, False]
 
 
 def start(options, **config):
@@ -71,35 +62,31 @@ KEEP = f" To leave SECRET_KEY as it is, set {OWN} to a new one."
 
 
 @pytest.mark.parametrize(
-    ("length", "options", "config", "name", "cure"),
+    ("options", "config", "name", "cure"),
     [
-        (32, {"secret": "x" * 31}, {}, OWN, ""),
-        (32, {}, {"SECRET_KEY": "dev"}, "SECRET_KEY", KEEP),
-        (32, {}, {"SECRET_KEY": b"dev"}, "SECRET_KEY", KEEP),
+        ({"secret": "x" * 31}, {}, OWN, ""),
+        ({}, {"SECRET_KEY": "dev"}, "SECRET_KEY", KEEP),
+        ({}, {"SECRET_KEY": b"dev"}, "SECRET_KEY", KEEP),
         (
-            32,
             {"secret": SECRET, "secrets": ["old"]},
             {},
             "A secret of RECORDS_AUTHENTICATION['secrets']",
             "",
         ),
         (
-            32,
             {},
             {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]},
             "A secret of SECRET_KEY_FALLBACKS",
             KEEP,
         ),
-        (48, {"secret": "x" * 47, "algorithm": "HS384"}, {}, OWN, ""),
-        (64, {"secret": "x" * 63, "algorithm": "HS512"}, {}, OWN, ""),
     ],
 )
-def test_short_secret_is_called_by_its_name(length, options, config, name, cure):
+def test_short_secret_is_called_by_its_name(options, config, name, cure):
     with pytest.raises(RuntimeError) as caught:
         start(options, **config)
 
     assert str(caught.value) == (
-        f"{name} is shorter than {length} bytes, and signs tokens. Make one"
+        f"{name} is shorter than 32 bytes, and signs tokens. Make one"
         " with: python -c 'import secrets; print(secrets.token_hex(32))', and keep it"
         f" out of the source code.{cure}"
     )
@@ -149,11 +136,10 @@ def test_letters_of_an_older_secret_are_no_secrets(options, config, is_short_all
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("algorithm", "none", "is 'none'. It can be: HS256, HS384, HS512, RS256"),
-        ("algorithm", "hs256", "is 'hs256'. It can be: HS256, HS384, HS512, RS256"),
-        ("algorithm", 5, "must be text, not 5."),
+        ("algorithm", "none", f"must be one of {ALGORITHMS}, not 'none'."),
+        ("algorithm", 5, f"must be one of {ALGORITHMS}, not 5."),
         ("audience", ["a"], "must be text, not ['a']."),
-        ("audience", "", "is empty."),
+        ("audience", "", "must be text, not ''."),
         ("issuer", 5, "must be text, not 5."),
         *(
             (
@@ -210,15 +196,6 @@ def test_wrong_key_file_is_refused_at_start_up(keys, algorithm, option, value):
         )
 
     assert str(caught.value) in messages
-
-
-@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
-def test_public_key_that_should_sign_is_refused_at_start_up(keys, algorithm):
-    public = keys[algorithm]["public_key"]
-    options = {"algorithm": algorithm, "private_key": public, "public_key": public}
-
-    with pytest.raises(RuntimeError, match="private_key"):
-        start(options)
 
 
 def test_path_of_a_key_is_relative_to_the_instance_folder(keys, tmp_path):

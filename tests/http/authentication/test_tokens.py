@@ -108,19 +108,9 @@ def test_public_key_is_no_secret(keys, algorithm):
     assert answer == (401, "invalid algorithm")
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "key"),
-    [
-        ("RS256", "RS256"),
-        ("RS512", "RS256"),
-        ("PS256", "RS256"),
-        ("ES256", "ES256"),
-        ("ES384", "ES384"),
-        ("EdDSA", "EdDSA"),
-    ],
-)
-def test_tokens_of_key_files(keys, algorithm, key):
-    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[key]}
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_tokens_of_key_files(keys, algorithm):
+    options = {"passwords": CHEAP, "algorithm": algorithm, **keys[algorithm]}
 
     with serving(make_records(), options) as client:
         token = log_in(client)

@@ -15,7 +15,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from tests.http.oauth.messages import DENIED, EMAIL_TAKEN, FAILED, INVALID, LOST, SILENT
+from tests.http.oauth.messages import DENIED, EMAIL_TAKEN, INVALID, LOST, SILENT
 from tests.oauth_providers import (
     ADA,
     answer_of,
@@ -26,7 +26,6 @@ from tests.oauth_providers import (
     make_members,
     Member,
     Provider,
-    REFERENCE,
     serving_logins,
     Site,
     StrictMember,
@@ -54,6 +53,7 @@ def test_without_a_redirect_the_answer_is_the_result(provider):
 
 
 def test_without_a_redirect_errors_are_json(json_site, provider):
+    records = json_site.app.extensions["records"]
     wrong = json_site.get("/oauth/fake/callback?code=c&state=s")
     provider.answers["profile"] = as_json([])
     nonsense = json_site.log_in()
@@ -62,25 +62,21 @@ def test_without_a_redirect_errors_are_json(json_site, provider):
     provider.answers.clear()
     json_site.register(email=ADA["email"])
     taken = json_site.log_in()
+    records["users"].before("find")(lambda method, context: 1 / 0)
+    records["users"].before("create")(lambda method, context: 1 / 0)
+    failed = json_site.log_in()
 
     found = [
-        (answer.status_code, REFERENCE.sub("", answer.json["message"]))
-        for answer in (wrong, nonsense, silent, taken)
+        (answer.status_code, answer.json["message"])
+        for answer in (wrong, nonsense, silent, taken, failed)
     ]
-    assert found == [(401, LOST), (401, INVALID), (401, SILENT), (409, EMAIL_TAKEN)]
-
-
-def test_without_a_redirect_errors_of_the_server_are_json(json_site):
-    records = json_site.app.extensions["records"]
-
-    @records["users"].before("create")
-    def fail(method, context):
-        raise RuntimeError
-
-    answer = json_site.log_in()
-
-    assert answer.status_code == 500
-    assert REFERENCE.sub("", answer.json["message"]) == FAILED
+    assert found == [
+        (401, LOST),
+        (401, INVALID),
+        (401, SILENT),
+        (409, EMAIL_TAKEN),
+        (500, "Internal server error"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +89,9 @@ def test_without_a_redirect_errors_of_the_server_are_json(json_site):
         (f"{SECOND}/", f"{SECOND}/"),
     ],
 )
-def test_redirect_says_where_to_go(provider, redirect, target):
+def test_redirect_says_where_to_go_and_the_token_is_behind_the_hash(
+    provider, redirect, target
+):
     oauth = {"redirect": HOME, "origins": [SECOND]}
 
     with serving_logins({"fake": provider}, oauth) as site:
@@ -112,32 +110,27 @@ def test_redirect_says_where_to_go(provider, redirect, target):
         (f"{SECOND}/", "/inbox", f"{SECOND}/inbox"),
         (f"{SECOND}/", "https://app.example/else", "https://app.example/else"),
         ("https://app.example/x", "", HOME),
+        ("http://localhost/login", "", HOME),
         (f"{SECOND}.evil.example/", "", HOME),
         (f"https://evil.example/{SECOND}", "", HOME),
-        (f"{SECOND}:444/", "", HOME),
         ("http://second.example/", "", HOME),
         ("null", "", HOME),
-        ("https://[", "", HOME),
     ],
 )
 def test_login_returns_to_the_allowed_origin_that_it_began_on(
     provider, page, redirect, target
 ):
-    oauth = {"redirect": HOME, "origins": [SECOND]}
+    oauth = {"redirect": HOME, "origins": [SECOND, "http://localhost"]}
     headers = {"Referer": page}
 
     with serving_logins({"fake": provider}, oauth) as site:
         answer = site.log_in(f"?redirect={quote(redirect)}", headers=headers)
-        failed = site.start(
-            f"?redirect={quote(redirect)}&feathers_token=x", headers=headers
-        )
 
-    assert answer_of(answer)[0] == target
-    assert (answer_of(failed)[0], error_of(failed) is None) == (target, False)
+    assert (answer_of(answer)[0], error_of(answer)) == (target, None)
 
 
 @pytest.mark.parametrize("state", ["", "&state=unknown"])
-def test_login_that_is_cancelled_without_its_state_returns_where_it_began(
+def test_login_that_is_cancelled_without_its_state_returns_where_the_last_began(
     provider, other, state
 ):
     """Some providers omit the state then."""
@@ -154,33 +147,6 @@ def test_login_that_is_cancelled_without_its_state_returns_where_it_began(
     targets = [answer_of(answer) for answer in (*answers, stranger)]
     denied = {"error": DENIED}
     assert targets == [(SECOND, denied), (f"{HOME}/other", denied), (HOME, denied)]
-
-
-def test_own_page_returns_to_the_redirect_even_if_its_origin_is_named(provider):
-    own = "http://localhost"
-    oauth = {"redirect": "/home", "origins": [own], "base_url": own}
-
-    with serving_logins({"fake": provider}, oauth) as site:
-        failed = site.start("?feathers_token=x", headers={"Referer": f"{own}/login"})
-
-    assert answer_of(failed)[0] == "/home"
-
-
-def test_page_of_an_allowed_origin_is_returned_to_without_a_redirect(provider):
-    with serving_logins({"fake": provider}, {"origins": [SECOND]}) as site:
-        answer = site.log_in(headers={"Referer": f"{SECOND}/"})
-
-    assert answer_of(answer)[0] == SECOND
-
-
-@pytest.mark.parametrize("redirect", ["/page?", "/?", "/page?a=b"])
-def test_token_is_behind_the_hash_whatever_the_redirect_says(site, redirect):
-    """The part before it gets into logs and is sent to other sites."""
-    answer = site.log_in(f"?redirect={quote(redirect, safe='')}")
-
-    url = urlsplit(answer.headers["Location"])
-    assert "token" not in url.path + url.query
-    assert url.fragment.startswith("access_token=")
 
 
 def test_no_answer_is_stored_or_told_to_other_sites(site, json_site):
@@ -253,9 +219,11 @@ def test_a_base_url_counts_whatever_the_host_and_its_path_once(provider, host, b
 
     with serving_logins({"fake": provider}, oauth) as site:
         started = [site.start(base_url=f"http://{host}{path}") for path in ("", base)]
+        back = site.client.post("/oauth/fake/callback", data={"state": "x"})
 
     callback = f"https://app.example{base}/oauth/fake/callback"
     assert [callback_of(each) for each in started] == [callback] * 2
+    assert back.headers["Location"] == f"{callback}?state=x"
 
 
 # Limits by the address of the client

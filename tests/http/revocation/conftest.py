@@ -10,16 +10,24 @@ import redis
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
+    hash_password,
     RedisRevocations,
+    SQLAlchemyService,
     TableRevocations,
 )
 from tests.databases import redis_url
-from tests.http.revocation.revocations import add_users, register, RevokedToken, served
+from tests.http.revocation.revocations import (
+    add_users,
+    register,
+    RevokedToken,
+    served,
+    User,
+)
 
 
 @pytest.fixture
 def redis_client():
-    with redis.Redis.from_url(redis_url()) as client:
+    with redis.Redis.from_url(redis_url(), socket_timeout=5) as client:
         yield client
 
 
@@ -45,6 +53,9 @@ def store(request):
 def records(store):
     records = FlaskRecords()
     add_users(records)
+    people = SQLAlchemyService(User, hidden=["password"], id="email")
+    people = records.add("people", people)
+    people.before("create", "update", "patch")(hash_password())
     service = AuthenticationService(revocations=store, rehash=True)
     records.add("authentication", service)
     return records

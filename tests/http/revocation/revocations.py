@@ -35,10 +35,6 @@ in_tables = pytest.mark.parametrize(
     indirect=True,
 )
 
-on_sqlite = pytest.mark.parametrize(
-    ("database_url", "store"), [("sqlite", "table"), ("sqlite", "redis")], indirect=True
-)
-
 
 class Base(DeclarativeBase):
     __table_args__ = {"mysql_collate": "utf8mb4_bin", "mariadb_collate": "utf8mb4_bin"}
@@ -51,14 +47,6 @@ class User(Base):
     email: Mapped[str] = mapped_column(sa.String(100), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(200))
     name: Mapped[str | None] = mapped_column(sa.String(100))
-
-
-class Unique(Base):
-    __tablename__ = "unique_user"
-
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    email: Mapped[str] = mapped_column(sa.String(100))
-    password: Mapped[str] = mapped_column(sa.String(200))
 
 
 class RevokedToken(RevokedTokenMixin, Base):

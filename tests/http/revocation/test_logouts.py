@@ -10,11 +10,16 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from flask_records import AuthenticationService, FlaskRecords
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    Transaction,
+)
 from tests.authentication import bearer
 from tests.http.revocation.revocations import (
     add_users,
     Base,
+    clock,
     everywhere,
     in_tables,
     is_valid,
@@ -107,6 +112,88 @@ def test_logouts_at_once_of_several_tokens_all_succeed(app, client, ann):
 
     assert [response.status_code for response in done] == [200, 200]
     assert not any(is_valid(client, token) for token in tokens)
+
+
+@everywhere
+@pytest.mark.parametrize("path", ["/users/{id}", "/users?email=ann", "/people/ann"])
+def test_token_of_a_removed_user_is_not_that_of_the_next_with_the_id(
+    app, client, ann, path
+):
+    """A user without a password has none that the token could depend on."""
+    users = app.extensions["records"]["users"]
+
+    with app.app_context():
+        users.patch(ann, {"password": None})
+        token, _ = app.extensions["records"].authentication().create_token({"id": ann})
+
+    before = is_valid(client, token)
+    removal = client.delete(path.format(id=ann), headers=bearer(token))
+
+    with app.app_context():
+        users.create({"id": ann, "email": "eve"})
+
+    assert (before, removal.status_code) == (True, 200)
+    assert client.get("/users", headers=bearer(token)).json == refusal("jwt revoked")
+
+
+@everywhere
+def test_user_is_logged_out_everywhere(app, client, ann, ben):
+    tokens, other = [log_in(client), log_in(client), signed(ann)], log_in(client, "ben")
+
+    with app.app_context():
+        app.extensions["records"].authentication().revoke_user(f"0{ann}")
+
+    assert [is_valid(client, token) for token in tokens] == [False] * 3
+    assert is_valid(client, other)
+    assert is_valid(client, log_in(client))
+
+
+@everywhere
+def test_user_can_be_logged_out_everywhere_again_and_again(app, client, ann):
+    tokens = []
+
+    for _ in range(3):
+        tokens.append(log_in(client))
+
+        with app.app_context():
+            app.extensions["records"].authentication().revoke_user(ann)
+
+    found = [is_valid(client, token) for token in tokens]
+    assert (found, is_valid(client, log_in(client))) == ([False] * 3, True)
+
+
+@everywhere
+@pytest.mark.parametrize("seconds", [-4, 4])
+def test_user_is_logged_out_by_a_machine_with_another_clock(app, client, ann, seconds):
+    token = log_in(client)
+
+    with clock(seconds), app.app_context():
+        app.extensions["records"].authentication().revoke_user(ann)
+
+    later = log_in(client)
+    assert [is_valid(client, token), is_valid(client, later)] == [False, True]
+
+
+@in_tables
+def test_logging_out_everywhere_is_undone_with_its_call(app, client, ann):
+    token = log_in(client)
+
+    with app.app_context(), pytest.raises(ZeroDivisionError), Transaction():
+        app.extensions["records"].authentication().revoke_user(ann)
+        raise ZeroDivisionError
+
+    assert is_valid(client, token)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_logging_out_everywhere_needs_a_store(database_url):
+    records = FlaskRecords()
+    add_users(records)
+    records.add("authentication", AuthenticationService())
+
+    with served(records, database_url) as app, app.app_context():
+        with pytest.raises(RuntimeError, match=r"AuthenticationService\(revocations="):
+            records.authentication().revoke_user(1)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

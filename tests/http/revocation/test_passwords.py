@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from werkzeug.security import generate_password_hash
 
-from flask_records import hash_password, Params, SQLAlchemyService, Strategy
-from flask_records.authentication.token_ids import create_token_id
+from flask_records import hash_password, SQLAlchemyService, Strategy
 from tests.authentication import (
     ANN,
     API_KEY,
@@ -150,15 +149,6 @@ def test_first_password_of_a_user_ends_the_tokens_without_one(tmp_path):
         assert (before[0], site.answer(token)) == (200, (401, "jwt revoked"))
 
 
-def test_other_changes_of_a_user_leave_its_tokens(site):
-    token = site.token()
-
-    response = site.call("PATCH", "/users/1", token, json={"age": 18})
-
-    assert response.status_code == 200
-    assert site.answer(token)[0] == 200
-
-
 @pytest.mark.parametrize("password", ["a new secret", None])
 def test_login_under_way_while_the_password_changes_gets_no_valid_token(
     records, site, password
@@ -199,16 +189,10 @@ def test_removed_user_gets_no_token_of_a_login_under_way(tmp_path):
     assert response.json["message"] == "The user of the token is gone."
 
 
-@pytest.mark.parametrize(
-    "hash",
-    [SCRYPT, PasswordHasher(1, 8, 1, 32, 8).hash("x")],
-    ids=["scrypt", "argon2"],
-)
-def test_token_of_a_login_that_replaces_a_hash_is_valid(site, hash):
-    password = "x" if hash.startswith("$argon2") else "correct horse"
-    internally(site, "users", 1, {"password": hash})
+def test_token_of_a_login_that_replaces_a_hash_is_valid(site):
+    internally(site, "users", 1, {"password": SCRYPT})
 
-    tokens = [site.token(password=password) for _ in range(2)]
+    tokens = [site.token() for _ in range(2)]
 
     assert [site.answer(token)[0] for token in tokens] == [200, 200]
 
@@ -222,22 +206,6 @@ def test_tokens_of_other_servers_outlive_a_changed_password(site, jti):
     CHANGES["patch"](site, token)
 
     assert (before[0], site.answer(token)[0]) == (200, 200)
-
-
-def test_token_for_other_users_of_the_same_id_is_refused(tmp_path):
-    """An application that shares the secret calls its users otherwise."""
-    with site_of(make_records(), tmp_path) as site:
-        internally(site, "users", 1, {"password": None})
-
-        with site.app.app_context():
-            tokens = site.records.authentication().settings.tokens
-
-        own, other = (
-            tokens.create_token(1, token_id=create_token_id(path, None))[0]
-            for path in ("users", "staff")
-        )
-
-        assert [site.answer(own)[0], site.answer(other)[0]] == [200, 401]
 
 
 def test_hash_is_told_to_nobody(records, site):
@@ -258,15 +226,3 @@ def test_hash_is_told_to_nobody(records, site):
 
     assert len(told) > 8
     assert "argon2" not in "".join(told)
-
-
-def test_token_that_the_application_creates_ends_with_the_password(site):
-    with site.app.app_context():
-        users = site.records["users"]
-        [user] = users.find(Params(query={"email": ANN["email"]}))
-        token, _ = site.records.authentication().create_token(user)
-
-    before = site.answer(token)
-    internally(site, "users", 1, {"password": HASH})
-
-    assert (before[0], site.answer(token)) == (200, (401, "jwt revoked"))
