@@ -81,15 +81,11 @@ class Site:
     def connections(self):
         """The connections as the server knows them."""
         server = self.app.extensions["records_realtime"]
-        return list(server.connections.values())
+        return server.connections.all()
 
-    def connect(self, user=None, authentication=None, **headers):
-        """A client that has logged in over the socket if there is a user.
-
-        :param authentication: What it sends to connect.
-        """
-        connecting = connected(self.url, authentication, **headers)
-        client = self._stack.enter_context(connecting)
+    def connect(self, user=None, **headers):
+        """A client that has logged in over the socket if there is a user."""
+        client = self._stack.enter_context(connected(self.url, **headers))
         client.settle = self.settle
 
         if user is not None:
@@ -104,7 +100,8 @@ class Site:
 
     def settle(self):
         """Wait until the events of all calls before are on their way."""
-        self.app.extensions["records_realtime"].transport.wait_for_order()
+        log = self.app.extensions["records_realtime"].log
+        wait_until(lambda: log.is_read)
 
     def register(self, user):
         """The record of a new user."""
@@ -121,7 +118,7 @@ class Site:
 class Client:
     """A connection to Socket.IO."""
 
-    def __init__(self, socket, authentication=None):
+    def __init__(self, socket):
         self.socket = socket
         self._ids = itertools.count(1)
         self._events = []
@@ -129,14 +126,10 @@ class Client:
         """Waits until the events of all calls before are on their way."""
         self.id = None
         assert self._packet().startswith("0{")
-        text = "" if authentication is None else json.dumps(authentication)
-        socket.send(f"40{text}")
+        socket.send("40")
         self.welcome = self._packet()
-        self.id = (
-            json.loads(self.welcome[2:]).get("sid")
-            if self.welcome.startswith("40{")
-            else None
-        )
+        is_joined = self.welcome.startswith("40{")
+        self.id = json.loads(self.welcome[2:])["sid"] if is_joined else None
 
     def send(self, packet):
         """Send a packet of any text."""
@@ -250,7 +243,7 @@ class MemorySite(Site):
 
 
 @contextmanager
-def connected(url, authentication=None, **headers):
+def connected(url, **headers):
     """A client of a server."""
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     socket = websocket.create_connection(
@@ -263,7 +256,7 @@ def connected(url, authentication=None, **headers):
     )
 
     try:
-        yield Client(socket, authentication)
+        yield Client(socket)
     finally:
         # The socket must be closed even if the server has closed the connection.
         socket.shutdown()
@@ -314,11 +307,10 @@ def live(records, tmp_path, settings=None, *, realtime=None, login=None, **confi
     if settings is not None:
         config["RECORDS_REALTIME"] = settings
 
-    url = f"sqlite:///{tmp_path / 'live.db'}"
+    realtime = realtime or Realtime(records)
+    config |= {"realtime": realtime, "url": f"sqlite:///{tmp_path / 'live.db'}"}
 
-    with serving(records, login, url=url, **config) as http, ExitStack() as stack:
-        realtime = realtime or Realtime(records)
-        realtime.init_app(http.application)
+    with serving(records, login, **config) as http, ExitStack() as stack:
         server = running_asgi(http.application, realtime)
         address = stack.enter_context(server)
         clients = stack.enter_context(ExitStack())
@@ -331,7 +323,7 @@ def in_memory(records, tmp_path, settings=None, *, realtime=None, login=None, **
     if settings is not None:
         config["RECORDS_REALTIME"] = settings
 
-    with serving(records, login, **config) as http:
-        realtime = realtime or Realtime(records)
-        realtime.init_app(http.application)
+    realtime = realtime or Realtime(records)
+
+    with serving(records, login, realtime=realtime, **config) as http:
         yield MemorySite(http, realtime)

@@ -6,7 +6,6 @@ team ``all`` get all events.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -53,6 +52,8 @@ class Versioned:
     team: Mapped[str] = mapped_column(sa.String(10))
     text: Mapped[str] = mapped_column(sa.String(100))
     version: Mapped[int]
+    worker: Mapped[int] = mapped_column(default=0)
+    """The process that wrote it last."""
 
 
 class Item(Versioned, Base):
@@ -136,10 +137,11 @@ def create_app():
         RECORDS_REALTIME={
             "message_queue": os.environ.get("REDIS_URL") or None,
             "channel": os.environ.get("CHANNEL", "tests"),
-            "event_log": json.loads(os.environ.get("EVENT_LOG", "null")),
             "calls_per_second": 100_000,
             "legacy_clients": True,
             "max_connections": int(os.environ.get("MAX_CONNECTIONS", 2000)),
+            "max_connections_per_address": 2000,
+            "max_connections_per_user": 2000,
             "max_unsent": int(os.environ.get("MAX_UNSENT", 1 << 20)),
         },
     )
@@ -154,7 +156,7 @@ def create_app():
 def create_asgi_app():
     app = create_app()
     asgi = app.extensions["tests_realtime"].asgi(app)
-    ping_often(asgi.loop)
+    ping_often(asgi.hub)
     return asgi
 
 
@@ -191,15 +193,15 @@ def raising_version(db):
     def hook(method, context):
         if method == "create":
             for record in context.bodies:
-                record["version"] = 1
+                record |= {"version": 1, "worker": os.getpid()}
 
             return
 
         # The row is locked until the commit.
         model = context.service.target.model
         mine = model.id == int(context.id)
-        raised = sa.update(model).where(mine).values(version=model.version + 1)
-        db.session.execute(raised)
+        values = {"version": model.version + 1, "worker": os.getpid()}
+        db.session.execute(sa.update(model).where(mine).values(values))
 
         if method == "patch":
             version = db.session.scalar(sa.select(model.version).where(mine))

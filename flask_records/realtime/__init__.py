@@ -1,5 +1,5 @@
 """Calls and events over Socket.IO."""
 
-from .channels import Channel as Channel
-from .connection import Connection as Connection
+from .connections import Channel as Channel
+from .connections import Connection as Connection
 from .extension import Realtime as Realtime

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import typing as t
 
+from ..context import HookContext
+from ..errors import (
+    BadRequest,
+    MethodNotAllowed,
+    not_an_object,
+    NotFound,
+    TooManyRequests,
+)
 from ..http.error_handler import body_of
-from ..http.formatter import checked, dumps
-from .named_calls import context_of, run
+from ..http.formatter import dumps
+from ..http.routes import current_routes
+from ..names import method_named
+from ..query.bounds import current_bounds, shortened
 
 if t.TYPE_CHECKING:
     from ..extension import FlaskRecords
-    from .connection import Connection
-
-    Message: t.TypeAlias = tuple[t.Any, ...]
+    from ..service import Service
+    from .connections import Connection
 
 RESERVED: t.Final = ("connect", "connect_error", "disconnect", "disconnecting")
 """The names of the events of Socket.IO itself, which no method may have."""
@@ -22,23 +31,87 @@ def answer_json(
     records: FlaskRecords,
     connection: Connection,
     method: str,
-    message: Message,
-    *,
-    is_counted: bool = False,
+    message: tuple[t.Any, ...],
+    refusal: TooManyRequests | None = None,
 ) -> bytes:
     """Return the arguments of the answer to a message as JSON: an error, or ``null``
     and the result.
 
-    :param is_counted: The call is counted, and has waited. It is refused otherwise if
-        it would wait too long.
+    :param message: The path of the service, the arguments of the method, and the query.
+    :param refusal: The error if the client makes too many calls.
     """
     try:
-        if not is_counted:
-            connection.count_call()
+        if refusal is not None:
+            raise refusal
 
-        context = context_of(records, method, message, connection.params)
-        return b"[null,%b]" % dumps(checked(run(context).sent, context))
+        context = _context_of(records, connection, method, message)
+        result = _run(context).sent
+        return b"[null,%b]" % dumps(result, context.params.user)
     except Exception as error:
         failure = "%s %.100r failed."
         visible = records.errors.report(error, failure, method, message[:1])
         return b"[%b]" % dumps(body_of(visible))
+
+
+def _context_of(
+    records: FlaskRecords,
+    connection: Connection,
+    method: str,
+    message: tuple[t.Any, ...],
+) -> HookContext:
+    """Return the context of a call.
+
+    :raises BadRequest: The message lacks an argument.
+    :raises NotFound: There is no such service.
+    """
+    path, *arguments = message or (None,)
+    service, route = _service(records, path)
+    names = method_named(method).arguments
+    values = dict(zip((*names, "query"), arguments, strict=False))
+    query = values.get("query")
+
+    # Some clients send an empty query as an empty list.
+    if query in (None, []):
+        query = {}
+    elif not isinstance(query, dict):
+        raise BadRequest("The query is not an object.")
+
+    current_bounds().check_query(query)
+
+    if "id" in names and "id" not in values:
+        raise BadRequest(f"id for '{method}' can not be undefined")
+
+    if "data" in names and not isinstance(values.get("data"), (dict, list)):
+        raise not_an_object(method)
+
+    params = connection.params(query)
+    params.route = route
+    return HookContext(service, method, params, values.get("id"), values.get("data"))
+
+
+def _run(context: HookContext) -> HookContext:
+    """Run a call of a client, and return its context.
+
+    :raises MethodNotAllowed: The service has no such method.
+    """
+    service = context.service
+    service.check_access(context)
+
+    if context.method not in service.methods:
+        raise MethodNotAllowed(
+            f"Method '{context.method}' not allowed on service '{service.path}'"
+        )
+
+    return service.call(context)
+
+
+def _service(records: FlaskRecords, path: t.Any) -> tuple[Service, dict[str, t.Any]]:
+    if not isinstance(path, str):
+        raise NotFound("Invalid service path")
+
+    service_path, route = current_routes().service_at(path)
+
+    if service_path is None or service_path not in records.services:
+        raise NotFound(f"Service '{shortened(path.strip('/'))}' not found")
+
+    return records.services[service_path], route

@@ -1,33 +1,35 @@
-"""The connections of one worker, and where they are found."""
+"""The connections of one worker, and the channels that they join."""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import typing as t
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from .user_index import LoginIndex, UserIndex
+from ..context import Params
+from ..errors import TooManyRequests
 
 if t.TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Hashable,
-        Iterable,
-        Iterator,
-        Sequence,
-        ValuesView,
-    )
+    from collections.abc import Callable, Iterable
 
-    from ..query import Field, FromUser
-    from .connection import Connection
-    from .user_index import Index
+    from werkzeug.datastructures import Headers
+
+    from ..typing import Record
+    from .server import Server
 
     Names: t.TypeAlias = frozenset[str]
 
+BURST: t.Final = 20
+"""The seconds whose calls a client may make at once, after as long a pause."""
 
-class Connections(Mapping[str, "Connection"]):
-    """The connections of one worker, by id, by channel, and by values of their users
-    and logins. All threads may change them.
+MAX_DELAY: t.Final = 20
+"""The maximum number of seconds that a call waits to begin."""
+
+
+class Connections:
+    """The connections of one worker, by id and by channel. All threads may change them.
 
     A connection is found from :meth:`add` to :meth:`remove`.
     """
@@ -36,23 +38,19 @@ class Connections(Mapping[str, "Connection"]):
         self._by_id: dict[str, Connection] = {}
         # Dicts are sets that keep the order.
         self._members: dict[str, dict[Connection, None]] = {}
-        self._logins = LoginIndex()
-        self._by_value: dict[tuple[Field, FromUser], UserIndex] = {}
         # Nothing that takes another lock, and nothing of the application, runs in it.
         self._lock = threading.Lock()
-
-    def __getitem__(self, id: str) -> Connection:
-        return self._by_id[id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_id)
 
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def values(self) -> ValuesView[Connection]:
-        """Return the connections. A list of them is as they are at one moment."""
-        return self._by_id.values()
+    def get(self, id: str | None) -> Connection | None:
+        """Return the connection with an id, if there is one."""
+        return self._by_id.get(id or "")
+
+    def all(self) -> list[Connection]:
+        """Return all connections."""
+        return list(self._by_id.values())
 
     def members(self, *channels: str) -> list[Connection]:
         """Return the connections in a channel, or each one in any of several."""
@@ -70,9 +68,6 @@ class Connections(Mapping[str, "Connection"]):
             self._by_id[connection.id] = connection
             self._enter(connection, connection.channels)
 
-            for index in self._indexes:
-                index.put(connection)
-
     def remove(self, id: str) -> Connection | None:
         """Remove a connection, and return it if it was there."""
         with self._lock:
@@ -80,9 +75,6 @@ class Connections(Mapping[str, "Connection"]):
 
             if connection is not None:
                 self._leave(connection, connection.channels)
-
-                for index in self._indexes:
-                    index.remove(connection)
 
         return connection
 
@@ -107,58 +99,6 @@ class Connections(Mapping[str, "Connection"]):
         with self._lock:
             return list(self._members)
 
-    def renew(self, connection: Connection) -> None:
-        """Find a connection by the values of its present user and login."""
-        with self._lock:
-            if self._by_id.get(connection.id) is connection:
-                for index in self._indexes:
-                    index.put(connection)
-
-    def with_login(self, id: t.Any) -> list[Connection]:
-        """Return the connections of a user or of a token.
-
-        :param id: The identifier of either.
-        """
-        with self._lock:
-            return list(self._logins.find(str(id)))
-
-    def owners(
-        self, field: Field, value: FromUser, key: Hashable
-    ) -> dict[Connection, None]:
-        """Return the connections whose user may have a value, among others for which a
-        rule has to decide.
-
-        :param field: The field of records that has the value.
-        :param value: The value of users, or the list of them.
-        :param key: The key of the value.
-        """
-        with self._lock:
-            return self._index(field, value).find(key)
-
-    def undecided(self, field: Field, value: FromUser) -> dict[Connection, None]:
-        """Return the connections for which a rule has to decide, whatever the record.
-
-        :param field: The field of records.
-        :param value: The value of users, or the list of them.
-        """
-        with self._lock:
-            return dict(self._index(field, value).undecided)
-
-    def _index(self, field: Field, value: FromUser) -> UserIndex:
-        index = self._by_value.get((field, value))
-
-        if index is None:
-            index = self._by_value[field, value] = UserIndex(field, value)
-
-            for connection in self._by_id.values():
-                index.put(connection)
-
-        return index
-
-    @property
-    def _indexes(self) -> Sequence[Index]:
-        return [self._logins, *self._by_value.values()]
-
     def _enter(self, connection: Connection, channels: Names) -> None:
         for name in channels:
             self._members.setdefault(name, {})[connection] = None
@@ -170,3 +110,158 @@ class Connections(Mapping[str, "Connection"]):
 
             if not members:
                 del self._members[name]
+
+
+@dataclass(eq=False)
+class Connection:
+    """A client that stays connected, with its login and its channels."""
+
+    id: str
+    """The id of the session of Socket.IO."""
+
+    headers: Headers = field(repr=False)
+    """The headers of the first request."""
+
+    calls_per_second: int
+    """The number of calls in a second, once it has made many at once."""
+
+    registry: Connections = field(default_factory=Connections, repr=False)
+    """The connections that it is one of."""
+
+    authentication: Record | None = field(default=None, repr=False)
+    """The credentials of each of its calls."""
+
+    login: Params = field(default_factory=Params, repr=False)
+    """The params of the last check of the credentials, with the user."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    """Held while the login changes."""
+
+    _channels: frozenset[str] = field(default=frozenset(), init=False)
+
+    expires_at: float = field(default=math.inf, init=False, repr=False)
+    """The time at which the token of the login expires."""
+
+    def __post_init__(self) -> None:
+        self._allowance: float = BURST * self.calls_per_second
+        self._counted = time.monotonic()
+
+    @property
+    def channels(self) -> frozenset[str]:
+        """The names of the channels that it has joined."""
+        return self._channels
+
+    @channels.setter
+    def channels(self, names: Iterable[str]) -> None:
+        channels = frozenset(names)
+        self.registry.move(self, lambda present: channels)
+
+    @property
+    def user(self) -> t.Any:
+        """The user who has logged in, or ``None``."""
+        return self.login.user
+
+    @property
+    def user_channel(self) -> str | None:
+        """The channel of all connections of the user: the path of the user's record,
+        such as ``users/7``. ``None`` for a login without a user.
+        """
+        if self.login.user_id is None:
+            return None
+
+        return f"{self.login.authenticator.users_path}/{self.login.user_id}"
+
+    @property
+    def is_logged_in(self) -> bool:
+        """``True`` if there is a login that is valid."""
+        return self.login.authenticated and not self.is_expired
+
+    @property
+    def is_expired(self) -> bool:
+        """``True`` if the token of the login has expired."""
+        return time.time() >= self.expires_at
+
+    @property
+    def payload(self) -> Record:
+        """The payload of the login's token, or an empty one."""
+        return (self.login.authentication or {}).get("payload") or {}
+
+    def login_at(self, now: float) -> Params | None:
+        """Return the login, or ``None`` if there is none that is valid.
+
+        :param now: The time.
+        """
+        login = self.login
+        return login if login.authenticated and now < self.expires_at else None
+
+    def set_login(self, login: Params) -> None:
+        """Set the login after a check of the credentials."""
+        self.login = login
+        self.expires_at = self.payload.get("exp", math.inf)
+
+    def join(self, *channels: str) -> None:
+        """Join channels by name, to get the events that are published to them."""
+        self.registry.move(self, lambda present: present.union(channels))
+
+    def leave(self, *channels: str) -> None:
+        """Leave channels by name."""
+        self.registry.move(self, lambda present: present.difference(channels))
+
+    def params(self, query: Record) -> Params:
+        """Return the params of a call."""
+        credentials = self.authentication
+        return Params(
+            query,
+            provider="socketio",
+            headers=self.headers,
+            authentication=None if credentials is None else dict(credentials),
+            connection=self,
+        )
+
+    def count_call(self) -> float:
+        """Count a call, and return the seconds until it may begin. One thread counts.
+
+        :raises TooManyRequests: It would have to wait for too long.
+        """
+        now, rate = time.monotonic(), self.calls_per_second
+        gained = (now - self._counted) * rate
+        allowance = min(self._allowance + gained, BURST * rate) - 1
+
+        if allowance < -MAX_DELAY * rate:
+            raise TooManyRequests(f"Too many calls: {rate} per second at most.")
+
+        self._allowance, self._counted = allowance, now
+        return max(0, -allowance / rate)
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A name that connections join, to get the events that are published to it."""
+
+    name: str
+    """The name."""
+
+    _server: Server
+
+    @property
+    def connections(self) -> list[Connection]:
+        """The connections of this worker that have joined."""
+        return self._server.connections.members(self.name)
+
+    def join(self, *connections: Connection) -> None:
+        """Let connections of this worker join."""
+        for connection in connections:
+            connection.join(self.name)
+
+    def leave(self, *connections: Connection) -> None:
+        """Let connections of this worker leave."""
+        for connection in connections:
+            connection.leave(self.name)
+
+    def disconnect(self, reason: str | None = None) -> None:
+        """Disconnect all connections that have joined, of all workers, once the call
+        in progress has been committed, or at once.
+
+        :param reason: What the clients are told.
+        """
+        self._server.disconnect_all("channel", self.name, reason)

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import typing as t
+from contextlib import nullcontext
 
-from flask import current_app
+from flask import current_app, has_app_context
 
 from ..authentication import AuthenticationService
 from ..signals import OrderedSignal
-from ..transaction import after_commit
-from .audience import ANONYMOUS, AUTHENTICATED
-from .channels import Channel, channel_of
+from ..transaction import Transaction
+from .connections import Channel
+from .messages import ANONYMOUS, AUTHENTICATED
 from .server import Server
 from .settings import Settings
-from .socket_path import SocketPath
-from .unseen_events import warn_about_services
+from .socket_path import add_routes
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from flask import Flask
 
     from ..context import HookContext
     from ..extension import FlaskRecords
-    from ..service import Service
     from ..service.events import Event
     from ..typing import Id, Record
     from .asgi import Application
-    from .connection import Connection
+    from .connections import Connection
     from .testing import SocketClient
 
 EXTENSION: t.Final = "records_realtime"
 
-THREADS: t.Final = 32
-"""The number of calls and requests that an ASGI application runs at a time."""
+THREADS: t.Final = 8
+"""The number of calls, and that of requests, that an ASGI application runs at a time.
+"""
 
 
 class Realtime:
@@ -50,10 +51,7 @@ class Realtime:
     """
 
     def __init__(self, records: FlaskRecords, app: Flask | None = None) -> None:
-        self.connections = OrderedSignal(
-            "Runs at each event of a connection.",
-            ("connect", "login", "logout", "disconnect"),
-        )
+        self.connections = OrderedSignal(("connect", "login", "logout", "disconnect"))
         """Runs receivers with the name of an event and the connection."""
         self._records = records
         records.carry(self)
@@ -73,8 +71,7 @@ class Realtime:
         """
         settings = Settings.of(app)
         app.extensions[EXTENSION] = Server(app, self._records, self, settings)
-        app.wsgi_app = SocketPath(app, settings)  # type: ignore[method-assign]  # as middleware does
-        warn_about_services(self._records.services.values())
+        add_routes(app, settings)
 
     def asgi(self, app: Flask, *, threads: int = THREADS) -> Application:
         """Return an ASGI application that serves an application and its connections in
@@ -83,12 +80,12 @@ class Realtime:
         The process serves the application in no other way.
 
         :param app: The application, which is set up.
-        :param threads: The maximum number of calls and requests at a time.
+        :param threads: The maximum number of calls at a time, and that of requests.
         """
-        from .asgi import Application, EventLoop
+        from .asgi import Application
 
         server = t.cast("Server", app.extensions[EXTENSION])
-        return Application(EventLoop(server, threads))
+        return Application(server, threads)
 
     def test_client(
         self,
@@ -161,30 +158,27 @@ class Realtime:
         if (user is None) == (connection is None):
             raise TypeError("disconnect() takes a user, or connection=.")
 
-        disconnections = _required_server().disconnections
+        server = _required_server()
 
         if connection is not None:
-            disconnections.send("connection", connection.id, reason)
+            server.disconnect_all("connection", connection.id, reason)
             return
 
         service = self._records.authentication(authentication)
         id = user[service.id] if isinstance(user, dict) else user
-        disconnections.send("user", f"{service.users_path}/{id}", reason)
+        server.disconnect_all("user", f"{service.users_path}/{id}", reason)
 
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""
         server = _server()
         return server is not None and server.is_listened_to
 
-    def prepare(self, service: Service, records: Sequence[t.Any]) -> None:
-        """Let the events of records leave in the order of their writes."""
+    def turn(self) -> AbstractContextManager[None]:
+        """Return what keeps the place of a transaction's events, from before its commit
+        until they are delivered.
+        """
         server = _server()
-
-        if server is not None:
-            id = service.capabilities.id
-            dicts = (record for record in records if isinstance(record, dict))
-            keys = [f"{service.path}:{record.get(id)}" for record in dicts]
-            server.hold(keys, has_rules=service.has_rules)
+        return nullcontext() if server is None else server.log.turn()
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Send events to the connections that get them."""
@@ -206,9 +200,11 @@ class Realtime:
             return
 
         if method == "create":
-            after_commit(lambda: server.log_in(connection, target, result))
+            Transaction.after_commit(
+                lambda: server.logins.log_in(connection, target, result)
+            )
         else:
-            after_commit(lambda: server.logins.log_out(connection))
+            Transaction.after_commit(lambda: server.logins.log_out(connection))
 
 
 def _as_anonymous(event: str, connection: Connection) -> None:
@@ -216,7 +212,7 @@ def _as_anonymous(event: str, connection: Connection) -> None:
 
 
 def _as_authenticated(event: str, connection: Connection) -> None:
-    own = channel_of(connection.login)
+    own = connection.user_channel
     connection.leave(ANONYMOUS)
     connection.join(AUTHENTICATED, *([] if own is None else [own]))
 
@@ -234,8 +230,4 @@ def _required_server() -> Server:
 
 
 def _server() -> Server | None:
-    try:
-        return t.cast("Server | None", current_app.extensions.get(EXTENSION))
-    except RuntimeError:
-        # There is no application.
-        return None
+    return current_app.extensions.get(EXTENSION) if has_app_context() else None

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import logging
+import time
 import typing as t
+from collections import defaultdict
 
 from ..authentication.access import admit
 from ..context import Params
-from ..errors import RecordsError
+from ..errors import RecordsError, Unavailable
 from ..globals import current_records
-from .watcher import Watcher
+from .closing import LOAD_ANEW
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from flask import Flask
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ..authentication import AuthenticationService
     from ..signals import OrderedSignal
     from ..typing import Record
-    from .connection import Connection
-    from .connections import Connections
+    from .connections import Connection
+    from .messages import Message
+    from .server import Server
 
 logger = logging.getLogger(__package__)
 
-CHECK_INTERVAL: t.Final = 0.5
+INTERVAL: t.Final = 1
 """The seconds between two checks of logins."""
-
-CLIENT_ERRORS: t.Final = range(400, 500)
-"""The codes of errors that the client can fix."""
 
 CHECKS: t.Final = 25
 """The number of logins in each check, besides those that have expired."""
-
 
 LOGGED_OUT: t.Final = "loggedOut"
 """The event that tells a client the reason for which its login is over."""
@@ -41,31 +38,21 @@ LOGGED_OUT: t.Final = "loggedOut"
 class Logins:
     """Checks the logins of a worker's connections, and ends those that are invalid.
 
+    :param server: The server of the connections.
     :param signal: The receivers of events of connections.
-    :param send: Sends an event to a connection, after the events before.
     """
 
-    def __init__(
-        self,
-        app: Flask,
-        authentications: Mapping[str, AuthenticationService],
-        connections: Connections,
-        signal: OrderedSignal,
-        send: Callable[[str, Record, Connection], None],
-    ) -> None:
-        self._app = app
-        self._authentications = authentications
-        self._connections = connections
+    def __init__(self, server: Server, signal: OrderedSignal) -> None:
+        self._server = server
+        self._authentications = server.records.authentications
+        self._connections = server.connections
         self._signal = signal
-        self._send = send
         self._to_check: list[Connection] = []
-        self.watcher = Watcher(lambda: connections, self._check_some, CHECK_INTERVAL)
-        """Checks the logins again at intervals."""
 
     def admit(self, connection: Connection) -> Params:
         """Return the login of a new connection, by the credentials in its headers.
 
-        :raises RecordsError: The credentials are invalid.
+        :raises Exception: The credentials are invalid, or can't be checked.
         """
         service = self._default()
         credentials = None if service is None else service.parse(connection.headers)
@@ -74,14 +61,7 @@ class Logins:
             return Params()
 
         connection.authentication = credentials
-
-        try:
-            return _admitted(service, credentials)
-        except Exception as error:
-            if _is_for_client(error):
-                raise
-
-            return _without_login(service, error)
+        return _admitted(service, credentials)
 
     def begin(self, connection: Connection, login: Params) -> None:
         """Set the first login of a connection."""
@@ -100,13 +80,12 @@ class Logins:
         with connection.lock:
             connection.authentication = credentials
 
-        self._check(connection, service)
+        self._check([connection], service)
 
     def log_out(self, connection: Connection) -> None:
         """Log a connection out."""
         with connection.lock:
             connection.authentication = None
-            connection.expects_login = False
             self._set(connection, Params())
 
     def tell(self, event: str, connection: Connection) -> None:
@@ -118,66 +97,120 @@ class Logins:
             connection.channels = set()
             logger.exception("A receiver of '%s' failed.", event)
 
-    def check_after(self, message: Record) -> None:
-        """Check the logins that an event may have ended."""
-        sender = current_records.services.get(message["service"])
+    def check_after(self, messages: Iterable[Message]) -> None:
+        """Check the logins that events may have ended, or whose users have changed."""
+        ids = defaultdict(set)
 
-        for path, service in self._authentications.items():
-            ids = []
+        for message in messages:
+            sender = current_records.services.get(message.service)
 
-            if sender is not None and service.lookup.has(sender):
-                ids.append(_user_id_of(message, service))
+            for path, service in self._authentications.items():
+                if sender is not None and service.lookup.has(sender):
+                    ids[path].add(_user_id_of(message, service))
 
-            if message["service"] == path:
-                ids.append(_token_id_of(message))
+                if message.service == path:
+                    ids[path].add(_token_id_of(message))
 
-            for id in ids:
-                for connection in self._connections.with_login(id):
-                    if connection.login.authenticator is service:
-                        self._check(connection)
+        for path in ids:
+            self._check(self._of(self._authentications[path], ids[path] - {"None"}))
+
+    def watch(self) -> None:
+        """Check logins at intervals, until the server stops."""
+        while not self._server.is_stopped:
+            time.sleep(INTERVAL)
+
+            try:
+                with self._server.app.app_context():
+                    self._check_some()
+            except Exception:
+                logger.exception("A check of connections failed.")
 
     def _check_some(self) -> None:
         """Check the logins that have expired, and the next few of all others."""
-        candidates = [c for c in list(self._connections.values()) if c.authentication]
+        candidates = [c for c in self._connections.all() if c.authentication]
         expired = [c for c in candidates if c.login.authenticated and c.is_expired]
         remaining = self._to_check or candidates
         self._to_check = remaining[CHECKS:]
+        self._check([*expired, *remaining[:CHECKS]], is_routine=True)
 
-        with self._app.app_context():
-            for connection in [*expired, *remaining[:CHECKS]]:
-                self._check(connection)
+    def _of(self, service: AuthenticationService, ids: set[str]) -> list[Connection]:
+        """Return the connections of users, or of tokens, of a service.
+
+        :param ids: The identifiers of either, as text.
+        """
+        return [
+            connection
+            for connection in self._connections.all()
+            if connection.login.authenticator is service
+            and not ids.isdisjoint(
+                [str(connection.login.user_id), str(connection.payload.get("jti"))]
+            )
+        ]
 
     def _check(
-        self, connection: Connection, service: AuthenticationService | None = None
+        self,
+        connections: Sequence[Connection],
+        service: AuthenticationService | None = None,
+        *,
+        is_routine: bool = False,
     ) -> None:
-        """Check the credentials of a connection, and set its login."""
-        credentials = connection.authentication
-        service = service or connection.login.authenticator or self._default()
+        """Check the credentials of connections, once for all that have the same.
 
-        if service is None or credentials is None:
-            return
+        :param is_routine: There is no reason to think that they have changed. Logins
+            that can't be checked are kept. The connections end otherwise.
+        """
+        groups: dict[t.Any, dict[Connection, Record]] = defaultdict(dict)
 
+        for connection in connections:
+            credentials = connection.authentication
+            asked = service or connection.login.authenticator or self._default()
+
+            if asked is not None and credentials is not None:
+                groups[asked, repr(credentials)][connection] = credentials
+
+        for (asked, _), group in groups.items():
+            self._check_same(asked, group, is_routine)
+
+    def _check_same(
+        self,
+        service: AuthenticationService,
+        group: Mapping[Connection, Record],
+        is_routine: bool,
+    ) -> None:
         refusal: RecordsError | None = None
 
         try:
-            login = _admitted(service, credentials)
+            login = _admitted(service, next(iter(group.values())))
         except Exception as error:
-            login = _without_login(service, error)
-            refusal = error if _is_for_client(error) else None
+            failure = "The check of a login failed."
+            refusal = self._server.records.errors.report(error, failure)
+            login = Params(authenticator=service)
 
-        with connection.lock:
-            # It may have logged in again, or out, while the check was running.
-            if connection.authentication is credentials:
-                self._set(connection, login)
+        if refusal is not None and not _is_for_client(refusal):
+            if not (is_routine and isinstance(refusal, Unavailable)):
+                self._server.transport.hang_up([*group], LOAD_ANEW)
 
-                if refusal is not None and connection.expects_login:
-                    connection.expects_login = False
-                    self._send(LOGGED_OUT, {"message": str(refusal)}, connection)
+            return
+
+        for connection, credentials in group.items():
+            with connection.lock:
+                # It may have logged in again, or out, while the check was running.
+                if connection.authentication is credentials:
+                    self._end_or_set(connection, login, refusal)
+
+    def _end_or_set(
+        self, connection: Connection, login: Params, refusal: RecordsError | None
+    ) -> None:
+        had_login = connection.login.authenticated
+        self._set(connection, login)
+
+        if refusal is not None and had_login:
+            data = {"message": str(refusal)}
+            self._server.transport.send_event(LOGGED_OUT, data, [connection])
 
     def _set(self, connection: Connection, params: Params) -> None:
         previous = connection.login
         connection.set_login(params)
-        connection.expects_login |= params.authenticated
 
         if _identity(previous) == _identity(params):
             return
@@ -199,27 +232,19 @@ def _admitted(service: AuthenticationService, credentials: Record) -> Params:
     return login
 
 
-def _is_for_client(error: Exception) -> t.TypeGuard[RecordsError]:
-    return isinstance(error, RecordsError) and error.code in CLIENT_ERRORS
-
-
-def _without_login(service: AuthenticationService, error: Exception) -> Params:
-    """Return the params of a connection that has no login until the next check."""
-    if not isinstance(error, RecordsError):
-        logger.error("The check of a login failed.", exc_info=error)
-
-    return Params(authenticator=service)
+def _is_for_client(error: RecordsError) -> bool:
+    return error.code is not None and error.code < 500
 
 
 def _identity(login: Params) -> t.Any:
     return login.authenticated, id(login.authenticator), str(login.user_id)
 
 
-def _user_id_of(message: Record, service: AuthenticationService) -> t.Any:
-    record = message["record"]
-    return record.get(service.id) if isinstance(record, dict) else None
+def _user_id_of(message: Message, service: AuthenticationService) -> str:
+    record = message.record
+    return str(record.get(service.id) if isinstance(record, dict) else None)
 
 
-def _token_id_of(message: Record) -> t.Any:
-    login = message["record"].get("authentication", {})
-    return login.get("payload", {}).get("jti")
+def _token_id_of(message: Message) -> str:
+    login = message.record.get("authentication", {})
+    return str(login.get("payload", {}).get("jti"))

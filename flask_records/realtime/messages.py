@@ -2,98 +2,136 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..http.formatter import dumps
+from ..names import READS
 from ..pagination import without
+from ..service.results import opened
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
 
+logger = logging.getLogger(__package__)
 
-class Messages:
-    """Makes messages of events.
+ANONYMOUS: t.Final = "anonymous"
+"""The channel of connections without a login."""
 
-    A message is JSON with ``service``, ``event``, ``record`` and ``channels``, with
-    ``data`` by channel where it is not the record, with ``populate`` if the record has
-    relationships, which are looked up for each receiver, and with ``stored`` if a rule
-    of the service needs more than the record. It never has a user's password. If it
-    leaves the process, it has only those hidden fields that such a rule names.
+AUTHENTICATED: t.Final = "authenticated"
+"""The channel of connections with a login."""
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """An event. It never has a user's password, and only those hidden fields that a
+    rule names which is a query.
     """
 
-    def __init__(self, records: FlaskRecords, *, is_shared: bool) -> None:
-        self._records = records
-        self._is_shared = is_shared
+    service: str
+    """The path of the service."""
 
-    def of(self, event: Event, publications: Mapping[str, t.Any]) -> Record | None:
-        """Return the message of an event, or ``None`` if nothing depends on it.
+    event: str
+    """The name of the event."""
 
-        :param publications: What each channel gets.
-        :raises TypeError: The record cannot be JSON.
+    record: t.Any
+    """The record."""
+
+    channels: list[str]
+    """The names of the channels that get it."""
+
+    beside: Record = field(default_factory=dict)
+    """Values that are not in the record, which rules need."""
+
+    @classmethod
+    def of_json(cls, value: Record) -> Message:
+        """Return the event of a JSON value."""
+        names = ("service", "event", "record", "channels", "beside")
+        return cls(*[value[name] for name in names])
+
+    @property
+    def name(self) -> str:
+        """The name of the event as clients get it."""
+        return f"{self.service} {self.event}"
+
+    @property
+    def stored(self) -> t.Any:
+        """The record with the values that rules are asked about."""
+        if self.beside and isinstance(self.record, dict):
+            return {**self.record, **self.beside}
+
+        return self.record
+
+    def to_json(self) -> bytes:
+        """Return the event as JSON.
+
+        :raises TypeError: The record has no form in JSON.
         """
-        service = event.service
-        authentications = self._records.authentications.values()
-        asking = [auth for auth in authentications if auth.lookup.has(service)]
-        is_login = service.target in authentications
+        return dumps(vars(self))
 
-        if not publications and not asking and not is_login:
-            return None
 
-        passwords = {auth.password for auth in asking}
-        record = without(service.event_parts.for_clients(event.record), passwords)
+def message_of(records: FlaskRecords, event: Event) -> Message | None:
+    """Return the message of an event, or ``None`` if nothing depends on it."""
+    service = event.service
+    authentications = records.authentications.values()
+    asking = [auth for auth in authentications if auth.lookup.has(service)]
+    is_login = service.target in authentications
+    channels = _channels_of(records, event)
 
-        if is_login and not publications:
-            record = _token_of(record)
+    if not channels and not asking and not is_login:
+        return None
 
-        text = dumps(record)
-        message = {
-            "service": service.path,
-            "event": event.name,
-            "record": json.loads(text),
-            "channels": list(publications),
-        }
-        if event.populate:
-            message["populate"] = list(event.populate)
+    passwords = {auth.password for auth in asking}
+    record, beside = [without(part, passwords) for part in opened(event)]
 
-        data = {
-            channel: without(service.event_parts.for_clients(value), passwords)
-            for channel, value in publications.items()
-            if value is not event.record
-        }
+    if is_login and not channels:
+        record = _token_of(record)
 
-        if data:
-            message["data"] = json.loads(dumps(data))
+    return Message(service.path, event.name, record, channels, beside)
 
-        if service.has_rules and event.stored is not event.record:
-            stored = dumps(self._stored(event, passwords))
 
-            if stored != text:
-                message["stored"] = json.loads(stored)
+def _channels_of(records: FlaskRecords, event: Event) -> list[str]:
+    """Return the channels that get an event: those that the publisher of its service or
+    of the extension names, or else ``authenticated``.
+    """
+    service = event.service
+    publisher = service.publishers.of(event.name)
 
-        return message
+    if publisher is None and not service.sends_events:
+        return []
 
-    def _stored(self, event: Event, passwords: Collection[str]) -> t.Any:
-        """Return the record for the rules of the service."""
-        stored, record, service = event.stored, event.record, event.service
+    publisher = publisher or records.publishers.of(event.name)
 
-        if not self._is_shared:
-            return stored
+    if publisher is None:
+        is_read = any(name in service.methods for name in READS)
+        return [AUTHENTICATED] if is_read or service.public else []
 
-        if not isinstance(stored, dict):
-            return without(record, passwords)
+    try:
+        return _names(publisher(event.name, event.record, event.context))
+    except Exception:
+        # The call is committed and cannot fail any more.
+        logger.exception("Publishing '%s %s' failed.", service.path, event.name)
+        return []
 
-        # A hook may have removed other fields than the hidden ones.
-        names = record if isinstance(record, dict) else ()
-        shown = {service.capabilities.id, *names}
-        visible = service.visible(stored)
-        hidden = {name: stored[name] for name in service.hidden_in_rule & stored.keys()}
-        sent = {name: visible[name] for name in visible if name in shown}
-        return without({**sent, **hidden}, passwords)
+
+def _names(published: t.Any) -> list[str]:
+    """Return the names of channels that a publisher has returned.
+
+    :raises TypeError: It has returned something else.
+    """
+    names = [published] if isinstance(published, str) else published or ()
+
+    if isinstance(names, Mapping) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            "A publisher returns names of channels. To send other data to some of them,"
+            " emit a second event."
+        )
+
+    return sorted(names)
 
 
 def _token_of(record: t.Any) -> Record:

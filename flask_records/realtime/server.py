@@ -1,44 +1,83 @@
-"""The connections of one application in one worker."""
+"""The connections of one application in one worker, and the events that they get."""
 
 from __future__ import annotations
 
+import json
 import logging
+import threading
 import typing as t
-from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 
-from ..signals import METHODS
+from ..http.formatter import dumps
+from ..names import METHODS
 from ..transaction import Transaction
-from .audience import Audience
-from .bus import Bus, EVENTS, LOST
 from .calls import RESERVED
-from .connection import Connection
-from .connections import Connections
-from .disconnections import Disconnections
+from .closing import LOAD_ANEW
+from .connections import Connection, Connections
+from .log import Log, MemoryLog
 from .logins import Logins
-from .messages import Messages
-from .recovery import Recovery
-from .transport import MemoryTransport
+from .messages import Message, message_of
+from .recipients import Recipients
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from flask import Flask
     from werkzeug.datastructures import Headers
 
-    from ..authentication import AuthenticationService
     from ..extension import FlaskRecords
     from ..service.events import Event
     from ..typing import Record
+    from .closing import Reason
     from .extension import Realtime
     from .recipients import Delivery
     from .settings import Settings
-    from .transport import Transport
+
+    Selects: t.TypeAlias = Callable[[Connection, str], bool]
 
 logger = logging.getLogger(__package__)
 
+READ_TIMEOUT: t.Final = 1
+"""The seconds that a thread waits for events at a time."""
+
+MAX_EVENTS: t.Final = 100
+"""The maximum number of events of a transaction in one entry of the log."""
+
+REASON: t.Final = "The server has ended the connection."
+"""What the client of a connection is told that the application ends, by default."""
+
+SELECTIONS: t.Final[Mapping[str, Selects]] = {
+    "user": lambda each, name: each.login.authenticated and each.user_channel == name,
+    "channel": lambda each, name: name in each.channels,
+    "connection": lambda each, id: each.id == id,
+}
+"""The tests of the connections that the application ends, by what they compare."""
+
+
+class Transport(t.Protocol):
+    """Carries events to the clients of one worker."""
+
+    has_threads: bool
+    """``True`` if a thread sends events. They are sent within the call otherwise."""
+
+    def send_event(
+        self, name: str, record: t.Any, connections: Sequence[Connection]
+    ) -> None:
+        """Send an event to connections, at least one."""
+
+    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
+        """Close connections. Their clients connect again."""
+
+    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
+        """Disconnect connections, which get the event ``disconnected`` first."""
+
 
 class Server:
-    """Answers the messages of connections, and sends them events."""
+    """Follows the log of events, and sends connections those that they may see."""
+
+    transport: Transport
+    """Carries events to clients, once there are any."""
 
     def __init__(
         self,
@@ -55,212 +94,177 @@ class Server:
         """The extension with the services."""
         self.events_sent = 0
         """The number of times that an event was sent to a connection."""
-        """Counts what the worker does."""
         self.settings = settings
         """The settings of the application."""
-        self.logins = Logins(
-            app,
-            records.authentications,
-            self.connections,
-            realtime.connections,
-            self._send_in_order,
-        )
+        self.logins = Logins(self, realtime.connections)
         """The logins of the connections."""
-        self._audience = Audience(records, self.connections)
         queue = settings.message_queue
-        self._messages = Messages(records, is_shared=queue is not None)
-        self.bus = Bus() if queue is None else _shared_bus(queue, settings)
-        """Carries what workers tell each other."""
-        self.bus.on(EVENTS, self._handle)
-        self.disconnections = Disconnections(self)
-        """Ends connections of all workers."""
-        self.recovery: Recovery | None = None
-        """Sends clients that come back what they have missed."""
-
-        if settings.event_log is not None:
-            self.recovery = Recovery(self, settings.event_log)
-            self.bus.on(LOST, self._handle_loss)
-
+        self.log: Log = MemoryLog() if queue is None else _shared_log(queue, settings)
+        """The events of all workers."""
         self.methods = _methods_of(records)
         """The names of the methods that clients can call."""
-        self.transport: Transport = MemoryTransport()
-        """The transport of the connections."""
-
-    def deliver(self, events: Sequence[Event]) -> None:
-        """Send the events of one transaction to the connections that get them."""
-        if messages := self._messages_of(events):
-            self.bus.publish(messages)
-
-    def _messages_of(self, events: Sequence[Event]) -> list[Record]:
-        messages: list[Record] = []
-
-        for event in events:
-            try:
-                message = self._messages.of(event, self._audience.publications(event))
-            except Exception:
-                # The other events can be sent.
-                path = event.service.path
-                logger.exception("'%s %s' could not be sent.", path, event.name)
-            else:
-                messages += [message] if message else []
-
-        return messages
-
-    def members(self, channel: str) -> list[Connection]:
-        """Return the connections of this worker that are in a channel."""
-        return self.connections.members(channel)
-
-    def hold(self, keys: Iterable[str], *, has_rules: bool) -> None:
-        """Lock records until their events are sent, which keeps the order of writes.
-
-        :param has_rules: Rules tell who may see the records. They are asked about the
-            earlier events before the records change again.
-        """
-        transaction = Transaction.current_or_none()
-
-        if transaction is None:
-            return
-
-        for key in keys:
-            transaction.hold(*self.bus.lock(key))
-
-        if has_rules:
-            # The name comes after those of the locks, which are waited for first.
-            transaction.hold("events order", self._in_order())
-
-    @contextmanager
-    def _in_order(self) -> Iterator[None]:
-        self.transport.wait_for_order()
-        yield
+        self.is_stopped = False
+        """``True`` once the server of the connections has stopped."""
+        self._starting = threading.Lock()
+        self._following = threading.RLock()
+        self._is_followed = self._is_busy = False
 
     @property
     def is_listened_to(self) -> bool:
-        """``True`` if there are connections, or other workers may have some, or clients
-        may come back.
-        """
-        settings = self.settings
-        return bool(self.connections or settings.message_queue or settings.event_log)
+        """``True`` if there are connections, or other workers may have some."""
+        return bool(self.connections or self.settings.message_queue)
 
-    def connect(
-        self, id: str, headers: Headers, authentication: t.Any = None
-    ) -> str | None:
-        """Add a connection, and log it in if its headers have credentials. Return the
-        id by which its client can get later what it misses, if there is a log.
+    def connect(self, id: str, headers: Headers, accept: Callable[[], None]) -> None:
+        """Add a connection, and log it in if its headers have credentials.
 
         :param id: The id that its transport knows it by.
-        :param authentication: What the client sends to connect.
-        :raises RecordsError: The credentials are wrong.
+        :param accept: Tells the client that it is connected, which loads its data then.
+        :raises Exception: The credentials are wrong, or can't be checked.
         """
         calls_per_second = self.settings.calls_per_second
         connection = Connection(id, headers, calls_per_second, self.connections)
         login = self.logins.admit(connection)
-        self.bus.start()
+        self._begin_to_follow()
         self.logins.tell("connect", connection)
-        recovery = self.recovery
-        pid = recovery.enter(connection, authentication) if recovery else None
         self.connections.add(connection)
-        self.logins.watcher.start(self.transport.start_task)
+        accept()
         self.logins.begin(connection, login)
-
-        if recovery is not None:
-            recovery.begin(connection)
-
-        return pid
 
     def disconnect(self, id: str) -> None:
         """Remove a connection, if it is there."""
         connection = self.connections.remove(id)
 
         if connection is not None:
-            if self.recovery is not None:
-                self.recovery.leave(connection)
-
             self.logins.tell("disconnect", connection)
 
-    def log_in(
-        self, connection: Connection, service: AuthenticationService, result: Record
-    ) -> None:
-        """Log a connection in.
+    def disconnect_all(self, kind: str, value: str, reason: str | None) -> None:
+        """Disconnect connections of all workers once the call in progress has been
+        committed, or at once.
 
-        :param result: The result of its ``create``.
+        :param kind: The key of the test in :data:`SELECTIONS`.
+        :param value: The value that the test compares.
+        :param reason: What the clients are told.
         """
-        self.logins.log_in(connection, service, result)
+        entry = {"kind": kind, "value": value, "reason": reason or REASON}
+        Transaction.after_commit(partial(self._append, [dumps({"disconnect": entry})]))
 
-        if self.recovery is not None:
-            self.recovery.log_in(connection)
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Append the events of a transaction to the log."""
+        texts = []
 
-    def _send_in_order(self, name: str, record: Record, connection: Connection) -> None:
-        """Send an event to a connection, after the events before."""
-        transport = self.transport
-        transport.run_in_order(lambda: transport.send_event(name, record, [connection]))
+        for event in events:
+            try:
+                message = message_of(self.records, event)
+                texts += [] if message is None else [message.to_json()]
+            except Exception:
+                # The other events can be sent.
+                path = event.service.path
+                logger.exception("'%s %s' could not be sent.", path, event.name)
 
-    def _handle(self, messages: Sequence[Record], id: str | None) -> None:
-        """Send events of any worker to the connections of this one."""
-        self.transport.run_in_order(lambda: self._send(messages, id))
+        parts = [texts[i : i + MAX_EVENTS] for i in range(0, len(texts), MAX_EVENTS)]
+        self._append([b'{"events":[%b]}' % b",".join(part) for part in parts])
 
-    def _send(self, messages: Sequence[Record], id: str | None) -> None:
-        published = [message for message in messages if message["channels"]]
+    def _append(self, entries: Sequence[bytes]) -> None:
+        self.log.append(entries)
+
+        if self.connections and not self.transport.has_threads:
+            self.catch_up()
+
+    def _begin_to_follow(self) -> None:
+        """Follow the log from here on, if this has not begun."""
+        with self._starting:
+            if self._is_followed:
+                return
+
+            self.log.start()
+            self._is_followed = True
+
+        if self.transport.has_threads:
+            for run in (self._follow, self.logins.watch):
+                threading.Thread(target=run, daemon=True).start()
+
+    def _follow(self) -> None:
+        """Handle the entries of the log until the server stops."""
+        threading.current_thread().name = "records-events"
+
+        while not self.is_stopped:
+            self._handle(self.log.read(READ_TIMEOUT))
+
+    def catch_up(self) -> None:
+        """Handle the entries of the log that there are."""
+        with self._following:
+            # What a receiver or a rule writes is handled after what caused it.
+            if self._is_busy:
+                return
+
+            self._is_busy = True
+
+            try:
+                while texts := self.log.read(0):
+                    self._handle(texts)
+            finally:
+                self._is_busy = False
+
+    def _handle(self, texts: Sequence[bytes]) -> None:
+        """Handle entries of any worker."""
+        entries = [json.loads(text) for text in texts]
+        transactions = [
+            [Message.of_json(each) for each in entry.get("events", ())]
+            for entry in entries
+        ]
 
         with self.app.app_context():
-            for message in messages:
-                self.logins.check_after(message)
+            # The logins are those of now for all entries.
+            self.logins.check_after(chain(*transactions))
 
-            if self.recovery is not None and published:
-                self.recovery.send(published, id)
-            else:
-                deliveries = self._audience.deliveries(published)
+        for entry, messages in zip(entries, transactions, strict=True):
+            try:
+                self._handle_entry(entry, messages)
+            except Exception:
+                # Those of other transactions can be sent.
+                logger.exception("Events could not be sent.")
 
-                for message, groups in zip(published, deliveries, strict=True):
-                    self.send_to_groups(message, groups)
+    def _handle_entry(self, entry: Record, messages: Sequence[Message]) -> None:
+        if messages:
+            with self.app.app_context():
+                self._send([message for message in messages if message.channels])
 
-    def deliveries(
-        self,
-        messages: Sequence[Record],
-        connections: Sequence[Connection] | None = None,
-    ) -> list[list[Delivery]]:
-        """Return what connections get of each event, by their present logins.
+        if "lost" in entry:
+            self._hang_up(self.connections.all())
 
-        :param connections: Those that may get them. All by default.
+        if "disconnect" in entry:
+            self._disconnect(**entry["disconnect"])
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        """Send the events of a transaction to the connections of this worker that may
+        see them.
         """
-        with self.app.app_context():
-            return self._audience.deliveries(messages, connections)
+        deliveries: dict[Message, list[Delivery]] = {}
 
-    def send_to_groups(
-        self, message: Record, groups: Sequence[Delivery], offset: str | None = None
-    ) -> None:
-        """Send an event to connections.
+        for path in {message.service: None for message in messages}:
+            service = self.records.services.get(path)
 
-        :param message: The message of the event.
-        :param groups: What each connection gets.
-        :param offset: The place of the event in the log, if there is one.
-        """
-        name = f"{message['service']} {message['event']}"
+            if service is not None:
+                own = [message for message in messages if message.service == path]
+                recipients = Recipients(self.records, service, own, self.connections)
+                deliveries |= zip(own, recipients.deliveries(), strict=True)
+                self._hang_up(recipients.undecided)
 
-        for record, connections in groups:
-            if connections:
+        for message in messages:
+            for record, connections in deliveries.get(message, ()):
                 self.events_sent += len(connections)
-                self.transport.send_event(name, record, connections, offset)
+                self.transport.send_event(message.name, record, connections)
 
-    def _handle_loss(
-        self, entries: Sequence[tuple[str, list[Record]]], id: str | None
-    ) -> None:
-        """Let clients load anew, since some worker has not received all events.
-
-        :param entries: The events that came since.
-        """
-        recovery = self.recovery
-        assert recovery is not None
-        connections = list(self.connections.values())
-
-        def begin_anew() -> None:
-            recovery.log.begin(entries or [(id, [])])
-            recovery.restart(connections)
-
+    def _hang_up(self, connections: Sequence[Connection]) -> None:
+        """Let clients load anew that may have missed an event."""
         if connections:
-            count = len(connections)
-            logger.warning("Events are lost. %s clients connect again.", count)
+            self.transport.hang_up(connections, LOAD_ANEW)
 
-        self.transport.run_in_order(begin_anew)
+    def _disconnect(self, kind: str, value: str, reason: str) -> None:
+        selects, every = SELECTIONS[kind], self.connections.all()
+
+        if selected := [each for each in every if selects(each, value)]:
+            self.transport.disconnect(selected, reason)
 
 
 def _methods_of(records: FlaskRecords) -> set[str]:
@@ -279,31 +283,23 @@ def _methods_of(records: FlaskRecords) -> set[str]:
     return names
 
 
-def _shared_bus(url: str, settings: Settings) -> Bus:
-    """Return the bus of several workers.
+def _shared_log(url: str, settings: Settings) -> Log:
+    """Return the log of several workers.
 
     :param url: The URL of Redis.
     :raises RuntimeError: The URL is invalid, or the package of its client is missing.
     """
     try:
-        from .bus.redis import RedisBroker
-        from .bus.shared import SharedBus
+        from .redis_log import RedisLog
     except ImportError as error:
         raise RuntimeError(
             "RECORDS_REALTIME['message_queue'] needs: pip install"
             " 'flask-record-services[redis]'."
         ) from error
 
-    bounds, limits = settings.event_log, {}
-
-    if bounds is not None:
-        limits = {"max_age": bounds.seconds, "max_entries": bounds.events}
-
     try:
-        broker = RedisBroker(url, settings.channel, **limits)
+        return RedisLog(url, settings.channel)
     except ValueError as error:
         raise RuntimeError(
             f"RECORDS_REALTIME['message_queue'] is not a valid URL: {error}"
         ) from error
-
-    return SharedBus(broker, is_recorded=bounds is not None)

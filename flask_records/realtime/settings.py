@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ..http.cors import CorsSettings
 from ..http.origins import ORIGINS, parse_origins
-from ..settings import Check, COUNT, FLAG, is_positive, read_settings, TEXT
-from .event_log import Bounds
+from ..settings import Check, COUNT, FLAG, read_settings, TEXT
 
 if t.TYPE_CHECKING:
     from flask import Flask
@@ -26,11 +25,6 @@ class Settings:
 
     channel: str = "flask-records"
     """The prefix of all names in Redis."""
-
-    event_log: Bounds | None = None
-    """The bounds of the events that clients get which come back. They get none by
-    default.
-    """
 
     origins: tuple[str, ...] = ()
     """The origins of pages that may connect besides the app's: those of
@@ -54,7 +48,14 @@ class Settings:
     """The maximum number of connections of a worker."""
 
     max_connections_per_address: int | None = None
-    """The maximum number of connections from one address. No limit by default."""
+    """The maximum number of connections from one address. A tenth of all by default,
+    and at least 20.
+    """
+
+    max_connections_per_user: int | None = None
+    """The maximum number of connections of one user. As many as from one address by
+    default.
+    """
 
     transports: list[str] | None = None
     """The transports that clients may use: ``polling``, ``websocket``. Both by default,
@@ -78,9 +79,6 @@ class Settings:
             SETTING, app.config.get(SETTING), CHECKS, example=example
         )
 
-        if options.get("event_log") is not None:
-            options["event_log"] = Bounds(**options["event_log"])
-
         if options.get("origins") is None:
             options["origins"] = CorsSettings.of(app).origins
 
@@ -90,18 +88,19 @@ class Settings:
         return cls(**options)
 
     @property
+    def max_of_address(self) -> int:
+        """The maximum number of connections from one address."""
+        return self.max_connections_per_address or max(20, self.max_connections // 10)
+
+    @property
+    def max_of_user(self) -> int:
+        """The maximum number of connections of one user."""
+        return self.max_connections_per_user or max(20, self.max_connections // 10)
+
+    @property
     def url_path(self) -> str:
         """The path that clients connect to, with slashes around it."""
         return f"/{self.path.strip('/')}/"
-
-
-def _are_bounds(value: t.Any) -> bool:
-    names = {each.name for each in fields(Bounds)}
-    return (
-        isinstance(value, Mapping)
-        and names >= value.keys()
-        and all(map(is_positive, value.values()))
-    )
 
 
 def _are_transports(value: t.Any) -> bool:
@@ -113,16 +112,13 @@ CHECKS: t.Final[Mapping[str, Check]] = {
     # The URL of Redis may have a password.
     "message_queue": TEXT.or_none().secret(),
     "channel": TEXT,
-    "event_log": Check(
-        _are_bounds,
-        "a mapping of 'seconds', 'events' and 'bytes' to positive integers",
-    ).or_none(),
     "origins": ORIGINS,
     "max_payload": COUNT,
     "max_unsent": COUNT,
     "calls_per_second": COUNT,
     "max_connections": COUNT,
     "max_connections_per_address": COUNT.or_none(),
+    "max_connections_per_user": COUNT.or_none(),
     "transports": Check(
         _are_transports, "a list of 'polling' and 'websocket'"
     ).or_none(),

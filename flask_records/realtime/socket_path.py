@@ -1,23 +1,21 @@
-"""The path of connections, which has the scripts of the Socket.IO client, too."""
+"""The path of connections as a WSGI application answers it, with scripts of clients."""
 
 from __future__ import annotations
 
 import logging
 import typing as t
+from functools import cache, partial
 from pathlib import Path
 
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
-from werkzeug.utils import send_from_directory
+from flask import request, Response
+from werkzeug.exceptions import NotFound
 
 from ..errors import BadRequest
-from ..http.error_handler import body_of
-from ..http.formatter import dumps
-from ..http.headers import NO_SNIFFING
+from ..http.headers import forbid_sniffing
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
     from flask import Flask
 
     from .settings import Settings
@@ -47,68 +45,37 @@ NO_CONNECTIONS: t.Final = (
 )
 
 
-class SocketPath:
-    """Answers requests for scripts of the client. Refuses clients that connect: only a
-    WSGI server lets their requests reach the application.
-
-    :param app: The application, whose other requests are passed on.
+def add_routes(app: Flask, settings: Settings) -> None:
+    """Let an application send scripts of the client, and refuse clients that connect:
+    an ASGI server answers these itself.
     """
+    path = settings.url_path
+    files = LEGACY_FILES if settings.legacy_clients else FILES
+    warn_once = cache(partial(logger.warning, "A client can't connect. %s"))
 
-    def __init__(self, app: Flask, settings: Settings) -> None:
-        self._app = app
-        self.wsgi_app = app.wsgi_app
-        """Answers all other requests."""
-        self._path = settings.url_path
-        self._files = LEGACY_FILES if settings.legacy_clients else FILES
-        self._has_warned = False
+    def script(name: str) -> Response:
+        return _script(files, name)
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
-        """Answer a request."""
-        folder, _, name = environ.get("PATH_INFO", "").rpartition("/")
+    def socket() -> Response:
+        warn_once(NO_CONNECTIONS)
+        raise BadRequest(NO_CONNECTIONS)
 
-        if f"{folder}/" == self._path and name:
-            return self._send(name, environ, start_response)
+    options: t.Any = {"methods": ["GET", "POST"], "strict_slashes": False}
+    app.add_url_rule(f"{path}<name>", "records_realtime.script", script)
+    app.add_url_rule(path, "records_realtime.socket", socket, **options)
 
-        if self._path in (f"{folder}/", f"{folder}/{name}/"):
-            return self._refuse(start_response)
 
-        return self.wsgi_app(environ, start_response)
+def _script(files: Mapping[str, str], name: str) -> Response:
+    """Return a script. Clients may keep it, and ask each time if it has changed.
 
-    def _send(
-        self, name: str, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
-        """Send a script. Clients may keep it, and ask each time if it has changed."""
-        try:
-            if name not in self._files:
-                names = ", ".join(self._files)
-                raise NotFound(f"There is no '{name}'. Load one of: {names}.")
+    :raises NotFound: There is no such script.
+    """
+    if name not in files:
+        raise NotFound(f"There is no '{name}'. Load one of: {', '.join(files)}.")
 
-            if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-                raise MethodNotAllowed(["GET", "HEAD"])
-
-            response = send_from_directory(
-                FOLDER,
-                self._files[name],
-                environ,
-                mimetype="text/javascript",
-                max_age=None,
-            )
-        except HTTPException as error:
-            return error(environ, start_response)
-
-        response.headers.add(*NO_SNIFFING)
-        return response(environ, start_response)
-
-    def _refuse(self, start_response: StartResponse) -> Iterable[bytes]:
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning("A client can't connect. %s", NO_CONNECTIONS)
-
-        with self._app.app_context():
-            body = dumps(body_of(BadRequest(NO_CONNECTIONS)))
-
-        headers = [("Content-Type", "application/json"), NO_SNIFFING]
-        start_response("400 BAD REQUEST", headers)
-        return [body]
+    script = (FOLDER / files[name]).read_bytes()
+    response = Response(script, mimetype="text/javascript")
+    response.cache_control.no_cache = True
+    response.add_etag()
+    response.make_conditional(request)
+    return forbid_sniffing(response)

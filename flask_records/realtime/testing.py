@@ -11,13 +11,51 @@ from flask import request
 from ..http.formatter import dumps
 from ..testing import error_of
 from .calls import answer_json
-from .transport import MemoryTransport
+from .closing import DISCONNECTED
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..typing import Id, Record
+    from .closing import Reason
+    from .connections import Connection
     from .server import Server
+
+
+class MemoryTransport:
+    """Carries events to clients in the same process, in the thread that writes."""
+
+    has_threads = False
+    """``False``: events are sent within the call."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, SocketClient] = {}
+        """The clients that are connected, by id."""
+
+    def send_event(
+        self, name: str, record: t.Any, connections: Sequence[Connection]
+    ) -> None:
+        """Send an event to connections."""
+        text = dumps(record)
+
+        for client in self._clients_of(connections):
+            client.receive(name, text)
+
+    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
+        """Close connections."""
+        for client in self._clients_of(connections):
+            client.disconnect()
+
+    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
+        """Disconnect connections, which get the event ``disconnected`` first."""
+        self.send_event(DISCONNECTED, {"message": reason}, connections)
+
+        for client in self._clients_of(connections):
+            client.disconnect()
+
+    def _clients_of(self, connections: Sequence[Connection]) -> list[SocketClient]:
+        ids = [each.id for each in connections if each.id in self.clients]
+        return [self.clients[id] for id in ids]
 
 
 class SocketClient:
@@ -41,7 +79,7 @@ class SocketClient:
         self._clients[self.id] = self
 
         try:
-            self._run(lambda: server.connect(self.id, request.headers))
+            self._run(lambda: server.connect(self.id, request.headers, lambda: None))
         except BaseException:
             del self._clients[self.id]
             raise
@@ -69,9 +107,7 @@ class SocketClient:
 
         message = tuple(json.loads(dumps([path, *arguments])))
         records = self._server.records
-        answer = self._run(
-            lambda: answer_json(records, connection, method, message, is_counted=True)
-        )
+        answer = self._run(lambda: answer_json(records, connection, method, message))
         error, *results = json.loads(answer)
 
         if error is not None:
@@ -83,6 +119,7 @@ class SocketClient:
         """Return the events since the last time: their names, such as
         ``messages created``, and their records.
         """
+        self._server.catch_up()
         events, self._events = self._events, []
         return events
 
@@ -115,6 +152,9 @@ def connect(
     :param user: The record of the user who is logged in, or its identifier. ``None``
         for a client that has the headers alone.
     """
+    if not hasattr(server, "transport"):
+        server.transport = MemoryTransport()
+
     if not isinstance(server.transport, MemoryTransport):
         raise RuntimeError("An ASGI server serves the application. Make another one.")
 

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from flask_records.realtime.asgi.outlet import SocketOutlet
+from flask_records.realtime.asgi.outlets import SocketOutlet
 
 uvloop = pytest.importorskip("uvloop", reason="Python's own loop does not raise.")
 

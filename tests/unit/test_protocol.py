@@ -6,12 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flask_records.realtime.asgi.packet import InvalidPacket, Packet
-from flask_records.realtime.asgi.protocol import decode, Legacy, Message, Modern
+from flask_records.realtime.asgi import protocol as protocols
+from flask_records.realtime.asgi.protocol import (
+    InvalidPacket,
+    Legacy,
+    Message,
+    Modern,
+    Packet,
+)
 
 LIMIT = 1_000_000
 BOTH = [Modern, Legacy]
+CALLS = 2000
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x1e"))
+
+
+def decode(body, protocol, limit):
+    return protocols.decode(body, protocol, limit, CALLS)
 
 
 @pytest.mark.parametrize("protocol", BOTH)
@@ -23,10 +34,14 @@ def test_bodies_are_read_as_they_are_written(protocol, texts):
 
 
 @pytest.mark.parametrize("protocol", BOTH)
-def test_body_may_have_thousands_of_packets(protocol):
-    body = protocol.join(Packet(f"4{number}") for number in range(5000))
+@pytest.mark.parametrize(
+    ("text", "limit"), [("42[]", CALLS), ("2", 100), ("40/a,", 100)]
+)
+def test_packets_of_a_body_are_so_many_at_most(protocol, text, limit):
+    assert decode(protocol.join([Packet(text)] * limit), protocol, LIMIT)
 
-    assert decode(body, protocol, LIMIT)[-1].data == "4999"
+    with pytest.raises(InvalidPacket, match="too many packets"):
+        decode(protocol.join([Packet(text)] * (limit + 1)), protocol, LIMIT)
 
 
 @pytest.mark.parametrize("protocol", BOTH)

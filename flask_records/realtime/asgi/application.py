@@ -1,50 +1,81 @@
-"""The ASGI application: requests of the Flask application, and connections."""
+"""The ASGI application: WebSockets, polling, and requests of the Flask application."""
 
 from __future__ import annotations
 
+import asyncio
+import io
+import logging
 import typing as t
+from urllib.parse import parse_qs
 
+from ..connections import BURST, MAX_DELAY
 from .environ import without_origin
-from .handshake import Handshakes, Refusal
-from .polling import Polling
-from .requests import Requests
-from .server_options import turn_off_compression
-from .sockets import refuse, Sockets
+from .gate import INVALID_SESSION, Refusal, refuse, respond
+from .hub import Hub
+from .outlets import outlet_for, PollQueue, ServerOutlet
+from .protocol import (
+    CLOSE,
+    decode,
+    InvalidPacket,
+    NOOP,
+    PROBE,
+    PROBE_ANSWER,
+    PROTOCOLS,
+    UPGRADE,
+)
+from .server_options import limit_messages, turn_off_compression, workers_of
+from .session import JOIN_TIMEOUT, LARGE, Session
+from .wsgi_requests import read_body, Requests
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .event_loop import EventLoop
-    from .polling import Receive, Send
+    from _typeshed.wsgi import WSGIEnvironment
+
+    from ..server import Server
+    from .gate import Headers, Place, Receive, Send
+    from .outlets import Outlet
+
+    Scope: t.TypeAlias = Mapping[str, t.Any]
+
+logger = logging.getLogger(__package__)
 
 NO_SOCKET: t.Final = Refusal(404, "There is no WebSocket at this path.")
+
+ALONE: t.Final = (
+    "There are several workers without RECORDS_REALTIME['message_queue']: clients miss"
+    " the events of other workers, and can't poll. Start one worker, or use Redis."
+)
+
+UPGRADE_TIMEOUT: t.Final = 45
+"""The seconds that a client has to stop polling. It waits for its request to be
+answered.
+"""
+
+UPGRADE_PAUSE: t.Final = 0.1
+"""The seconds that a request waits for packets while the client stops polling."""
 
 
 class Application:
     """Serves a Flask application and its connections in one event loop.
 
-    :param loop: Holds the connections.
+    :param threads: The maximum number of threads for calls, and of those for requests.
     """
 
-    def __init__(self, loop: EventLoop) -> None:
-        self.loop = loop
+    def __init__(self, server: Server, threads: int) -> None:
+        self.hub = Hub(server, threads)
         """Holds the connections."""
+        self._gate = self.hub.gate
+        self._settings = server.settings
+        self._requests = Requests(self.hub, threads)
         self._is_used = False
-        handshakes = Handshakes(loop)
-        self._path = loop.settings.url_path
-        self._polling = Polling(loop, handshakes)
-        self._sockets = Sockets(loop, handshakes)
-        self._requests = Requests(loop)
 
-    async def __call__(
-        self, scope: Mapping[str, t.Any], receive: Receive, send: Send
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, a connection, or the life of the server."""
         if not self._is_used:
             # The module may have the application for WSGI servers as well.
             self._is_used = True
-            self.loop.start()
-            self.loop.server.transport = self.loop
+            self.hub.begin()
 
         if scope["type"] == "lifespan":
             await self._live(receive, send)
@@ -53,24 +84,281 @@ class Application:
         is_ours = self._is_ours(scope)
 
         if scope["type"] == "websocket":
+            await receive()
+
             if is_ours:
-                await self._sockets(scope, receive, send)
+                await self._serve_socket(scope, receive, send)
             else:
-                await receive()
                 await refuse(scope, send, NO_SOCKET)
         elif is_ours:
-            await self._polling(scope, receive, send)
+            await self._serve_polling(scope, receive, send)
         else:
             await self._requests(scope, receive, send)
 
-    def _is_ours(self, scope: Mapping[str, t.Any]) -> bool:
+    def _is_ours(self, scope: Scope) -> bool:
         path = without_origin(scope["path"]).removeprefix(scope.get("root_path", ""))
-        return f"{path.rstrip('/')}/" == self._path
+        return f"{path.rstrip('/')}/" == self._settings.url_path
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         turn_off_compression(send)
+
+        if self._settings.message_queue is None and workers_of(send) > 1:
+            logger.warning(ALONE)
+
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self.loop.stop()
+        await self.hub.stop()
+        self._requests.shutdown()
         await send({"type": "lifespan.shutdown.complete"})
+
+    def _welcome(self, *, may_upgrade: bool) -> dict[str, t.Any]:
+        """Return the data of the first packet of a session, without its id."""
+        allowed = self._settings.transports
+        has_websockets = allowed is None or "websocket" in allowed
+        return {
+            "upgrades": ["websocket"] if may_upgrade and has_websockets else [],
+            "pingTimeout": int(self.hub.ping_timeout * 1000),
+            "pingInterval": int(self.hub.ping_interval * 1000),
+            "maxPayload": self._settings.max_payload,
+        }
+
+    # WebSockets
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a WebSocket until it is closed."""
+        environ, query, gate = self._gate.environ(scope), _query_of(scope), self._gate
+        refusal = gate.check_origin(environ) or gate.check(query, "websocket")
+        previous = self.hub.sessions.get(query.get("sid", ""))
+
+        if refusal is None and "sid" in query and not _polls(previous):
+            refusal = INVALID_SESSION
+
+        place = refusal or gate.enter(environ)
+
+        if isinstance(place, Refusal):
+            await refuse(scope, send, place)
+            return
+
+        limit_messages(send, self._settings.max_payload)
+        task = t.cast("asyncio.Task[None]", asyncio.current_task())
+        is_ended = False
+
+        def end() -> None:
+            nonlocal is_ended
+            is_ended = True
+            task.cancel()
+
+        session = outlet = None
+
+        try:
+            await send({"type": "websocket.accept"})
+            outlet = outlet_for(scope, send, end)
+
+            if previous is None:
+                session = self._begin(environ, query, place, outlet)
+            else:
+                session = await _upgraded(previous, receive, outlet, place)
+
+            while session is not None and (message := await receive())["type"] == (
+                "websocket.receive"
+            ):
+                await session.receive_text(message.get("text"))
+        except asyncio.CancelledError:
+            # The server may cancel it, too.
+            if not is_ended or not isinstance(outlet, ServerOutlet):
+                raise
+
+            await outlet.finish()
+        finally:
+            if session is None:
+                place.leave()
+            else:
+                session.leave()
+
+    def _begin(
+        self,
+        environ: WSGIEnvironment,
+        query: Mapping[str, str],
+        place: Place,
+        outlet: Outlet,
+    ) -> Session:
+        session = Session(self.hub, PROTOCOLS[query["EIO"]], environ, place, outlet)
+        session.begin(self._welcome(may_upgrade=isinstance(outlet, PollQueue)))
+        return session
+
+    # Polling
+
+    async def _serve_polling(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a client that polls."""
+        environ, query, gate = self._gate.environ(scope), _query_of(scope), self._gate
+        method: str = scope["method"]
+        refusal = gate.check_origin(environ)
+        headers = () if refusal else _cors_headers(environ, method)
+
+        if refusal is None and method != "OPTIONS":
+            refusal = gate.check(query, "polling")
+
+        body: bytes | Refusal
+
+        if refusal is not None:
+            body = refusal
+        elif method == "OPTIONS":
+            body = b"OK"
+        elif method == "GET" and "sid" not in query:
+            body = self._begin_polling(environ, query)
+        elif method in ("GET", "POST"):
+            session = self.hub.sessions.get(query.get("sid", ""))
+            body = await self._go_on(session, method, receive)
+        else:
+            body = Refusal(405, "Method not allowed.")
+
+        await respond(send, body, headers)
+
+    def _begin_polling(
+        self, environ: WSGIEnvironment, query: Mapping[str, str]
+    ) -> bytes | Refusal:
+        """Begin a session, and return its first packet."""
+        place = self._gate.enter(environ)
+
+        if isinstance(place, Refusal):
+            return place
+
+        queue = PollQueue()
+        session = self._begin(environ, query, place, queue)
+        return session.protocol.join(queue.take())
+
+    async def _go_on(
+        self, session: Session | None, method: str, receive: Receive
+    ) -> bytes | Refusal:
+        """Answer a later request of a session."""
+        if session is None:
+            return INVALID_SESSION
+
+        queue = session.outlet
+
+        if not isinstance(queue, PollQueue):
+            return Refusal(400, "The session has a WebSocket.")
+
+        if queue.is_posted_to if method == "POST" else queue.is_polled:
+            session.end()
+            return Refusal(400, "Another request of the session is under way.")
+
+        if method == "POST":
+            queue.is_posted_to = True
+
+            try:
+                return await self._take(session, receive)
+            finally:
+                queue.is_posted_to = False
+
+        ready = await queue.poll()
+
+        if not ready:
+            ready = [NOOP if session.is_open else CLOSE]
+
+        return session.protocol.join(ready)
+
+    async def _take(self, session: Session, receive: Receive) -> bytes | Refusal:
+        """Handle the packets of a body."""
+        settings, protocol = self._settings, session.protocol
+        limit = settings.max_payload
+        file = io.BytesIO()
+        refusal = await read_body(receive, file, protocol.body_size * limit)
+
+        if refusal is not None:
+            session.end()
+            return refusal
+
+        body = file.getvalue()
+
+        # Further ones would be refused.
+        max_calls = settings.calls_per_second * (BURST + MAX_DELAY)
+
+        try:
+            for packet in decode(body, protocol, limit, max_calls):
+                session.receive(*packet)
+        except InvalidPacket as error:
+            session.end()
+            return Refusal(400, str(error))
+
+        await session.wait_for_room(is_large=len(body) > LARGE)
+        return b"ok"
+
+
+def _polls(session: Session | None) -> bool:
+    return session is not None and isinstance(session.outlet, PollQueue)
+
+
+async def _upgraded(
+    session: Session, receive: Receive, outlet: Outlet, place: Place
+) -> Session | None:
+    """Return a session whose client has confirmed that a WebSocket replaces polling,
+    or ``None``.
+    """
+    is_probe = await _next_text(receive, JOIN_TIMEOUT) == PROBE.text
+    queue = session.outlet
+
+    # Another one may have replaced it, or be about to.
+    if not is_probe or not isinstance(queue, PollQueue) or queue.patience is not None:
+        return None
+
+    # The client waits for the request that polls. This ends it, and it may send another
+    # before it gets the answer to its probe.
+    queue.send(NOOP)
+    queue.patience = UPGRADE_PAUSE
+    outlet.send(PROBE_ANSWER)
+
+    try:
+        text = await _next_text(receive, UPGRADE_TIMEOUT)
+    finally:
+        queue.patience = None
+
+    if text != UPGRADE.text or not session.is_open:
+        return None
+
+    session.attach(outlet, place)
+
+    for packet in queue.take():
+        outlet.send(packet)
+
+    return session
+
+
+async def _next_text(receive: Receive, timeout: float) -> str | None:
+    try:
+        async with asyncio.timeout(timeout):
+            message = await receive()
+    except TimeoutError:
+        return None
+
+    return t.cast("str | None", message.get("text"))
+
+
+def _cors_headers(environ: WSGIEnvironment, method: str) -> Headers:
+    """Return the headers that let pages of other origins read the response."""
+    origin = environ.get("HTTP_ORIGIN")
+
+    if not origin:
+        return ()
+
+    headers = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        (b"vary", b"Origin"),
+    ]
+    wanted = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS")
+
+    if method == "OPTIONS":
+        headers.append((b"access-control-allow-methods", b"OPTIONS, GET, POST"))
+
+        if wanted:
+            headers.append((b"access-control-allow-headers", wanted.encode()))
+
+    return tuple(headers)
+
+
+def _query_of(scope: Scope) -> dict[str, str]:
+    """Return the query of a request, the first value of each name."""
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    return {name: values[0] for name, values in query.items()}

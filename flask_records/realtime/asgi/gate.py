@@ -1,28 +1,169 @@
-"""The number of connections that a worker holds."""
+"""The first request of a session: accepted, or refused in words."""
 
 from __future__ import annotations
 
+import copy
+import io
+import logging
+import typing as t
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
+
+from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.wsgi import get_host
+
+from ...authentication.limits import network_of
+from ...http.formatter import dumps
+from ...http.origins import ALL
+from .environ import environ_of
+from .protocol import Legacy, PROTOCOLS
+
+if t.TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from _typeshed.wsgi import WSGIEnvironment
+    from flask import Flask
+
+    from ..settings import Settings
+
+    Receive: t.TypeAlias = Callable[[], Awaitable[t.Any]]
+    Send: t.TypeAlias = Callable[[t.Any], Awaitable[None]]
+    Headers: t.TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+logger = logging.getLogger(__package__)
+
+NEXT: t.Final = ("app", "wsgi_app")
+"""The attributes under which middleware usually has the next application."""
+
+TEXT: t.Final = (b"content-type", b"text/plain; charset=UTF-8")
+
+NO_SNIFFING: t.Final = (b"x-content-type-options", b"nosniff")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The answer to a request that is refused."""
+
+    status: int
+    """The status of the response."""
+
+    text: str
+    """The reason, in words."""
+
+    headers: Headers = ()
+    """More headers of the response."""
+
+
+INVALID_SESSION: t.Final = Refusal(400, "Invalid session. Connect again.")
+
+NO_LEGACY_CLIENTS: t.Final = Refusal(
+    400,
+    "This server is for socket.io-client 3 and 4. For version 2, set"
+    " RECORDS_REALTIME['legacy_clients'] = True.",
+)
+
+NO_POLLING: t.Final = Refusal(
+    400,
+    # The requests of a client may reach several workers.
+    "Polling is not available. Connect with transports: ['websocket'].",
+)
+
+AGAIN: t.Final = ((b"retry-after", b"10"),)
+
+TOO_MANY: t.Final = Refusal(503, "Too many connections. Try again later.", AGAIN)
+
+TOO_MANY_OF_ADDRESS: t.Final = Refusal(
+    503,
+    "Too many connections of one address. Try again later. Behind a proxy, the"
+    " application needs ProxyFix.",
+    AGAIN,
+)
 
 
 class Gate:
-    """Counts connections from the start of the handshake to the end of their calls. It
-    is used in the event loop only.
+    """Accepts connections, and counts them from the handshake to the end of their
+    calls. It is used in the event loop only.
     """
 
-    def __init__(self, limit: int, limit_per_address: int) -> None:
-        self._limit = limit
-        self._limit_per_address = limit_per_address
+    def __init__(self, app: Flask, settings: Settings) -> None:
+        self.refused = 0
+        """The number of connections that have found no place since the last look."""
+        self._app = app
+        self._settings = settings
         self._places: set[Place] = set()
         self._by_address: Counter[str] = Counter()
+        self._logged: set[Refusal] = set()
 
-    def enter(self, address: str) -> Place | None:
-        """Return a place for a connection, or ``None`` if there are too many."""
-        is_full = len(self._places) >= self._limit
+    @cached_property
+    def _proxies(self) -> list[ProxyFix]:
+        """The proxies that the application trusts for requests."""
+        # The application may get middleware after its setup.
+        return [_alone(fix) for fix in _layers(self._app) if isinstance(fix, ProxyFix)]
 
-        if is_full or self._by_address[address] >= self._limit_per_address:
+    def environ(self, scope: Mapping[str, t.Any]) -> WSGIEnvironment:
+        """Return a request as WSGI has it, as the proxies of the application tell it,
+        without its body.
+        """
+        environ = environ_of(scope, io.BytesIO())
+
+        for fix in self._proxies:
+            fix(environ, t.cast(t.Any, None))
+
+        return environ
+
+    def check_origin(self, environ: WSGIEnvironment) -> Refusal | None:
+        """Return the refusal of a page that may not connect."""
+        origin, allowed = environ.get("HTTP_ORIGIN"), self._settings.origins
+
+        if not origin or ALL in allowed or origin in allowed:
             return None
+
+        if origin == f"{environ['wsgi.url_scheme']}://{get_host(environ)}":
+            return None
+
+        return Refusal(400, "Not an accepted origin. See RECORDS_REALTIME['origins'].")
+
+    def check(self, query: Mapping[str, str], transport: str) -> Refusal | None:
+        """Return the refusal of a transport or of a version of the protocol."""
+        settings = self._settings
+        allowed = settings.transports
+
+        if query.get("transport", "polling") != transport:
+            return Refusal(400, "Invalid transport.")
+
+        if "j" in query:
+            return Refusal(400, "JSONP is not supported. Connect with jsonp: false.")
+
+        if "sid" not in query:
+            protocol = PROTOCOLS.get(query.get("EIO", ""))
+
+            if protocol is None:
+                return Refusal(400, "Clients need Socket.IO 2 or later: EIO=4 or 3.")
+
+            if protocol is Legacy and not settings.legacy_clients:
+                return self._logged_once(NO_LEGACY_CLIENTS)
+
+        if allowed is not None and transport not in allowed:
+            return Refusal(400, f"Connect with transports: {list(allowed)}.")
+
+        is_shared = allowed is None and settings.message_queue is not None
+
+        if transport == "polling" and is_shared:
+            return self._logged_once(NO_POLLING)
+
+        return None
+
+    def enter(self, environ: WSGIEnvironment) -> Place | Refusal:
+        """Return a place for a connection, or a refusal if there are too many."""
+        address = network_of(environ.get("REMOTE_ADDR") or "unknown")
+
+        if self._by_address[address] >= self._settings.max_of_address:
+            return self._logged_once(TOO_MANY_OF_ADDRESS)
+
+        if len(self._places) >= self._settings.max_connections:
+            self.refused += 1
+            return TOO_MANY
 
         place = Place(self, address)
         self._places.add(place)
@@ -31,14 +172,19 @@ class Gate:
 
     def leave(self, place: Place) -> None:
         """Free a place. Nothing happens if it is free."""
-        if place not in self._places:
-            return
+        if place in self._places:
+            self._places.remove(place)
+            self._by_address[place.address] -= 1
 
-        self._places.remove(place)
-        self._by_address[place.address] -= 1
+            if not self._by_address[place.address]:
+                del self._by_address[place.address]
 
-        if not self._by_address[place.address]:
-            del self._by_address[place.address]
+    def _logged_once(self, refusal: Refusal) -> Refusal:
+        if refusal not in self._logged:
+            self._logged.add(refusal)
+            logger.warning("A client was refused: %s", refusal.text)
+
+        return refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,3 +200,51 @@ class Place:
     def leave(self) -> None:
         """Free the place. Nothing happens if it is free."""
         self.gate.leave(self)
+
+
+async def respond(send: Send, body: bytes | Refusal, headers: Headers = ()) -> None:
+    """Send a response, or a refusal."""
+    status = 200
+
+    if isinstance(body, Refusal):
+        status, headers = body.status, (*headers, *body.headers)
+        body = dumps(body.text)
+
+    length = (b"content-length", str(len(body)).encode())
+    lines = [TEXT, NO_SNIFFING, *headers, length]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(scope: Mapping[str, t.Any], send: Send, refusal: Refusal) -> None:
+    """Refuse a WebSocket, in words where the server can."""
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
+        await send({"type": "websocket.close"})
+        return
+
+    start = {
+        "type": "websocket.http.response.start",
+        "status": refusal.status,
+        "headers": [TEXT, *refusal.headers],
+    }
+    await send(start)
+    await send({"type": "websocket.http.response.body", "body": dumps(refusal.text)})
+
+
+def _layers(app: Flask) -> Iterator[t.Any]:
+    """Yield the middleware around an application, the outermost first."""
+    layer: t.Any = app.wsgi_app
+    seen = [app]
+
+    while layer is not None and layer not in seen:
+        yield layer
+        seen.append(layer)
+        names = (name for name in NEXT if hasattr(layer, name))
+        layer = getattr(layer, next(names, ""), None)
+
+
+def _alone(fix: ProxyFix) -> ProxyFix:
+    """Return the same without the application that it calls."""
+    fix = copy.copy(fix)
+    fix.app = lambda environ, start_response: ()
+    return fix

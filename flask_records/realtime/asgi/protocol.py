@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import typing as t
 
 from ...http.formatter import dumps
 from ..calls import RESERVED
-from .heartbeat import ClientPings, ServerPings
-from .packet import (
-    CLOSE,
-    CONNECT,
-    CONNECT_ERROR,
-    EVENT,
-    InvalidPacket,
-    MESSAGE,
-    NOOP,
-    Packet,
-)
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from .heartbeat import Heartbeat
 
 NAMESPACE: t.Final = "/"
 """The namespace in which clients call services."""
@@ -45,32 +33,93 @@ SEPARATOR: t.Final = "\x1e"
 UNIT: t.Final = 2
 """The bytes of one unit of UTF-16, in which JavaScript counts the length of a text."""
 
+MAX_PACKETS: t.Final = 100
+"""The maximum number of packets in a body, besides calls."""
+
 MAX_LENGTH_DIGITS: t.Final = 10
 """The maximum length of the number before a packet in protocol 3."""
 
+MESSAGE: t.Final = "4"
+"""The type of Engine.IO's packets that have a message of Socket.IO."""
 
-class EnginePacket(t.NamedTuple):
-    """A packet of a client."""
+CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR = ("0", "1", "2", "3", "4")
+"""The types of messages of Socket.IO."""
 
-    type: str
-    """The type, a digit."""
+CALL: t.Final = f"{MESSAGE}{EVENT}"
+"""The beginning of a packet with a call."""
 
-    data: str
-    """The rest of the text."""
 
-    @classmethod
-    def parse(cls, text: str) -> EnginePacket:
-        """Return the packet of a text.
+class InvalidPacket(Exception):
+    """A packet that ends the connection."""
 
-        :raises InvalidPacket: The text is no packet, or has binary data.
-        """
-        if text[:1] == "b":
-            raise InvalidPacket("Binary data is not supported.")
 
-        if not text or not CLOSE.text <= text[0] <= NOOP.text:
-            raise InvalidPacket("A packet must begin with its type.")
+def text_frame(payload: bytes) -> bytes:
+    """Return a whole text message as one frame of a WebSocket."""
+    size = len(payload)
 
-        return cls(text[0], text[1:])
+    if size < 126:
+        return struct.pack("!BB", 0x81, size) + payload
+
+    if size < 1 << 16:
+        return struct.pack("!BBH", 0x81, 126, size) + payload
+
+    return struct.pack("!BBQ", 0x81, 127, size) + payload
+
+
+class Packet:
+    """The text of a packet, and its WebSocket frame."""
+
+    __slots__ = ("frame", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        """The packet as text."""
+        self.frame = text_frame(text.encode())
+        """The packet as a frame, which all connections share."""
+
+
+OPEN: t.Final = "0"
+CLOSE: t.Final = Packet("1")
+PING: t.Final = Packet("2")
+PONG: t.Final = Packet("3")
+PROBE: t.Final = Packet("2probe")
+PROBE_ANSWER: t.Final = Packet("3probe")
+UPGRADE: t.Final = Packet("5")
+NOOP: t.Final = Packet("6")
+LEFT: t.Final = Packet(f"{MESSAGE}{DISCONNECT}")
+
+
+def opening(welcome: dict[str, t.Any]) -> Packet:
+    """Return the first packet of a session."""
+    return Packet(f"{OPEN}{dumps(welcome).decode()}")
+
+
+def event(name: str, record: t.Any) -> Packet:
+    """Return the packet of an event."""
+    return Packet(f"{MESSAGE}{EVENT}{dumps([name, record]).decode()}")
+
+
+def answered(number: int, arguments: bytes) -> Packet:
+    """Return the packet of an answer.
+
+    :param number: The number of the message.
+    :param arguments: The arguments of the answer as JSON.
+    """
+    return Packet(f"{MESSAGE}{ACK}{number}{arguments.decode()}")
+
+
+def split_packet(text: str) -> tuple[str, str]:
+    """Return the type and the data of a packet.
+
+    :raises InvalidPacket: The text is not a packet, or has binary data.
+    """
+    if text[:1] == "b":
+        raise InvalidPacket("Binary data is not supported.")
+
+    if not text or not CLOSE.text <= text[0] <= NOOP.text:
+        raise InvalidPacket("A packet must begin with its type.")
+
+    return text[0], text[1:]
 
 
 class Message(t.NamedTuple):
@@ -92,7 +141,7 @@ class Message(t.NamedTuple):
     def parse(cls, text: str) -> Message:
         """Return the message of a text.
 
-        :raises InvalidPacket: The text is no message that clients may send.
+        :raises InvalidPacket: The text is not a message that clients may send.
         """
         if not text:
             raise InvalidPacket("A packet must not be empty.")
@@ -118,8 +167,8 @@ class Message(t.NamedTuple):
 class Modern:
     """Engine.IO 4, of socket.io-client 3 and 4."""
 
-    heartbeat: type[Heartbeat] = ServerPings
-    """Watches over the signs of life of a client."""
+    is_pinged = True
+    """``True`` if the server sends pings, ``False`` if clients do."""
 
     is_joined_at_once = False
     """``True`` if clients are connected to Socket.IO without asking."""
@@ -141,13 +190,9 @@ class Modern:
         return SEPARATOR.join(packet.text for packet in packets).encode()
 
     @staticmethod
-    def joined(id: str, pid: str | None) -> Packet:
-        """Return the packet that tells a client the id of its connection.
-
-        :param pid: The id by which it can get later what it misses, if there is a log.
-        """
-        data = {"sid": id} if pid is None else {"sid": id, "pid": pid}
-        return Packet(f"{MESSAGE}{CONNECT}{dumps(data).decode()}")
+    def joined(id: str) -> Packet:
+        """Return the packet that tells a client the id of its connection."""
+        return Packet(f"{MESSAGE}{CONNECT}{dumps({'sid': id}).decode()}")
 
     @staticmethod
     def refused(namespace: str, body: Mapping[str, t.Any] | None = None) -> Packet:
@@ -162,7 +207,7 @@ class Modern:
 class Legacy(Modern):
     """Engine.IO 3, of socket.io-client 2."""
 
-    heartbeat = ClientPings
+    is_pinged = False
     is_joined_at_once = True
     # Clients are not told the size, and put all that they have to say into one body.
     body_size = 16
@@ -182,7 +227,7 @@ class Legacy(Modern):
         return "".join(f"{_length(text)}:{text}" for text in texts).encode()
 
     @staticmethod
-    def joined(id: str, pid: str | None) -> Packet:
+    def joined(id: str) -> Packet:
         """Return the packet that tells a client that it is connected."""
         return Packet(f"{MESSAGE}{CONNECT}")
 
@@ -199,23 +244,31 @@ PROTOCOLS: t.Final[Mapping[str, type[Modern]]] = {"4": Modern, "3": Legacy}
 """The protocols by version of Engine.IO, as clients name it."""
 
 
-def decode(body: bytes, protocol: type[Modern], max_size: int) -> list[EnginePacket]:
-    """Return all packets of a body.
+def decode(
+    body: bytes, protocol: type[Modern], max_size: int, max_calls: float
+) -> list[tuple[str, str]]:
+    """Return the types and the data of the packets of a body.
 
     :param max_size: The maximum number of bytes of a packet.
-    :raises InvalidPacket: One of them, or the body, can't be read, or is too large.
+    :param max_calls: The maximum number of calls.
+    :raises InvalidPacket: The body can't be read, or too much is in it.
     """
     try:
-        texts = protocol.split(body.decode())
+        texts = list(protocol.split(body.decode()))
     except UnicodeDecodeError as error:
         raise InvalidPacket("The packets must be text in UTF-8.") from error
     except ValueError as error:
         raise InvalidPacket("The body must consist of lengths and packets.") from error
 
+    calls = sum(text.startswith(CALL) for text in texts)
+
+    if len(texts) - calls > MAX_PACKETS or calls > max_calls:
+        raise InvalidPacket("The body has too many packets.")
+
     if any(size(text) > max_size for text in texts):
         raise InvalidPacket(f"Messages must not exceed {max_size} bytes.")
 
-    return [EnginePacket.parse(text) for text in texts]
+    return [split_packet(text) for text in texts]
 
 
 def size(text: str) -> int:

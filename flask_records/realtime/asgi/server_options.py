@@ -6,7 +6,7 @@ import typing as t
 from operator import attrgetter
 
 if t.TYPE_CHECKING:
-    from .outlet import Send
+    from .gate import Send
 
 LIMITS: t.Final = (
     # gunicorn, and uvicorn with websockets
@@ -18,6 +18,23 @@ LIMITS: t.Final = (
     ("__self__.buffer", "max_length"),
 )
 """The largest message of a WebSocket: the object of the server, and its attribute."""
+
+WORKERS: t.Final = ("__self__.config.workers", "__self__.logger.cfg.workers")
+"""The number of workers of uvicorn and of gunicorn, from the function of their life."""
+
+
+def workers_of(send: Send) -> int:
+    """Return the number of workers of a server, 1 if it does not tell.
+
+    :param send: The function of the server's life.
+    """
+    for path in WORKERS:
+        try:
+            return int(attrgetter(path)(send))
+        except (AttributeError, TypeError):
+            continue
+
+    return 1
 
 
 def limit_messages(send: Send, limit: int) -> None:
@@ -38,18 +55,12 @@ def limit_messages(send: Send, limit: int) -> None:
 
 
 def turn_off_compression(send: Send) -> None:
-    """Let the server accept no compression of WebSockets, if it can be told.
+    """Let uvicorn accept no compression of WebSockets, which takes memory and time for
+    each.
 
     :param send: The function of the server's life.
     """
-    if compresses(send):
-        send.__self__.config.ws_per_message_deflate = False  # type: ignore[attr-defined]  # uvicorn's
+    config: t.Any = getattr(getattr(send, "__self__", None), "config", None)
 
-
-def compresses(send: Send) -> bool:
-    """Return whether the server accepts compression of WebSockets. Browsers offer it.
-
-    :param send: A function of the server.
-    """
-    config = getattr(getattr(send, "__self__", None), "config", None)
-    return bool(getattr(config, "ws_per_message_deflate", False))
+    if hasattr(config, "ws_per_message_deflate"):
+        config.ws_per_message_deflate = False

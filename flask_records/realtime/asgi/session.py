@@ -3,62 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
+import time
 import typing as t
 from collections import deque
-from contextlib import suppress
 from functools import partial
 
 from flask import request
 
-from ...errors import RecordsError, TooManyRequests
+from ...errors import TooManyRequests, Unavailable
 from ...http.error_handler import body_of
 from ..calls import answer_json
-from ..closing import invalid, LATE_READER, NOT_TEXT, too_large
-from ..disconnections import LINGER
-from . import packet as packets
-from .packet import InvalidPacket
-from .protocol import EnginePacket, Message, NAMESPACE, size
+from ..closing import (
+    invalid,
+    LATE_READER,
+    NO_NAMESPACE,
+    NO_PLACE,
+    NO_PLACE_OF_USER,
+    NOT_JOINED,
+    NOT_TEXT,
+    too_large,
+    UNCHECKED,
+)
+from . import protocol as packets
+from .protocol import InvalidPacket, Message, NAMESPACE, Packet, size, split_packet
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from _typeshed.wsgi import WSGIEnvironment
 
     from ...typing import Record
-    from .event_loop import EventLoop
+    from ..connections import Connection
     from .gate import Place
-    from .outlet import Outlet
-    from .packet import Packet
+    from .hub import Hub
+    from .outlets import Outlet
     from .protocol import Modern
 
-    Function: t.TypeAlias = Callable[[], "Packet | None"]
-    Done: t.TypeAlias = Callable[["Packet"], None]
+    T = t.TypeVar("T")
+    Job: t.TypeAlias = Callable[[], Awaitable[None]]
 
-logger = logging.getLogger(__name__)
+JOIN_TIMEOUT: t.Final = 5
+"""The seconds that a client has to connect to Socket.IO, to begin an upgrade, and to
+log in where places are scarce.
+"""
 
 MAX_WAITING: t.Final = 32
 """The number of messages that a client may send before its calls are answered."""
 
+MAX_NAMESPACE: t.Final = 100
+"""The length of a namespace in its refusal."""
+
 LARGE: t.Final = 64 * 1024
 """The length of messages that are not followed by others until their calls begin."""
 
+FAREWELL: t.Final = 1
+"""The seconds that a client has to hang up once the application disconnects it."""
+
 UNREAD_PAUSE: t.Final = 0.05
 """The seconds between two looks whether a client has read its answers."""
-
-
-class Job(t.NamedTuple):
-    """A function that runs in a thread."""
-
-    function: Function
-    """Returns a packet, or ``None``."""
-
-    done: Done
-    """Gets the packet, in the event loop."""
-
-    is_end: bool = False
-    """``True`` if it ends the connection."""
 
 
 class Session:
@@ -70,29 +73,9 @@ class Session:
     :param place: The place in the gate, which is free after the end.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_drops_calls",
-        "_environ",
-        "_is_joined",
-        "_is_open",
-        "_is_working",
-        "_jobs",
-        "_loop",
-        "_pause",
-        "_place",
-        "_room",
-        "_waiting",
-        "connection_id",
-        "heartbeat",
-        "id",
-        "outlet",
-        "protocol",
-    )
-
     def __init__(
         self,
-        loop: EventLoop,
+        hub: Hub,
         protocol: type[Modern],
         environ: WSGIEnvironment,
         place: Place,
@@ -106,29 +89,18 @@ class Session:
         """The way of packets to the client."""
         self.protocol = protocol
         """The protocol that the client speaks."""
-        self.heartbeat = protocol.heartbeat(self, loop)
-        """Ends the session when the client is gone."""
-        self._loop = loop
+        self.is_open = True
+        """``True`` until the session ends."""
+        self._began = time.monotonic()
+        self.deadline = self._began + JOIN_TIMEOUT
+        """The time of the next check."""
+        self._hub = hub
+        self._server = hub.server
         self._environ = environ
         self._place = place
         self._jobs: deque[Job] = deque()
-        self._drops_calls = False
-        self._is_working = False
-        self._pause = 0.0
-        self._is_open = True
-        self._is_joined = False
-        self._waiting: list[Packet] = []
         self._room: asyncio.Event | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """``True`` until the session ends."""
-        return self._is_open
-
-    @property
-    def has_joined(self) -> bool:
-        """``True`` if the client has asked for a connection to Socket.IO."""
-        return self.connection_id is not None
+        self._drops_calls = self._is_working = self._is_pinged = False
 
     @property
     def is_busy(self) -> bool:
@@ -136,51 +108,44 @@ class Session:
         the answers to which it takes.
         """
         is_read = self._room is None or self._room.is_set()
-        return not is_read and self.outlet.unsent <= self._loop.max_unsent
+        return not is_read and self.outlet.unsent <= self._hub.max_unsent
 
     def begin(self, welcome: Record) -> None:
         """Send the first packet.
 
         :param welcome: Its data.
         """
-        self._loop.add(self)
-        self.send(packets.opening({"sid": self.id, **welcome}))
+        self._hub.add(self)
+        self._offer(packets.opening({"sid": self.id, **welcome}))
 
         if self.protocol.is_joined_at_once:
-            self._join(NAMESPACE, None)
-
-    def send(self, packet: Packet) -> None:
-        """Send a packet of any size."""
-        if self._is_open:
-            self.outlet.send(packet)
+            self._join(NAMESPACE)
 
     def send_event(self, packet: Packet) -> None:
-        """Send an event, after the packet that lets the client expect events. A client
-        that leaves too much unread is disconnected.
-        """
-        if self._is_joined:
-            if not self.outlet.offer(packet, self._loop.max_unsent):
-                self.end(*LATE_READER)
-        elif self._is_open:
-            self._waiting.append(packet)
+        """Send an event. A client that leaves too much unread is disconnected."""
+        if not self.outlet.offer(packet, self._hub.max_unsent):
+            self.end(*LATE_READER)
 
-    def receive(self, packet: EnginePacket) -> None:
+    def receive(self, type: str, data: str) -> None:
         """Handle a packet of the client.
 
         :raises InvalidPacket: The packet ends the session.
         """
-        if not self._is_open:
+        if not self.is_open:
             return
 
-        self.heartbeat.hear()
+        is_expected = self._is_pinged is self.protocol.is_pinged
 
-        if packet.type in (packets.PING.text, packets.PONG.text):
-            self.heartbeat.take(packet)
-        elif packet.type == packets.CLOSE.text:
+        if is_expected and self.connection_id is not None:
+            self._expect_life()
+
+        if type == packets.MESSAGE:
+            self._receive_message(Message.parse(data))
+        elif type == packets.CLOSE.text:
             self.leave()
-        elif packet.type == packets.MESSAGE:
-            self._receive_message(Message.parse(packet.data))
-        else:
+        elif type == packets.PING.text and not self.protocol.is_pinged:
+            self._offer(Packet(f"{packets.PONG.text}{data}"))
+        elif type != packets.PONG.text or not self.protocol.is_pinged:
             raise InvalidPacket("A client must not send packets of this type.")
 
     async def receive_text(self, text: str | None) -> None:
@@ -189,7 +154,7 @@ class Session:
 
         :param text: The message, ``None`` if it is binary.
         """
-        limit = self._loop.settings.max_payload
+        limit = self._server.settings.max_payload
 
         if text is None:
             self.end(*NOT_TEXT)
@@ -197,19 +162,57 @@ class Session:
             self.end(*too_large(limit))
         else:
             try:
-                self.receive(EnginePacket.parse(text))
+                self.receive(*split_packet(text))
             except InvalidPacket as error:
                 self.end(*invalid(error))
             else:
                 await self.wait_for_room(is_large=len(text) > LARGE)
 
     def check(self, now: float) -> None:
-        """Do what is due.
+        """End the session of a client that has not connected to Socket.IO in time, or
+        is gone. Send a ping if it is due.
 
         :param now: The time.
         """
-        if self._is_open:
-            self.heartbeat.check(now)
+        is_pinged = self.protocol.is_pinged
+
+        if not is_pinged and self.is_busy:
+            # A ping may be behind the calls that are being answered. Any packet tells
+            # the client that the server is there.
+            self._offer(packets.NOOP)
+            self._expect_life()
+
+        if now < self.deadline or not self.is_open:
+            return
+
+        if self.connection_id is None:
+            self.end(*NOT_JOINED)
+        elif is_pinged and not self._is_pinged:
+            self._is_pinged = True
+            self.deadline = now + self._hub.ping_timeout
+            self._offer(packets.PING)
+        elif is_pinged and self.is_busy:
+            # The pong may be behind the calls that are being answered.
+            self._is_pinged = False
+            pause = self._hub.ping_interval - self._hub.ping_timeout
+            self.deadline = now + max(0, pause)
+        else:
+            self.end()
+
+    def make_room(self, now: float) -> bool:
+        """End the session if its client has had the time to log in, and has not, and
+        return whether it has ended.
+
+        :param now: The time.
+        """
+        connection = self._server.connections.get(self.connection_id)
+        is_logged_in = connection is not None and connection.is_logged_in
+
+        if is_logged_in or now < self._began + JOIN_TIMEOUT:
+            return False
+
+        self.end(*NO_PLACE)
+        return True
 
     def attach(self, outlet: Outlet, place: Place) -> None:
         """Let a WebSocket replace polling."""
@@ -221,16 +224,11 @@ class Session:
 
         :param packet: The event that tells the reason.
         """
-        if not self._is_joined:
-            # It would take the answer to its connection for the later packet.
-            self.end()
-            return
-
-        self.send(packet)
-        self.send(packets.LEFT)
-        self._drop_calls()
+        self._offer(packet)
+        self._offer(packets.LEFT)
+        self._drops_calls = True
         self._leave()
-        asyncio.get_running_loop().call_later(LINGER, self.end)
+        asyncio.get_running_loop().call_later(FAREWELL, self.end)
 
     def end(self, code: int | None = None, reason: str = "") -> None:
         """End the session, and drop the calls that wait. Nothing happens if it has
@@ -238,10 +236,10 @@ class Session:
 
         :param code: The code of the reason that the client is told, if any.
         """
-        if not self._is_open:
+        if not self.is_open:
             return
 
-        self._drop_calls()
+        self._drops_calls = True
 
         if code is None:
             self.outlet.hang_up()
@@ -254,158 +252,9 @@ class Session:
         """End the session of a client that has left. The calls that wait are made.
         Nothing happens if the session has ended.
         """
-        if self._is_open:
+        if self.is_open:
             self.outlet.hang_up()
             self._close()
-
-    def _close(self) -> None:
-        self._is_open = False
-        self._loop.remove(self)
-        self._leave()
-        self._make_room()
-
-        if not self._is_working:
-            self._place.leave()
-
-    def _drop_calls(self) -> None:
-        """Make no more calls."""
-        self._drops_calls = True
-        # A thread may add a call meanwhile, but not while the tuple is made.
-        self._jobs = deque(job for job in tuple(self._jobs) if job.is_end)
-
-    def _receive_message(self, message: Message) -> None:
-        if message.type == packets.CONNECT:
-            self._join(message.namespace, message.data)
-        elif message.namespace != NAMESPACE or self.connection_id is None:
-            return
-        elif message.type == packets.DISCONNECT:
-            self._leave()
-        elif message.type == packets.EVENT and message.data[0] in self._loop.methods:
-            id = self.connection_id
-            self._add(Job(lambda: self._answer(id, message), self.send))
-
-    def _join(self, namespace: str, authentication: t.Any) -> None:
-        """Connect the client to Socket.IO, as often as it asks, but at one place."""
-        if namespace != NAMESPACE or self.connection_id is not None:
-            self.send(self.protocol.refused(namespace))
-            return
-
-        id = self.connection_id = secrets.token_urlsafe(15)
-        self._loop.join(self)
-        connect = partial(self._connect, id, authentication)
-        self._add(Job(connect, partial(self._confirm, id)))
-
-    def _connect(self, id: str, authentication: t.Any) -> Packet:
-        try:
-            pid = self._loop.server.connect(id, request.headers, authentication)
-        except RecordsError as error:
-            return self.protocol.refused(NAMESPACE, body_of(error))
-
-        return self.protocol.joined(id, pid)
-
-    def _leave(self) -> None:
-        """Disconnect the client from Socket.IO."""
-        id, self.connection_id, self._is_joined = self.connection_id, None, False
-        self._waiting.clear()
-
-        if id is not None:
-            self._loop.leave(id)
-            disconnect = partial(self._loop.server.disconnect, id)
-            self._add(Job(disconnect, self.send, is_end=True))
-
-    def _answer(
-        self, id: str, message: Message, *, is_counted: bool = False
-    ) -> Packet | None:
-        name, *arguments = message.data
-        server = self._loop.server
-        connection = server.connections.get(id)
-
-        if connection is None or self._drops_calls:
-            return None
-
-        if not is_counted:
-            # Those that would wait too long are refused by the answer.
-            with suppress(TooManyRequests):
-                self._pause = connection.count_call()
-                is_counted = True
-
-        if self._pause:
-            # Threads are for others meanwhile.
-            again = partial(self._answer, id, message, is_counted=True)
-            self._jobs.appendleft(Job(again, self.send))
-            return None
-
-        text = answer_json(
-            server.records, connection, name, tuple(arguments), is_counted=is_counted
-        )
-        number = message.number
-        return None if number is None else packets.answered(number, text)
-
-    def _confirm(self, id: str, packet: Packet) -> None:
-        """Tell the client that it is connected, and send the events that came since. Or
-        let it try again with other credentials.
-        """
-        # It may have disconnected, and asked for another connection.
-        if id != self.connection_id:
-            return
-
-        self.send(packet)
-
-        if id not in self._loop.server.connections:
-            self._leave()
-            return
-
-        self._is_joined = True
-        events, self._waiting = self._waiting, []
-
-        for event in events:
-            self.send_event(event)
-
-    def _add(self, job: Job) -> None:
-        """Run a job in a thread, after those before."""
-        self._jobs.append(job)
-
-        if not self._is_working:
-            self._start_next()
-
-    def _work(self, job: Job) -> None:
-        """Run a job, in a thread."""
-        packet = None
-
-        try:
-            with self._loop.app.request_context({**self._environ}):
-                packet = job.function()
-        except Exception:
-            logger.exception("A message of a client could not be handled.")
-
-        self._loop.post(self._go_on, packet, job.done)
-
-    def _go_on(self, packet: Packet | None, done: Done) -> None:
-        """Use the packet of a function, and let the next one run."""
-        if packet is not None and self._is_open:
-            done(packet)
-
-        self._start_next()
-        self._make_room()
-
-    def _start_next(self) -> None:
-        """Run the next function, once the client has read most of its answers."""
-        self._is_working = bool(self._jobs)
-
-        if not self._is_working:
-            if not self._is_open:
-                self._place.leave()
-
-            return
-
-        pause, self._pause = self._pause, 0.0
-
-        if pause and not self._drops_calls:
-            asyncio.get_running_loop().call_later(pause, self._start_next)
-        elif self._is_open and self.outlet.unsent > self._loop.max_unsent:
-            asyncio.get_running_loop().call_later(UNREAD_PAUSE, self._start_next)
-        else:
-            self._loop.run(self._work, self._jobs.popleft())
 
     async def wait_for_room(self, *, is_large: bool = False) -> None:
         """Wait while the client has too many calls under way.
@@ -414,12 +263,183 @@ class Session:
         """
         most = 1 if is_large else MAX_WAITING
 
-        while self._is_open and len(self._jobs) >= most:
+        while self.is_open and len(self._jobs) >= most:
             # A request may wait besides a WebSocket.
             self._room = self._room or asyncio.Event()
             self._room.clear()
             await self._room.wait()
 
+    def _close(self) -> None:
+        self.is_open = False
+        self._hub.remove(self)
+        self._leave()
+        self._make_room()
+
+        if not self._is_working:
+            self._place.leave()
+
+    def _offer(self, packet: Packet) -> None:
+        """Send a packet that answers no call, unless the client leaves too much unread,
+        which ends the session.
+        """
+        if self.is_open and not self.outlet.offer(packet, self._hub.max_unsent):
+            self.end(*LATE_READER)
+
+    def _expect_life(self) -> None:
+        """Give a client that has joined the time until its next sign of life."""
+        seconds = self._hub.ping_interval
+
+        if not self.protocol.is_pinged:
+            seconds += self._hub.ping_timeout
+
+        self._is_pinged = False
+        self.deadline = time.monotonic() + seconds
+
+    def _receive_message(self, message: Message) -> None:
+        if message.type == packets.CONNECT:
+            self._join(message.namespace)
+        elif message.namespace != NAMESPACE or self.connection_id is None:
+            return
+        elif message.type == packets.DISCONNECT:
+            self._leave()
+        elif message.type == packets.EVENT and message.data[0] in self._server.methods:
+            self._add(partial(self._answer, self.connection_id, message))
+
+    def _join(self, namespace: str) -> None:
+        """Connect the client to Socket.IO, but at one place and to one namespace."""
+        if namespace != NAMESPACE or self.connection_id is not None:
+            self._offer(self.protocol.refused(namespace[:MAX_NAMESPACE]))
+            self.end(*NO_NAMESPACE)
+            return
+
+        id = self.connection_id = secrets.token_urlsafe(15)
+        self._expect_life()
+        self._add(partial(self._connect, id))
+
+    def _leave(self) -> None:
+        """Disconnect the client from Socket.IO."""
+        id, self.connection_id = self.connection_id, None
+
+        if id is not None:
+            self.deadline = time.monotonic() + JOIN_TIMEOUT
+            self._hub.leave(id)
+            self._add(partial(self._disconnect, id))
+
+    def _add(self, job: Job) -> None:
+        """Do a job after those before."""
+        self._jobs.append(job)
+
+        if not self._is_working:
+            self._is_working = True
+            self._hub.start(self._work())
+
     def _make_room(self) -> None:
         if self._room is not None:
             self._room.set()
+
+    async def _work(self) -> None:
+        """Do the jobs one after the other, until there are none."""
+        while self._jobs:
+            await self._jobs.popleft()()
+            self._make_room()
+
+        self._is_working = False
+
+        if not self.is_open:
+            self._place.leave()
+
+    async def _run(self, function: Callable[[], T]) -> T | None:
+        """Run a function in a thread, as in the first request. ``None`` if it fails."""
+
+        def run() -> T:
+            with self._server.app.request_context({**self._environ}):
+                return function()
+
+        return await self._hub.call(run)
+
+    async def _connect(self, id: str) -> None:
+        await self._run(partial(self._admit, id))
+        self._check_user()
+
+    def _admit(self, id: str) -> None:
+        """Connect the client, or let it try again with other credentials."""
+        post = self._hub.post
+
+        try:
+            self._server.connect(id, request.headers, partial(post, self._accept, id))
+        except Exception as error:
+            visible = self._server.records.errors.report(
+                error, "A client can't connect."
+            )
+
+            if isinstance(visible, Unavailable):
+                post(self.end, *UNCHECKED)
+            else:
+                post(self._refuse, id, body_of(visible))
+
+    def _accept(self, id: str) -> None:
+        """Tell the client that it is connected. It gets the events from here on."""
+        # It may have disconnected, and asked for another connection.
+        if id == self.connection_id:
+            self._offer(self.protocol.joined(id))
+            self._hub.join(self)
+
+    def _refuse(self, id: str, error: Record) -> None:
+        if id == self.connection_id:
+            self._offer(self.protocol.refused(NAMESPACE, error))
+            self._leave()
+
+    async def _disconnect(self, id: str) -> None:
+        await self._run(partial(self._server.disconnect, id))
+
+    async def _answer(self, id: str, message: Message) -> None:
+        """Make a call, once the client has read most of its answers."""
+        while self.is_open and self.outlet.unsent > self._hub.max_unsent:
+            await asyncio.sleep(UNREAD_PAUSE)
+
+        connection = self._server.connections.get(id)
+
+        if connection is None:
+            return
+
+        refusal = None
+
+        try:
+            if pause := connection.count_call():
+                await asyncio.sleep(pause)
+        except TooManyRequests as error:
+            refusal = error
+
+        packet = await self._run(partial(self._call, connection, message, refusal))
+
+        if packet is not None and self.is_open:
+            self.outlet.send(packet)
+
+        # It may have been a login.
+        if message.data[0] == "create":
+            self._check_user()
+
+    def _check_user(self) -> None:
+        """End the session if its user has too many."""
+        connections, settings = self._server.connections, self._server.settings
+        connection = connections.get(self.connection_id)
+        channel = None if connection is None else connection.user_channel
+
+        if channel and len(connections.members(channel)) > settings.max_of_user:
+            self.end(*NO_PLACE_OF_USER)
+
+    def _call(
+        self,
+        connection: Connection,
+        message: Message,
+        refusal: TooManyRequests | None,
+    ) -> Packet | None:
+        """Return the answer to a call, if there is one."""
+        if self._drops_calls or not self._server.connections.get(connection.id):
+            return None
+
+        name, *arguments = message.data
+        records = self._server.records
+        text = answer_json(records, connection, name, tuple(arguments), refusal)
+        number = message.number
+        return None if number is None else packets.answered(number, text)

@@ -268,25 +268,6 @@ def test_answer_is_that_of_http(records, tmp_path):
     assert created == answer
 
 
-TYPED = ["5", "null", "[]", '"a"', "", "true", 5, None, [], "a", True]
-
-
-@pytest.mark.parametrize("value", TYPED, ids=repr)
-def test_documents_are_found_by_their_typed_value(records, site, value):
-    client = site.connect()
-    bodies = [{"document": each} for each in TYPED]
-    client.result("create", "typed", bodies)
-    queries = [
-        {"document": {"$eq": value}},
-        {"$or": [{"document": {"$in": [value]}}]},
-        {"document": {"$not": {"$ne": value}}},
-    ]
-
-    found = [client.result("find", "typed", query) for query in queries]
-
-    assert [[each["document"] for each in one] for one in found] == [[value]] * 3
-
-
 def test_query_that_nests_deep_is_refused(site):
     client = site.connect()
     query, document = {"id": 1}, "a"

@@ -134,7 +134,10 @@ def test_event_reaches_the_channels_it_is_published_to(messages, ann, channels, 
     assert ann.names() == names
 
 
-@pytest.mark.parametrize("channels", [5, True, [None, "x"], [["x"]], [{}, 1], object()])
+@pytest.mark.parametrize(
+    "channels",
+    [5, True, [None, "x"], [["x"]], [{}, 1], object(), {"authenticated": {"id": 1}}],
+)
 def test_publisher_that_names_no_channel_does_not_fail_the_call(
     messages, ann, channels, caplog
 ):
@@ -144,7 +147,18 @@ def test_publisher_that_names_no_channel_does_not_fail_the_call(
 
     assert created[0] is None
     assert ann.names() == []
+    assert [record.exc_info[0] for record in caplog.records] == [TypeError]
     assert ann.result("get", "messages", 1)["text"] == "A"
+
+
+def test_publisher_that_returns_data_is_told_to_emit_another_event(
+    messages, ann, caplog
+):
+    messages.publish()(lambda *_: {"authenticated": {"id": 1}})
+
+    ann.result("create", "messages", {"text": "A"})
+
+    assert "emit a second event" in caplog.text
 
 
 def test_publisher_that_raises_sends_to_nobody_and_is_logged(messages, caplog, ann):
@@ -159,7 +173,7 @@ def test_publisher_that_raises_sends_to_nobody_and_is_logged(messages, caplog, a
 
 
 def test_name_of_an_event_that_there_is_not_is_refused(messages):
-    with pytest.raises(ValueError, match="There is no event 'creatd'."):
+    with pytest.raises(ValueError, match="There is no 'creatd' to connect to"):
         messages.publish("creatd")
 
 

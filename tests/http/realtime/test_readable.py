@@ -187,7 +187,7 @@ def test_selection_that_leaves_out_what_the_rule_is_about_leaks_nothing(site, me
     getattr(messages, method)(*arguments[method], params)
 
     assert bob.events() == []
-    assert len(ann.events()) == (method != "remove")
+    assert [record["id"] for _, record in ann.events()] == [1]
 
 
 def test_rule_about_a_hidden_field_holds(tmp_path):
@@ -205,16 +205,42 @@ def test_rule_about_a_hidden_field_holds(tmp_path):
         assert bob.events() == []
 
 
-def test_rule_is_about_what_is_stored_not_about_what_a_hook_shows(site):
+def test_query_about_a_hidden_field_holds_for_records_that_clients_remove(tmp_path):
+    records = make_live_records()
+    service = SQLAlchemyService(Message, hidden=["user_id"])
+    rule = {"user_id": FromUser("id")}
+    letters = records.add("letters", service, readable=rule)
+    seen = []
+    letters.after("remove")(lambda m, context: seen.append(dict(context.result)))
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        site.register(BOB)
+        ann, bob = site.connect(ANN), site.connect(BOB)
+        letters._create({"text": "Hi", "user_id": 1})
+        ann.result("remove", "letters", 1)
+
+        assert [name for name, _ in ann.events()] == ["letters removed"]
+        assert bob.events() == []
+        assert "user_id" not in seen[0]
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "receiver"),
+    [({"user_id": 2, "read": False}, BOB), ({}, ANN)],
+    ids=["another value", "no value"],
+)
+def test_rule_is_about_the_record_of_the_event(site, dispatch, receiver):
+    """What the record lacks is looked up."""
+
     @site.records["messages"].after("create")
-    def show_as_read(method, context):
-        context.dispatch = {**context.result, "read": True, "user_id": 2}
+    def dispatch_other_values(method, context):
+        context.dispatch = {"id": context.result["id"], **dispatch}
 
-    ann, bob = site.connect(ANN), site.connect(BOB)
+    clients = {user["email"]: site.connect(user) for user in (ANN, BOB)}
     site.records["messages"].create({"text": "Hi", "user_id": 1})
+    got = {email: client.names() for email, client in clients.items()}
 
-    assert bob.events() == []
-    assert ann.names() == ["messages created"]
+    assert [email for email in got if got[email]] == [receiver["email"]]
 
 
 @pytest.mark.parametrize(

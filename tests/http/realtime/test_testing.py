@@ -22,11 +22,8 @@ def realtime(records):
 
 @pytest.fixture
 def app(records, realtime):
-    with serving(records) as http:
-        realtime.init_app(http.application)
-
-        with http.application.app_context():
-            yield http.application
+    with serving(records, realtime=realtime) as http, http.application.app_context():
+        yield http.application
 
 
 def test_client_calls_and_gets_events(app, realtime):

@@ -13,8 +13,7 @@ from ...realtime import make_live_records, serving
 def http():
     records = make_live_records(public=True)
 
-    with serving(records) as http:
-        Realtime(records, http.application)
+    with serving(records, realtime=Realtime(records)) as http:
         yield http
 
 

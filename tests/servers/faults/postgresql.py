@@ -39,6 +39,18 @@ class PostgreSQL:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(20)
 
+    @contextmanager
+    def replica(self):
+        """A server that follows this one, and takes no writes."""
+        arguments = f"-h 127.0.0.1 -p {self._port} -U postgres -R -c fast -D"
+
+        with new_folder() as folder:
+            copy = run_as_postgres("pg_basebackup", *arguments.split(), str(folder))
+            assert copy.wait(60) == 0
+
+            with running(folder) as server:
+                yield server
+
     def answers(self):
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
 
@@ -53,14 +65,30 @@ class PostgreSQL:
 @contextmanager
 def postgresql():
     """A PostgreSQL that runs, and is removed after the block."""
+    with new_folder() as folder:
+        options = ["-D", str(folder), "-U", "postgres", "-A", "trust"]
+        assert run_as_postgres("initdb", *options).wait(60) == 0
+
+        with running(folder) as server:
+            yield server
+
+
+@contextmanager
+def new_folder():
     # The tests' own folders are closed to the user that it runs as.
     folder = Path(tempfile.mkdtemp(prefix="records-postgresql-"))
 
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
 
-    init = run_as_postgres("initdb", "-D", str(folder), "-U", "postgres", "-A", "trust")
-    assert init.wait(60) == 0
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def running(folder):
     server = PostgreSQL(folder, free_port())
     server.start()
 
@@ -68,7 +96,6 @@ def postgresql():
         yield server
     finally:
         server.stop()
-        shutil.rmtree(folder)
 
 
 def run_as_postgres(name, *arguments):

@@ -11,9 +11,9 @@ from wsgiref.validate import validator
 import pytest
 from flask import Flask, request
 
-from flask_records import FlaskRecords
+from flask_records import FlaskRecords, MultipartParser
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import event_loop
+from flask_records.realtime.asgi import wsgi_requests
 
 from ...realtime import live, make_live_records, running_asgi
 from ...waiting import wait_until
@@ -267,41 +267,13 @@ def test_body_without_a_length():
     assert (small[1], large[1]) == (b"2", b"3000000")
 
 
-def test_body_is_asked_for_when_it_is_read():
-    """The application may refuse it before."""
-
-    def app(environ, start_response):
-        if environ["PATH_INFO"] == "/":
-            environ["wsgi.input"].read()
-
-        start_response("200 OK", TEXT)
-        return [b"A"]
-
-    def first_line(path):
-        lines = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
-        text = f"{lines}Expect: 100-continue\r\n\r\n"
-
-        with serving(app) as connection, raw(connection, text) as client:
-            line = client.recv(1000).partition(b"\r\n")[0]
-            client.sendall(b"hello")
-
-        return line
-
-    assert first_line("/") == b"HTTP/1.1 100 Continue"
-    assert first_line("/refused") == b"HTTP/1.1 200 OK"
-
-
 @pytest.mark.parametrize("size", [10, 200_000])
-def test_body_that_is_cut_off_is_an_error(size):
-    errors = []
+def test_body_that_is_cut_off_is_not_seen_by_the_application(size):
+    seen = []
 
     def app(environ, start_response):
-        try:
-            environ["wsgi.input"].read()
-        except Exception as error:
-            errors.append(error)
-
-        start_response("400 Bad", TEXT)
+        seen.append(environ["PATH_INFO"])
+        start_response("200 OK", TEXT)
         return []
 
     with serving(app) as connection:
@@ -310,22 +282,124 @@ def test_body_that_is_cut_off_is_an_error(size):
         with raw(connection, lines + "x" * size):
             pass
 
-        wait_until(lambda: errors, 30)
+        fetch(connection, path="/next")
 
-    assert [type(error) for error in errors] == [ConnectionError]
+    assert seen == ["/next"]
 
 
-def test_slow_body_takes_no_thread():
+def echoing_app(limit):
+    """An application whose bodies have a limit."""
     app = Flask("tests")
-    app.add_url_rule("/", view_func=lambda: "A")
+    app.config["MAX_CONTENT_LENGTH"] = limit
+
+    @app.post("/")
+    def count():
+        return str(len(request.get_data()))
+
+    return app
+
+
+@pytest.mark.parametrize("expects", ["", "Expect: 100-continue\r\n"])
+def test_body_that_announces_too_much_is_not_received(expects):
+    text = f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n{expects}\r\n"
+
+    with serving_app(echoing_app(1000)) as connection:
+        with raw(connection, text) as client:
+            line = client.recv(1000).partition(b"\r\n")[0]
+
+    assert line.startswith(b"HTTP/1.1 413 ")
+
+
+def test_body_without_a_length_is_received_up_to_the_limit():
+    def parts(count):
+        return iter([b"x" * 1000] * count)
+
+    with serving_app(echoing_app(100_000)) as connection:
+        answers = [
+            fetch(connection, "POST", "/", parts(count), encode_chunked=True)
+            for count in (100, 101)
+        ]
+
+    assert [response.status for response, _ in answers] == [200, 413]
+    assert answers[0][1] == b"100000"
+
+
+def test_form_may_be_larger_than_other_bodies():
+    records = FlaskRecords()
+    app = echoing_app(1000)
+
+    class Forms:
+        def create(self, data, params):
+            return {"size": len(data["text"])}
+
+    parsers = {"multipart/form-data": MultipartParser(100_000)}
+    records.add("forms", Forms(), public=True, body_parsers=parsers)
+    records.init_app(app)
+    text = '--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+
+    with running_asgi(app, Realtime(records, app)) as url:
+        with connection_to(url) as connection:
+            form = f"{text}{'x' * 90_000}\r\n--x--\r\n".encode()
+            created = fetch(connection, "POST", "/forms", form, headers)
+            refused = fetch(connection, "POST", "/", form)[0].status
+
+    assert created[1] == b'{"size":90000}'
+    assert refused == 413
+
+
+def test_body_that_does_not_arrive_in_time_is_refused(monkeypatch):
+    monkeypatch.setattr(wsgi_requests, "BODY_TIMEOUT", 0.05)
+    text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx"
+
+    with serving_app(echoing_app(1000)) as connection:
+        with raw(connection, text) as client:
+            line = client.recv(1000).partition(b"\r\n")[0]
+
+    assert line.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+def test_uploads_that_stall_take_no_threads(size):
+    app = echoing_app(1_000_000)
 
     with serving_app(app) as connection:
-        text = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx"
+        text = f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
         # There are 8 threads.
-        slow = [raw(connection, text) for _ in range(20)]
-        body = fetch(connection)[1]
+        stalled = [raw(connection, text + "x" * (size - 1)) for _ in range(30)]
+        body = fetch(connection, "POST", "/", b"whole")[1]
 
-        for each in slow:
+        for each in stalled:
+            each.close()
+
+    assert body == b"5"
+
+
+def test_readers_that_read_nothing_give_their_threads_back(monkeypatch):
+    monkeypatch.setattr(wsgi_requests, "SEND_TIMEOUT", 0.2)
+    closed = []
+
+    class Parts:
+        def __iter__(self):
+            while True:
+                yield b"x" * 1_000_000
+
+        def close(self):
+            closed.append(1)
+
+    def app(environ, start_response):
+        start_response("200 OK", TEXT)
+        return Parts() if environ["PATH_INFO"] == "/" else [b"A"]
+
+    with serving(app) as connection:
+        # There are 8 threads.
+        frozen = [
+            raw(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(20)
+        ]
+        wait_until(lambda: len(closed) == 20, 60)
+        body = fetch(connection, path="/other")[1]
+
+        for each in frozen:
             each.close()
 
     assert body == b"A"
@@ -352,7 +426,7 @@ def test_requests_go_on_beside_slow_calls(tmp_path):
 
 
 def test_requests_that_find_no_room_are_refused(monkeypatch):
-    monkeypatch.setattr(event_loop, "MAX_WAITING", 2)
+    monkeypatch.setattr(wsgi_requests, "MAX_WAITING", 2)
     may_go_on = threading.Event()
 
     def app(environ, start_response):
@@ -365,10 +439,10 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
 
     with serving_app(flask) as connection:
         text = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-        # 6 of 8 threads are for requests.
-        opened = [raw(connection, text) for _ in range(8)]
-        share = flask.extensions["records_realtime"].transport.requests
-        wait_until(lambda: len(share._waiting) == 2, 30)
+        # There are 8 threads.
+        opened = [raw(connection, text) for _ in range(10)]
+        hub = flask.extensions["records_realtime"].transport
+        wait_until(lambda: hub.running == 10, 30)
         response, body = fetch(connection)
         may_go_on.set()
         lines = [each.recv(15) for each in opened]
@@ -378,4 +452,4 @@ def test_requests_that_find_no_room_are_refused(monkeypatch):
 
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
     assert body == b'"Too many requests are waiting. Try again."'
-    assert lines == [b"HTTP/1.1 200 OK"] * 8
+    assert lines == [b"HTTP/1.1 200 OK"] * 10

@@ -9,7 +9,7 @@ import pytest
 from werkzeug.datastructures import Headers
 
 from flask_records import TooManyRequests
-from flask_records.realtime.connection import BURST, Connection, MAX_DELAY
+from flask_records.realtime.connections import BURST, Connection, MAX_DELAY
 
 from ...polling import calls, Polling, received
 from ...realtime import live, loop_of, make_live_records
@@ -138,7 +138,7 @@ def test_client_that_leaves_its_answers_is_closed(pads, records, tmp_path):
         with ThreadPoolExecutor(1) as pool:
             posted_without_polling(site, pool, pads)
             [session] = loop.sessions.values()
-            session.heartbeat.deadline = 0
+            session.deadline = 0
             wait_until(lambda: not loop.sessions, 30)
 
     assert len(pads) < 20
@@ -149,7 +149,7 @@ def clock(monkeypatch):
     """The time as connections see it, set by hand."""
     clock = {"now": 1000.0}
     monkeypatch.setattr(
-        "flask_records.realtime.connection.time.monotonic", lambda: clock["now"]
+        "flask_records.realtime.connections.time.monotonic", lambda: clock["now"]
     )
     return clock
 

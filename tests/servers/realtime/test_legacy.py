@@ -80,12 +80,19 @@ def test_events_reach_clients_of_both_protocols(records, site, polling, socket):
 
 @pytest.mark.parametrize("version", ["3", "4"])
 def test_unknown_namespace_is_refused_in_the_words_of_the_protocol(site, version):
-    polling = Polling(site.url, version)
-    polling.connect() if version == "4" else polling.get()
-    polling.post("40/nowhere,")
+    url = site.url.replace("http", "ws", 1)
+    path = f"/socket.io/?EIO={version}&transport=websocket"
+    socket = websocket.create_connection(url + path, timeout=60)
+    socket.recv()
+    socket.send("40") if version == "4" else None
+    socket.recv()
+    socket.send("40/nowhere,")
+    refusal, end = socket.recv(), socket.recv_data()
+    socket.shutdown()
 
     error = {"3": '"Unable to connect"', "4": '{"message":"Unable to connect"}'}
-    assert polling.get() == [f"44/nowhere,{error[version]}"]
+    assert refusal == f"44/nowhere,{error[version]}"
+    assert end == (8, b"\x03\xf0Connect to the namespace '/', and once.")
 
 
 def test_client_that_says_nothing_is_closed(records, tmp_path):
@@ -94,7 +101,7 @@ def test_client_that_says_nothing_is_closed(records, tmp_path):
         loop = loop_of(site)
         loop.ping_interval = loop.ping_timeout = 0.2
         [session] = loop.sessions.values()
-        session.heartbeat.deadline = 0
+        session.deadline = 0
 
         wait_until(lambda: not loop.sessions, 30)
         assert polling.request("GET")[0] == 400
@@ -121,7 +128,7 @@ def test_body_may_be_larger_than_a_message(records, tmp_path):
         refused = polling.post(*calls(range(40), "create", "plain", {"t": text}))
 
     assert posted == (200, "ok")
-    assert refused == (400, '"The body is too large."')
+    assert refused == (413, '"The body is too large."')
 
 
 def refusal(site, query):

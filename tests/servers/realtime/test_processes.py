@@ -1,25 +1,15 @@
-"""Events of several processes with Redis, and while Redis is not available."""
+"""Events of several processes with Redis."""
 
 from __future__ import annotations
 
 import uuid
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import pytest
-import redis
 
-from flask_records.realtime.bus.redis import RedisBroker
-from flask_records.realtime.bus.shared import SharedBus
-
-from ... import redis_server
 from ...databases import redis_url
 from ...processes import call, connected
 from ...realtime_clients import login_of, run_command, serving, settings_of, Socket
-
-AWAY = "The message queue is not available"
-
-UNNAMED = ("CLIENT", "HELLO", "EVAL", "SELECT")
-"""The commands of Redis that name nothing at first."""
 
 
 @pytest.fixture(scope="module")
@@ -163,82 +153,3 @@ def test_end_of_a_login_holds_at_the_other_worker(places, number, end, by_header
     assert staying.gets("after")
     assert not leaving.gets("after", 0.3)
     assert leaving.call("find", "items")[0]["code"] == 401
-
-
-@pytest.fixture
-def own_redis():
-    with redis_server.own_redis() as server:
-        yield server
-
-
-@pytest.fixture
-def own_server(own_redis, tmp_path):
-    with serving(settings_of(tmp_path, REDIS_URL=own_redis.url)) as server:
-        yield server
-
-
-def lines_with(server, text):
-    return [line for line in server.log if text in line]
-
-
-def resumes(place, socket, token):
-    """Return ``True`` if events of a place arrive at a socket before long."""
-    texts = [f"again {number} {uuid.uuid4().hex}" for number in range(50)]
-
-    for text in texts:
-        place.create(text, token)
-
-        if socket.gets(text, 0.1):
-            return True
-
-    return False
-
-
-def test_workers_go_on_alone_until_redis_is_back(own_redis, own_server):
-    with places_of(own_server) as places:
-        token = places[0].log_in()
-        sockets = [place.socket(token) for place in places]
-        own_redis.stop()
-
-        for number in range(5):
-            for place in places:
-                place.create(f"{place.pid} {number}", token)
-
-        alone = [f"{place.pid} 4" for place in places]
-        arrived = [[socket.gets(text, 1) for text in alone] for socket in sockets]
-        warnings = len(lines_with(own_server, AWAY))
-        own_redis.start()
-        one, other = places
-        is_back = [
-            resumes(one, sockets[1], token),
-            resumes(other, sockets[0], token),
-        ]
-
-    assert arrived == [[True, False], [False, True]]
-    assert warnings == 2
-    assert is_back == [True, True]
-    assert len(lines_with(own_server, AWAY)) == 2
-    assert len(lines_with(own_server, "The message queue is available again")) == 2
-    assert lines_with(own_server, "Traceback") == []
-
-
-@pytest.fixture
-def bus(own_redis):
-    return SharedBus(RedisBroker(own_redis.url, "app"))
-
-
-def test_names_on_redis_begin_with_the_channel(own_redis, bus):
-    with closing(redis.Redis.from_url(own_redis.url)) as client:
-        with client.monitor() as monitor:
-            with bus.lock("items:1")[1]:
-                bus.publish([{"service": "items"}])
-
-            client.echo("end")
-            lines = iter(lambda: monitor.next_command()["command"], "ECHO end")
-            commands = [line.split() for line in lines]
-
-    # Some versions of redis-py show the lines of a script as commands, too.
-    known = [(name, rest) for name, *rest in commands if name.isalpha()]
-    named = {name: rest[0] for name, rest in known if name not in UNNAMED}
-    assert set(named) == {"SET", "XADD", "get", "del"}
-    assert all(name.startswith("app") for name in named.values())

@@ -12,7 +12,7 @@ import websocket
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime import Realtime
-from flask_records.realtime.asgi import heartbeat
+from flask_records.realtime.asgi import session
 
 from ...polling import calls, Polling
 from ...realtime import connected, live, loop_of, make_live_records
@@ -222,7 +222,7 @@ def test_websocket_is_refused_if_the_setting_does_not_name_it(records, tmp_path)
 def test_session_that_does_not_join_in_time_is_closed(records, tmp_path, monkeypatch):
     with live(records, tmp_path, {"max_connections": 3}) as site:
         joined = site.connect()
-        monkeypatch.setattr(heartbeat, "JOIN_TIMEOUT", 0.2)
+        monkeypatch.setattr(session, "JOIN_TIMEOUT", 0.2)
         polling = begin_polling(site)
         url = site.url.replace("http", "ws", 1)
         path = "/socket.io/?EIO=4&transport=websocket"

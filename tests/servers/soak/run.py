@@ -34,9 +34,6 @@ FLOOD = [{"channel": "slow", "text": "x" * 900_000}] * 8
 FLOOD_EVERY = 10
 """The seconds between two floods."""
 
-OUTAGE = 5
-"""The seconds around an outage of Redis in which events may be lost."""
-
 
 @dataclass
 class Plan:
@@ -50,8 +47,6 @@ class Plan:
     writes_per_second: float = 20
     kill_every: float = 60
     redis_every: float = 90
-    event_log: bool = True
-    """Keep events for clients that come back."""
 
 
 @dataclass
@@ -106,55 +101,35 @@ class Soak:
                     group.create_task(self._repeat(behaviour))
 
     async def _repeat(self, behaviour):
-        chance, previous, ledger = random.Random(), None, None
+        chance = random.Random()
 
         while time.monotonic() < self.end:
-            if previous is None:
-                slow = behaviour in (self._slow, self._freeze)
-                team = "slow" if slow else chance.choice(TEAMS[:3])
-                ledger = Ledger(SEES[team], self.is_excused)
-
+            slow = behaviour in (self._slow, self._freeze)
+            team = "slow" if slow else chance.choice(TEAMS[:3])
+            ledger = Ledger(SEES[team])
             wire = Wire(self.server.host, self.tokens[team], take_by(ledger))
 
             try:
-                await self._open(wire, ledger, previous, behaviour)
-                previous = await behaviour(wire, ledger, chance)
+                await self._open(wire, ledger, behaviour)
+                await behaviour(wire, ledger, chance)
             except (Closed, OSError, asyncio.IncompleteReadError) as error:
                 kind = behaviour.__name__.strip("_")
                 self.counts[f"{kind}: closed with {getattr(error, 'code', None)}"] += 1
-                # A client that could not connect tries again with the same place.
-                previous = wire if wire.pid else previous
                 await asyncio.sleep(chance.uniform(0.2, 1))
             finally:
                 await wire.close()
 
-            if previous is None:
-                self._add(ledger)
-
-        if previous is not None:
             self._add(ledger)
-
-    def is_excused(self, start, end):
-        """Return whether events may be lost between two times."""
-        return not self.plan.event_log and self.redis.was_away(start, end)
 
     def _add(self, ledger):
         self.faults += ledger.faults
         self.counts["events"] += ledger.events
-        self.counts["lost while Redis was away"] += ledger.excused
 
-    async def _open(self, wire, ledger, previous, behaviour):
+    async def _open(self, wire, ledger, behaviour):
         async with asyncio.timeout(60):
-            has_rest = await wire.open(previous=previous, **OPTIONS[behaviour.__name__])
-
-            if has_rest:
-                self.counts["clients that got what they had missed"] += 1
-            else:
-                ledger.forget()
-                ledger.load(await wire.call("find", "items"))
-                # Events before may be about changes that the answer has, too.
-                ledger.is_loaded = True
-                self.counts["clients that loaded anew"] += 1
+            await wire.open(**OPTIONS[behaviour.__name__])
+            ledger.load(await wire.call("find", "items"))
+            self.counts["clients"] += 1
 
     async def _steady(self, wire, ledger, chance):
         await wire.listen(self.end - time.monotonic() + SETTLE)
@@ -167,11 +142,9 @@ class Soak:
 
         if chance.random() < 0.5:
             wire.leave()
-            return None
-
-        wire.reset()
-        await asyncio.sleep(chance.expovariate(1 / 3))
-        return wire if wire.pid else None
+        else:
+            wire.reset()
+            await asyncio.sleep(chance.expovariate(1 / 3))
 
     async def _slow(self, wire, ledger, chance):
         await wire.listen(min(60, self.end - time.monotonic()))
@@ -322,7 +295,6 @@ class Redis:
             self.port = free.getsockname()[1]
 
         self._folder = folder
-        self._outages = []
         self._start()
 
     @property
@@ -330,21 +302,13 @@ class Redis:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def restart(self):
-        start = time.monotonic()
         self.stop()
         time.sleep(1)
         self._start()
-        self._outages.append((start, time.monotonic()))
 
     def stop(self):
         self._process.terminate()
         self._process.wait(30)
-
-    def was_away(self, start, end):
-        """Return whether it was away at a time between two others."""
-        return any(
-            start <= till + OUTAGE and end >= since for since, till in self._outages
-        )
 
     def _start(self):
         options = ["--port", str(self.port), "--dir", str(self._folder)]
@@ -376,7 +340,6 @@ def soaking(plan, folder):
             WEB_CONCURRENCY="2",
             THREADS="16",
             PING_SECONDS="5",
-            EVENT_LOG='{"seconds": 60}' if plan.event_log else "null",
         )
 
         with serving(settings) as server:

@@ -41,17 +41,12 @@ class Wire:
         self._answers = {}
         self._task = None
         self._writer = None
-        self.pid = None
-        """The id with which the client can come back, if the server gives one."""
-        self.offset = None
-        """The last place in the events that the server has told."""
 
-    async def open(self, *, window=None, pause=0.0, previous=None):
-        """Connect, and return whether the client gets what it has missed.
+    async def open(self, *, window=None, pause=0.0):
+        """Connect.
 
         :param window: The bytes that the system receives ahead of the client.
         :param pause: The seconds between two messages that the client reads.
-        :param previous: The connection that the client had before.
         """
         address, port = self._host.split(":")
         connection = socket.socket()
@@ -79,13 +74,7 @@ class Wire:
             raise Closed(int(status.split()[1]))
 
         await self._message()
-        auth = ""
-
-        if previous is not None and previous.pid:
-            self.offset = previous.offset
-            auth = json.dumps({"pid": previous.pid, "offset": previous.offset})
-
-        self._send(f"40{auth}")
+        self._send("40")
 
         while not (text := await self._message()).startswith("40"):
             if text.startswith("44"):
@@ -93,9 +82,7 @@ class Wire:
 
             self._take(text)
 
-        self.pid = json.loads(text[2:]).get("pid")
         self._task = asyncio.create_task(self._read(pause))
-        return bool(auth) and self.pid == previous.pid
 
     async def call(self, *message):
         """The result of a call. Events that arrive before it are handled."""
@@ -161,12 +148,7 @@ class Wire:
         if text == "2":
             self._send("3")
         elif text.startswith("42"):
-            name, *arguments = json.loads(text[2:])
-
-            if isinstance(arguments[-1], str):
-                self.offset = arguments[-1]
-
-            self._on_event(name, arguments[0])
+            self._on_event(*json.loads(text[2:]))
         elif text.startswith("43"):
             number, _, answer = text[2:].partition("[")
             self._answers.pop(number).set_result(json.loads(f"[{answer}"))

@@ -5,44 +5,56 @@ from __future__ import annotations
 import asyncio
 import typing as t
 from abc import ABC, abstractmethod
-from collections import deque
 from contextlib import suppress
 
 from ..closing import LINGER
-from .packet import Packet
-from .steps import run_in_task, run_until_it_waits
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Mapping
 
-    Send: t.TypeAlias = Callable[[t.Any], Awaitable[None]]
+    from .gate import Send
+    from .protocol import Packet
 
 
-class Outlet(t.Protocol):
+class Outlet(ABC):
     """Sends packets to one client."""
 
-    @property
-    def unsent(self) -> int:
-        """The number of bytes that the client has not accepted."""
+    unsent = 0
+    """The number of bytes that the client has not accepted."""
+
+    _answer_size = 0
 
     def send(self, packet: Packet) -> None:
-        """Send a packet, after all others."""
+        """Send the answer to a call, of any size."""
+        size = len(packet.frame)
+        self._answer_size = max(size, min(self._answer_size, self.unsent))
+        self._put(packet)
 
     def offer(self, packet: Packet, limit: int) -> bool:
         """Send a packet unless too much is unread, and return whether it was sent.
 
-        :param limit: The number of bytes that may be unread, besides the last packet
-            that was not offered: it may be a large answer.
+        :param limit: The number of bytes that may be unread, besides the last answer.
         """
+        if self.unsent > limit + self._answer_size:
+            return False
 
+        self._put(packet)
+        return True
+
+    @abstractmethod
     def close(self, code: int, reason: str) -> None:
         """Tell the client the reason for closing, and hang up."""
 
+    @abstractmethod
     def hang_up(self) -> None:
         """Close the connection at once."""
 
+    @abstractmethod
+    def _put(self, packet: Packet) -> None:
+        """Add a packet to those that are unsent."""
 
-class SocketOutlet:
+
+class SocketOutlet(Outlet):
     """Writes frames to the socket of the server. They are encoded once for all clients
     and never compressed.
     """
@@ -50,20 +62,12 @@ class SocketOutlet:
     def __init__(self, transport: asyncio.Transport, send: Send) -> None:
         self._transport = transport
         self._send = send
-        self._answer_size = 0
+        self._closing: asyncio.Task[None] | None = None
 
     @property
-    def unsent(self) -> int:
+    def unsent(self) -> int:  # type: ignore[override]  # the transport counts it
         """The number of bytes that the client has not accepted."""
         return self._transport.get_write_buffer_size()
-
-    def send(self, packet: Packet) -> None:
-        """Send a packet, after all others."""
-        size = len(packet.frame)
-        self._answer_size = max(size, min(self._answer_size, self.unsent))
-
-        if not self._transport.is_closing():
-            self._transport.write(packet.frame)
 
     def offer(self, packet: Packet, limit: int) -> bool:
         """Send a packet unless too much is unread, and return whether it was sent."""
@@ -80,50 +84,28 @@ class SocketOutlet:
 
     def close(self, code: int, reason: str) -> None:
         """Tell the client the reason for closing, and hang up."""
-        message = {"type": "websocket.close", "code": code, "reason": reason}
         # Some servers wait for the client's answer, with a time limit of the task.
-        run_in_task(self._tell(message))
-        asyncio.get_running_loop().call_later(LINGER, self.hang_up)
+        loop = asyncio.get_running_loop()
+        self._closing = loop.create_task(self._tell(code, reason))
+        loop.call_later(LINGER, self.hang_up)
 
     def hang_up(self) -> None:
         """Close the connection at once."""
         self._transport.abort()
 
-    async def _tell(self, message: t.Mapping[str, t.Any]) -> None:
+    def _put(self, packet: Packet) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(packet.frame)
+
+    async def _tell(self, code: int, reason: str) -> None:
         # The client may have gone, and uvloop raises if the server writes then.
         if not self._transport.is_closing():
-            await self._send(message)
+            with suppress(OSError):
+                await self._send(_closing(code, reason))
 
 
-class CountingOutlet(ABC):
-    """An outlet that counts by itself what the client has not accepted."""
-
-    unsent = 0
-    """The number of characters that the client has not accepted."""
-
-    _answer_size = 0
-
-    def send(self, packet: Packet) -> None:
-        """Send a packet, after all others."""
-        size = len(packet.text)
-        self._answer_size = max(size, min(self._answer_size, self.unsent))
-        self._put(packet)
-
-    def offer(self, packet: Packet, limit: int) -> bool:
-        """Send a packet unless too much is unread, and return whether it was sent."""
-        if self.unsent > limit + self._answer_size:
-            return False
-
-        self._put(packet)
-        return True
-
-    @abstractmethod
-    def _put(self, packet: Packet) -> None:
-        """Add a packet to those that are unsent."""
-
-
-class ServerOutlet(CountingOutlet):
-    """Sends texts by a server that shows no socket.
+class ServerOutlet(Outlet):
+    """Sends texts by a server that shows no socket, in a task.
 
     :param end: Ends the task that serves the client.
     """
@@ -131,43 +113,40 @@ class ServerOutlet(CountingOutlet):
     def __init__(self, send: Send, end: Callable[[], object]) -> None:
         self._send = send
         self._end = end
-        self._messages: deque[tuple[int, dict[str, t.Any]]] = deque()
-        self._is_sending = False
-
-    def _put(self, packet: Packet) -> None:
-        size = len(packet.text)
-        self._messages.append((size, {"type": "websocket.send", "text": packet.text}))
-        self.unsent += size
-        run_until_it_waits(self._send_all())
+        self._packets: asyncio.Queue[Packet | dict[str, t.Any]] = asyncio.Queue()
+        self._task = asyncio.get_running_loop().create_task(self._send_all())
 
     def close(self, code: int, reason: str) -> None:
         """Tell the client the reason for closing, and hang up."""
-        message = {"type": "websocket.close", "code": code, "reason": reason}
-        self._messages.append((0, message))
-        run_in_task(self._send_all())
-        asyncio.get_running_loop().call_later(LINGER, self.hang_up)
+        self._packets.put_nowait(_closing(code, reason))
+        asyncio.get_running_loop().call_later(LINGER, self._task.cancel)
 
     def hang_up(self) -> None:
         """Close the connection at once."""
-        self._messages.clear()
+        self._task.cancel()
         self._end()
 
+    async def finish(self) -> None:
+        """Wait until the client is told the reason for closing."""
+        await asyncio.wait([self._task])
+
+    def _put(self, packet: Packet) -> None:
+        self.unsent += len(packet.frame)
+        self._packets.put_nowait(packet)
+
     async def _send_all(self) -> None:
-        if self._is_sending:
-            return
+        # The client may have gone.
+        with suppress(OSError):
+            while not isinstance(packet := await self._packets.get(), dict):
+                await self._send({"type": "websocket.send", "text": packet.text})
+                self.unsent -= len(packet.frame)
 
-        self._is_sending = True
-
-        try:
-            while self._messages:
-                size, message = self._messages.popleft()
-                await self._send(message)
-                self.unsent -= size
-        finally:
-            self._is_sending = False
+            # granian sends it once nothing is received any more.
+            asyncio.get_running_loop().call_soon(self._end)
+            await self._send(packet)
 
 
-class Queue(CountingOutlet):
+class PollQueue(Outlet):
     """Keeps packets until the client polls."""
 
     def __init__(self) -> None:
@@ -185,11 +164,6 @@ class Queue(CountingOutlet):
     def is_polled(self) -> bool:
         """``True`` while a request of the client waits for packets."""
         return self._news is not None
-
-    def _put(self, packet: Packet) -> None:
-        self.packets.append(packet)
-        self.unsent += len(packet.text)
-        self._tell()
 
     def close(self, code: int, reason: str) -> None:
         """Let the client know that the session has ended."""
@@ -221,13 +195,18 @@ class Queue(CountingOutlet):
         packets, self.packets, self.unsent = self.packets, [], 0
         return packets
 
+    def _put(self, packet: Packet) -> None:
+        self.packets.append(packet)
+        self.unsent += len(packet.frame)
+        self._tell()
+
     def _tell(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
 
 def outlet_for(
-    scope: t.Mapping[str, t.Any], send: Send, end: Callable[[], object]
+    scope: Mapping[str, t.Any], send: Send, end: Callable[[], object]
 ) -> Outlet:
     """Return the outlet of a WebSocket that is open.
 
@@ -247,3 +226,7 @@ def outlet_for(
         return SocketOutlet(t.cast(asyncio.Transport, transport), send)
 
     return ServerOutlet(send, end)
+
+
+def _closing(code: int, reason: str) -> dict[str, t.Any]:
+    return {"type": "websocket.close", "code": code, "reason": reason}

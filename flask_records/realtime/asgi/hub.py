@@ -1,0 +1,235 @@
+"""The sessions of one worker, its event loop, and its threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import typing as t
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from ..closing import DISCONNECTED, STOPPED
+from . import protocol as packets
+from .gate import Gate
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from ..closing import Reason
+    from ..connections import Connection
+    from ..server import Server
+    from .protocol import Packet
+    from .session import Session
+
+T = t.TypeVar("T")
+
+logger = logging.getLogger(__package__)
+
+CHECK_INTERVAL: t.Final = 1
+"""The seconds between two checks of the sessions."""
+
+TURN: t.Final = 50
+"""The number of events that are written before other things get their turn."""
+
+MAX_EVENTS: t.Final = 1000
+"""The number of events that wait to be written."""
+
+GIVE_WAY: t.Final = 20e-6
+"""The seconds that let a call go on in its thread, before the next events."""
+
+STOP_TIMEOUT: t.Final = 5
+"""The seconds that the end waits for calls and for receivers of the disconnections."""
+
+
+class Hub:
+    """Holds the sessions of one worker, and sends them events. Calls run in a pool of
+    threads.
+
+    :param threads: The maximum number of threads for calls.
+    """
+
+    has_threads = True
+    """``True``: events come from a thread."""
+
+    def __init__(self, server: Server, threads: int) -> None:
+        self.server = server
+        """The server whose connections these are."""
+        self.max_unsent = server.settings.max_unsent
+        """The bytes that a client may leave unread."""
+        self.ping_interval: float = 25
+        """The seconds between an answer to a ping and the next ping."""
+        self.ping_timeout: float = 20
+        """The seconds that a client has to answer a ping."""
+        self.running = 0
+        """The number of calls and requests that run or wait for a thread."""
+        self.sessions: dict[str, Session] = {}
+        """The sessions by id, the oldest first."""
+        self.gate = Gate(server.app, server.settings)
+        """Counts the connections."""
+        self._joined: dict[str, Session] = {}
+        self._loop: asyncio.AbstractEventLoop
+        # The event loop itself does not keep them.
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._calls = ThreadPoolExecutor(threads, "records-call")
+        self._events: deque[tuple[Packet, Sequence[Connection]]] = deque()
+        self._room = threading.Semaphore(MAX_EVENTS)
+        self._position = 0
+
+    # Any thread may call these methods.
+
+    def send_event(
+        self, name: str, record: t.Any, connections: Sequence[Connection]
+    ) -> None:
+        """Send an event to connections. This waits while too many others wait."""
+        self._room.acquire()
+        self.post(self._send_event, packets.event(name, record), connections)
+
+    def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
+        """Close connections. Their clients connect again."""
+        self.post(self._hang_up, connections, reason)
+
+    def disconnect(self, connections: Sequence[Connection], reason: str) -> None:
+        """Disconnect connections. Their clients are told why."""
+        packet = packets.event(DISCONNECTED, {"message": reason})
+        self.post(self._disconnect, connections, packet)
+
+    def post(self, function: Callable[..., None], *args: t.Any) -> None:
+        """Run a function in the event loop, after all that were posted before."""
+        # All sessions end with the loop.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function, *args)
+
+    # The event loop calls these methods.
+
+    def begin(self) -> None:
+        """Run what is posted in the event loop that is running."""
+        self._loop = asyncio.get_running_loop()
+        self.server.transport = self
+        self.start(self._check())
+
+    def start(self, coroutine: Coroutine[t.Any, t.Any, None]) -> None:
+        """Run a coroutine in a task."""
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def call(self, function: Callable[[], T]) -> T | None:
+        """Return the result of a function, which runs in one of the threads of calls.
+        Its errors are logged, and ``None`` is returned.
+        """
+        if self.server.is_stopped:
+            return None
+
+        self.running += 1
+
+        try:
+            return await self._loop.run_in_executor(self._calls, _run_logged, function)
+        finally:
+            self.running -= 1
+
+    def add(self, session: Session) -> None:
+        """Add a session that begins."""
+        self.sessions[session.id] = session
+
+    def join(self, session: Session) -> None:
+        """Let a session get the events of its connection."""
+        self._joined[t.cast(str, session.connection_id)] = session
+
+    def leave(self, id: str) -> None:
+        """Let a connection get no more events."""
+        self._joined.pop(id, None)
+
+    def remove(self, session: Session) -> None:
+        """Remove a session that ends."""
+        self.sessions.pop(session.id, None)
+
+    async def stop(self) -> None:
+        """End all sessions, and wait for their receivers and for calls."""
+        for session in list(self.sessions.values()):
+            session.end(*STOPPED)
+
+        end = time.monotonic() + STOP_TIMEOUT
+
+        while self.server.connections and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+
+        self.server.is_stopped = True
+        self._calls.shutdown(wait=False, cancel_futures=True)
+
+        for task in self._tasks:
+            task.cancel()
+
+    def _disconnect(self, connections: Sequence[Connection], packet: Packet) -> None:
+        for connection in connections:
+            if session := self._joined.get(connection.id):
+                session.disconnect(packet)
+
+    def _hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
+        for connection in connections:
+            if session := self._joined.get(connection.id):
+                session.end(*reason)
+
+    def _send_event(self, packet: Packet, connections: Sequence[Connection]) -> None:
+        self._events.append((packet, connections))
+
+        if len(self._events) == 1:
+            self._send_some()
+
+    def _send_some(self) -> None:
+        """Write the next events, in their order."""
+        number = 0
+
+        while self._events:
+            packet, connections = self._events[0]
+            part = connections[self._position : self._position + TURN - number]
+
+            for connection in part:
+                session = self._joined.get(connection.id)
+
+                if session is not None:
+                    session.send_event(packet)
+
+            number += len(part)
+            self._position += len(part)
+
+            if self._position == len(connections):
+                self._events.popleft()
+                self._position = 0
+                self._room.release()
+
+            if number >= TURN:
+                if self.running:
+                    # Only a thread that sleeps leaves Python's lock to those that wait.
+                    # Calls would take as long as all events.
+                    time.sleep(GIVE_WAY)
+
+                self._loop.call_soon(self._send_some)
+                return
+
+    async def _check(self) -> None:
+        """Let each session do what is due, and make room for clients in its place."""
+        while True:
+            await asyncio.sleep(CHECK_INTERVAL)
+            now = time.monotonic()
+            needed, self.gate.refused = self.gate.refused, 0
+
+            for session in list(self.sessions.values()):
+                try:
+                    if needed and session.make_room(now):
+                        needed -= 1
+                    else:
+                        session.check(now)
+                except Exception:
+                    # The other sessions must not wait.
+                    logger.exception("The check of a session failed.")
+
+
+def _run_logged(function: Callable[[], T]) -> T | None:
+    try:
+        return function()
+    except Exception:
+        logger.exception("A message of a client could not be handled.")
+        return None

@@ -1,0 +1,173 @@
+"""The log of events, which workers read in its order."""
+
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+from collections import deque
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOST: t.Final = b'{"lost":true}'
+"""The entry that stands for events that are lost. Connections end, and their clients
+load anew.
+"""
+
+MAX_ENTRIES: t.Final = 10_000
+"""The number of entries that a log keeps."""
+
+PATIENCE: t.Final = 5
+"""The seconds that entries wait for an earlier commit."""
+
+
+@dataclass(eq=False, slots=True)
+class Turn:
+    """The place of a transaction in the log."""
+
+    entries: Sequence[bytes] = ()
+    """The entries, once the transaction is committed."""
+
+    is_over: bool = False
+    """``True`` if it is committed, or rolled back."""
+
+    is_passed: bool = False
+    """``True`` if later entries were written before."""
+
+    began: float = field(default_factory=time.monotonic)
+    """The time at which it began."""
+
+
+class Log:
+    """The entries of a process, in the order of its commits. No write waits for the
+    commit of another: it leaves entries that come early to the thread whose commit is
+    before them.
+    """
+
+    def __init__(self) -> None:
+        self._turns: deque[Turn] = deque()
+        self._current = threading.local()
+        self._state = threading.Lock()
+        self._writing = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keep the place of a transaction, from before its commit until its entries are
+        appended, or until the end of the block.
+        """
+        # A record that two transactions write is locked until the first has committed,
+        # so that the second one's turn is later.
+        turn, outer = self._begin(), self._turn
+        self._current.turn = turn
+
+        try:
+            yield
+        finally:
+            self._current.turn = outer
+            self._end(turn, ())
+
+    def append(self, entries: Sequence[bytes]) -> None:
+        """Append entries at the place of the transaction that this thread has just
+        committed, or else at the end.
+
+        :param entries: JSON objects.
+        """
+        turn = self._turn
+
+        if turn is None or turn.is_over:
+            turn = self._begin()
+
+        self._end(turn, entries)
+
+    def start(self) -> None:
+        """Begin to read: what is appended from now on."""
+
+    def read(self, timeout: float) -> list[bytes]:
+        """Wait for entries, and return them in their order. One thread reads.
+
+        :param timeout: The seconds after which it returns no entries.
+        """
+        raise NotImplementedError
+
+    def _write(self, entries: Sequence[bytes]) -> None:
+        """Write entries to where workers read them."""
+        raise NotImplementedError
+
+    @property
+    def _turn(self) -> Turn | None:
+        return getattr(self._current, "turn", None)
+
+    def _begin(self) -> Turn:
+        turn = Turn()
+
+        with self._state:
+            self._turns.append(turn)
+
+        return turn
+
+    def _end(self, turn: Turn, entries: Sequence[bytes]) -> None:
+        with self._state:
+            if turn.is_over:
+                return
+
+            if turn.is_passed and entries:
+                # Later events of the same records may have been sent.
+                entries = [LOST]
+                self._turns.append(turn)
+
+            turn.is_over, turn.entries = True, entries
+
+        with self._writing:
+            if ready := self._take():
+                self._write(ready)
+
+    def _take(self) -> list[bytes]:
+        """Take the entries that no commit has to come before."""
+        entries: list[bytes] = []
+
+        with self._state:
+            while self._turns:
+                turn = self._turns[0]
+                turn.is_passed = time.monotonic() > turn.began + PATIENCE
+
+                if not turn.is_over and not turn.is_passed:
+                    break
+
+                self._turns.popleft()
+                entries += turn.entries
+
+        return entries
+
+
+class MemoryLog(Log):
+    """The log of a process that has no others beside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_read = True
+        """``True`` if the reader waits for entries, and there are none."""
+        self._entries: list[bytes] = []
+        self._has_entries = threading.Condition()
+
+    def read(self, timeout: float) -> list[bytes]:
+        """Wait for entries, and return them in their order."""
+        with self._has_entries:
+            self.is_read = not self._entries
+            self._has_entries.wait_for(lambda: self._entries, timeout)
+            entries, self._entries = self._entries, []
+
+        return entries
+
+    def _write(self, entries: Sequence[bytes]) -> None:
+        with self._has_entries:
+            self._entries += entries
+
+            if len(self._entries) > MAX_ENTRIES:
+                self._entries = [LOST]
+
+            self.is_read = False
+            self._has_entries.notify()

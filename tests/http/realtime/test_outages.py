@@ -1,0 +1,94 @@
+"""Connections that end, as an event of theirs can't be decided."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from flask_records import Unavailable
+
+from ...authentication import ANN
+from ...realtime import BOB, in_memory, make_live_records
+
+
+class Outage:
+    """A database that is away for some of what is asked."""
+
+    def __init__(self):
+        self.error = None
+
+    def __call__(self, *args):
+        if self.error is not None:
+            raise self.error
+
+
+AWAY = [
+    Unavailable("The database is away."),
+    sa.exc.OperationalError("", {}, Exception(), connection_invalidated=True),
+]
+
+
+@pytest.fixture
+def outage():
+    return Outage()
+
+
+def connected(site):
+    site.register(BOB)
+    return site.connect(ANN), site.connect(BOB)
+
+
+@pytest.mark.parametrize("error", AWAY)
+def test_rule_that_needs_the_database(tmp_path, outage, error, caplog):
+    """Bob may have missed an event. Ann has not."""
+
+    def readable(user):
+        if user["id"] == 2:
+            outage()
+
+        return True
+
+    records = make_live_records(readable=readable)
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        ann, bob = connected(site)
+        outage.error = error
+        site.records["messages"].create({"text": "Hi"})
+
+    assert ann.names() == ["messages created"]
+    assert (ann.is_connected, bob.is_connected) == (True, False)
+
+
+def test_condition_that_needs_the_database(tmp_path, outage):
+    conditions = {1: True, 2: {"text": {"$search": "i"}}}
+    records = make_live_records(readable=lambda user: conditions[user["id"]])
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        ann, bob = connected(site)
+
+        with site.records["messages"].events.connected_to(outage):
+            site.records["messages"].create({"text": "Hi"})
+
+        assert [ann.names(), bob.names()] == [["messages created"]] * 2
+        engine = site.app.extensions["sqlalchemy"].engine
+        outage.error = AWAY[1]
+        message = {"id": 1, "text": "Hi"}
+        sa.event.listen(engine, "before_cursor_execute", outage)
+        site.records["messages"].emit("typing", message)
+        sa.event.remove(engine, "before_cursor_execute", outage)
+
+    assert ann.names() == ["messages typing"]
+    assert (ann.is_connected, bob.is_connected) == (True, False)
+
+
+def test_user_who_may_have_changed(tmp_path, outage):
+    records = make_live_records()
+    records["users"].before("get")(outage)
+
+    with in_memory(records, tmp_path) as site, site.app.app_context():
+        ann, bob = connected(site)
+        outage.error = AWAY[0]
+        site.records["users"].patch(2, {"age": 5})
+
+    assert ann.names() == ["users patched"]
+    assert (ann.is_connected, bob.is_connected) == (True, False)

@@ -1,0 +1,200 @@
+"""Clients that take more than their share of the example."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+import websocket
+
+from ...processes import environment, started
+from ...realtime import live, loop_of, make_live_records, reason_of
+from ...waiting import wait_until
+
+POLL = "/socket.io/?EIO=4&transport=polling"
+SOCKET = "/socket.io/?EIO=4&transport=websocket"
+MB = 1 << 20
+
+
+@pytest.fixture
+def server(tmp_path):
+    variables = environment(f"sqlite:///{tmp_path}/example.db", tmp_path)
+    own = {"WEB_CONCURRENCY": "1", "THREADS": "8"}
+
+    with started(["-c", "instance/gunicorn.conf.py"], variables | own) as server:
+        # It runs once it answers.
+        assert fetch(server.host, "GET", "/rooms")[0] == 401
+        yield server
+
+    assert server.complaints == []
+
+
+def fetch(host, verb, path, body=None, source="127.0.0.1"):
+    """The status and the text of an answer."""
+    connection = HTTPConnection(host, timeout=60, source_address=(source, 0))
+
+    with closing(connection):
+        connection.request(verb, path, body)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def begin_polling(host, source="127.0.0.1"):
+    """The status, and the path of the session."""
+    status, text = fetch(host, "GET", POLL, source=source)
+    return status, status == 200 and f"{POLL}&sid={json.loads(text[1:])['sid']}"
+
+
+@contextmanager
+def connected(host):
+    """A WebSocket that is connected to Socket.IO."""
+    socket = websocket.create_connection(f"ws://{host}{SOCKET}", timeout=60)
+
+    try:
+        socket.recv()
+        socket.send("40")
+        assert socket.recv().startswith("40{")
+        yield socket
+    finally:
+        # The socket must be closed even if the server has closed the connection.
+        socket.shutdown()
+
+
+def peak_of(server):
+    """The most memory that the worker has had, in bytes."""
+    status = Path(f"/proc/{server.workers[0]}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
+
+
+@pytest.mark.parametrize("packet", ["40/a,", "40", "2", '42["a"]'])
+def test_body_of_many_packets_takes_no_memory(server, packet):
+    body = "\x1e".join([packet] * (MB // (len(packet) + 1)))
+    statuses, before = set(), peak_of(server)
+
+    for _ in range(15):
+        path = begin_polling(server.host)[1]
+        fetch(server.host, "POST", path, "40")
+        statuses.add(fetch(server.host, "POST", path, body)[0])
+
+    assert statuses == {400}
+    assert peak_of(server) - before < 40 * MB
+
+
+@pytest.mark.parametrize("packet", ["40", "40/a,", f"40/{'a' * 1000},"])
+def test_second_connection_of_a_session_ends_it(server, packet):
+    with connected(server.host) as socket:
+        socket.send(packet)
+        refusal = socket.recv()
+        opcode, data = socket.recv_data()
+
+    assert refusal.startswith("44")
+    assert len(refusal) < 200
+    assert (opcode, int.from_bytes(data[:2], "big")) == (8, 1008)
+
+
+def test_one_address_can_not_take_all_places(server):
+    statuses = []
+
+    def take():
+        for _ in range(300):
+            status, path = begin_polling(server.host, "127.0.0.2")
+            statuses.append(status)
+
+            if path:
+                fetch(server.host, "POST", path, "40", "127.0.0.2")
+
+    threads = [threading.Thread(target=take) for _ in range(3)]
+
+    for thread in threads:
+        thread.start()
+
+    for thread in threads:
+        thread.join()
+
+    with connected(server.host):
+        pass
+
+    # A tenth of the 900 places of the example.
+    assert (statuses.count(200), statuses.count(503)) == (90, 810)
+    server.log[:] = [line for line in server.log if "ProxyFix" not in line]
+
+
+def test_clients_without_a_login_make_room_where_places_are_scarce(
+    tmp_path, monkeypatch
+):
+    records = make_live_records(public=True)
+
+    with live(records, tmp_path, {"max_connections": 3}) as site:
+        token = site.token()
+        own = site.connect(Authorization=f"Bearer {token}")
+        others = [site.connect() for _ in range(2)]
+        monkeypatch.setattr("flask_records.realtime.asgi.session.JOIN_TIMEOUT", 0.1)
+
+        host = site.url.removeprefix("http://")
+        wait_until(lambda: begin_polling(host)[0] == 200, 30)
+        assert own.result("find", "messages") == []
+        assert len(others) == 2
+
+
+@pytest.mark.parametrize("has_header", [False, True])
+def test_connections_of_one_user_are_so_many_at_most(tmp_path, has_header):
+    with live(make_live_records(), tmp_path, {"max_connections_per_user": 2}) as site:
+        token = site.token()
+        anonymous = site.connect()
+        clients = [site.connect(Authorization=f"Bearer {token}") for _ in range(2)]
+
+        if has_header:
+            last = site.connect(Authorization=f"Bearer {token}")
+        else:
+            last = site.connect()
+            last.log_in()
+
+        assert reason_of(last) == (1013, "Too many connections of this user.")
+        assert [each.result("find", "messages") for each in clients] == [[]] * 2
+        assert anonymous.error("find", "messages")[0] == 401
+
+
+def test_pings_that_are_not_read_end_the_session(tmp_path):
+    settings = {"legacy_clients": True, "max_unsent": 100_000}
+
+    with live(make_live_records(public=True), tmp_path, settings) as site:
+        url = site.url.replace("http", "ws", 1)
+        path = SOCKET.replace("EIO=4", "EIO=3")
+        socket = websocket.create_connection(url + path, timeout=60)
+        wait_until(lambda: site.connections, 30)
+
+        with suppress(OSError, websocket.WebSocketException):
+            for _ in range(200):
+                socket.send("2" + "x" * 100_000)
+
+        wait_until(lambda: not loop_of(site).sessions, 30)
+        socket.shutdown()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_several_workers_without_redis_are_warned_of(tmp_path, workers):
+    variables = environment(f"sqlite:///{tmp_path}/example.db", tmp_path)
+    variables.pop("REDIS_URL", None)
+    own = {"WEB_CONCURRENCY": str(workers), "THREADS": "8"}
+
+    with started(["-c", "instance/gunicorn.conf.py"], variables | own) as server:
+        fetch(server.host, "GET", "/rooms")
+
+    warnings = [line for line in server.log if "several workers" in line]
+    assert len(warnings) == (workers if workers > 1 else 0)
+
+
+def test_refused_polling_is_logged_once(tmp_path, caplog):
+    queue = {"message_queue": "redis://127.0.0.1:1"}
+
+    with live(make_live_records(), tmp_path, queue) as site:
+        host = site.url.removeprefix("http://")
+        statuses = [fetch(host, "GET", POLL)[0] for _ in range(3)]
+
+    assert statuses == [400] * 3
+    assert caplog.text.count("A client was refused: Polling is not available") == 1

@@ -1,0 +1,157 @@
+"""The log that workers share in Redis."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+
+import pytest
+import redis
+from flask import Flask
+
+from flask_records import FlaskRecords
+from flask_records.realtime import Realtime
+from flask_records.realtime.log import LOST, MAX_ENTRIES
+from flask_records.realtime.redis_log import READ_SIZE, RedisLog
+
+from ...redis_server import own_redis
+from ...waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server of the tests' own."""
+    with own_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def open_log(server):
+    """A function that opens the log as another process does."""
+    channel = uuid.uuid4().hex
+    return lambda: RedisLog(server.url, channel)
+
+
+@pytest.fixture
+def writer(open_log):
+    return open_log()
+
+
+@pytest.fixture
+def reader(open_log):
+    log = open_log()
+    log.start()
+    return log
+
+
+def next_of(log, count=1):
+    """The next entries, at least as many as are counted."""
+    entries = []
+    wait_until(lambda: entries.extend(log.read(1)) or len(entries) >= count)
+    return entries
+
+
+def test_all_processes_read_the_same(writer, reader, open_log):
+    other, large = open_log(), b"x" * 3_000_000
+    other.start()
+
+    writer.append([b"1", large])
+    other.append([b"3"])
+    writer.append([b"4"])
+
+    expected = [b"1", large, b"3", b"4"]
+    assert [next_of(log, 4) for log in (reader, other)] == [expected] * 2
+
+
+def test_reader_begins_at_the_end(writer, open_log):
+    writer.append([b"1"])
+    reader = open_log()
+    reader.start()
+    writer.append([b"2"])
+
+    assert next_of(reader) == [b"2"]
+
+
+def test_many_entries_at_once_are_read(writer, reader):
+    entries = [str(number).encode() for number in range(3 * READ_SIZE)]
+    writer.append(entries)
+
+    assert next_of(reader, len(entries)) == entries
+
+
+def test_reader_that_is_overtaken_learns_of_the_loss(writer, reader):
+    for _ in range(2):
+        writer.append([b"{}"] * MAX_ENTRIES)
+
+    lost = reader.read(1)
+    writer.append([b"last"])
+
+    assert (lost, next_of(reader)) == ([LOST], [b"last"])
+
+
+def test_restart_is_a_loss_for_all(server, writer, reader, caplog):
+    server.stop()
+    writer.append([b"lost"])
+    assert reader.read(0) == []
+    server.start()
+    # Both tell: the one who could not write, and the one who could not read.
+    first = next_of(reader)
+    wait_until(lambda: "is available again" in caplog.text)
+    writer.append([b"last"])
+
+    assert set(first) == {LOST}
+    assert next_of(reader)[-1] == b"last"
+
+
+def test_restart_between_two_reads_is_a_loss(server, writer, reader, caplog):
+    writer.append([b"lost"])
+    server.stop()
+    server.start()
+
+    assert next_of(reader) == [LOST]
+
+
+def test_hang_is_a_loss(server, writer, reader, caplog):
+    with server.paused():
+        # One of them waits.
+        for _ in range(100):
+            writer.append([b"lost"])
+
+    wait_until(lambda: LOST in reader.read(1))
+    wait_until(lambda: "is available again" in caplog.text)
+    writer.append([b"last"])
+
+    assert next_of(reader)[-1] == b"last"
+
+
+def start(url):
+    app = Flask("app")
+    app.config["SECRET_KEY"] = "5e" * 32
+    app.config["RECORDS_REALTIME"] = {"message_queue": url}
+    records = FlaskRecords()
+    Realtime(records).init_app(app)
+    records.init_app(app)
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:6379", "mysql://x", "redis://:secret@x:y"])
+def test_invalid_urls_are_refused(url):
+    with pytest.raises(RuntimeError, match="is not a valid URL") as raised:
+        start(url)
+
+    assert "secret" not in str(raised.value)
+
+
+def test_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "flask_records.realtime.redis_log", None)
+
+    with pytest.raises(RuntimeError, match=r"needs: .*services\[redis\]"):
+        start("redis://127.0.0.1")
+
+
+def test_names_on_redis_begin_with_the_channel(server):
+    log = RedisLog(server.url, "app")
+    log.start()
+    log.append([b"1"])
+
+    with redis.Redis.from_url(server.url) as client:
+        assert [key for key in client.keys() if key.startswith(b"app")] == [b"app:log"]
