@@ -8,40 +8,77 @@ from urllib.parse import quote, urljoin
 
 from flask import current_app, request, url_for
 
-from ..errors import BadRequest, RecordsError
+from ..errors import BadRequest, NotFound, RecordsError
 from ..globals import current_records
-from ..http.placeholders import fill_placeholders
-from ..http.routes import current_routes
+from ..http.routes import current_routes, fill_placeholders
+from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
-from ..signals import BODIES
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
     from ..context import Params
     from ..openapi.description import ServiceDescription
-    from ..service.schemas import Schemas
+    from ..openapi.schemas import Schema
     from ..typing import Record
 
 
-def data_for(params: Params, route: Mapping[str, t.Any]) -> Record:
-    """Return what the explorer shows to a caller: the services that the caller may
-    use, each with the methods that the caller may call, as JSON values.
+def services_for(params: Params, route: Mapping[str, t.Any]) -> Record:
+    """Return the services that a caller may use, each with the methods that the caller
+    may call, as JSON values.
 
     :param params: The params of the caller, with its login.
     :param route: The values of placeholders in the prefix of services.
     """
-    services = describe(params, only_usable=True)
-    readable = {each.path for each in services if each.is_readable}
     authenticator = params.authenticator
     return {
         **entrance(route),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
-        "services": [_described(each, readable) for each in services],
+        "services": [_summary(each) for each in describe(params, only_usable=True)],
+    }
+
+
+def service_for(params: Params, path: str) -> Record:
+    """Return the schemas of a service that a caller may use, as JSON values.
+
+    :param params: The params of the caller, with its login.
+    :param path: The path of the service.
+    :raises NotFound: There is no such service for the caller.
+    """
+    services = {each.path: each for each in describe(params, only_usable=True)}
+
+    if path not in services:
+        raise NotFound(f"There is no service '{path}' that you may use.")
+
+    service = services[path]
+    readable = {n for n, each in services.items() if {*READS} & {*each.methods}}
+    schemas = service.schemas
+    calls = {call.method: call for call in reversed(service.calls)}
+    shown = {
+        "record": schemas.record,
+        "query": _query(schemas.query),
+        "relations": {
+            name: {"path": each.path, "isList": each.is_list, "field": each.field}
+            for name, each in schemas.relations.items()
+            if each.path in readable
+        },
+        "references": {n: p for n, p in service.references.items() if p in readable},
+    }
+    return {
+        **(shown if path in readable else dict.fromkeys(shown, {})),
+        **{n: getattr(schemas, n) if n in calls else {} for n in BODIES},
+        "custom": {
+            name: {"data": call.data, "result": call.result, "description": call.text}
+            for name, call in calls.items()
+            if call.is_custom
+        },
+        "pageSize": service.pages.default,
+        "maxPageSize": service.pages.max,
+        "multi": [call.method for call in service.calls if call.is_many],
     }
 
 
@@ -50,25 +87,22 @@ def entrance(route: Mapping[str, t.Any]) -> Record:
 
     :param route: The values of placeholders in the prefix of services.
     """
-    root = _root(route)
+    prefix = fill_placeholders(
+        current_routes().mount.url_prefix,
+        lambda name: quote(str(route[name]), safe=""),
+    )
+    root = f"{request.script_root}{prefix}"
+    server = current_app.extensions.get(REALTIME)
+    path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     return {
         "name": current_app.name,
         "prefix": root,
-        "realtime": _realtime(),
+        "realtime": server and {"path": path},
         "logins": [
             _login(path, issuer, root)
             for path, issuer in current_records.authentications.items()
         ],
     }
-
-
-def _root(route: Mapping[str, t.Any]) -> str:
-    """Return the beginning of the addresses of services."""
-    prefix = fill_placeholders(
-        current_routes().mount.url_prefix,
-        lambda name: quote(str(route[name]), safe=""),
-    )
-    return f"{request.script_root}{prefix}"
 
 
 def _login(path: str, issuer: AuthenticationService, root: str) -> Record:
@@ -110,15 +144,6 @@ def _way_back(settings: OAuthSettings) -> str | None:
     return None
 
 
-def _realtime() -> Record | None:
-    server = current_app.extensions.get(REALTIME)
-
-    if server is None:
-        return None
-
-    return {"path": f"{request.script_root}{server.settings.url_path.rstrip('/')}"}
-
-
 def _user(params: Params) -> t.Any:
     """Return the caller as the caller may see it, or at least its identifier."""
     authenticator = params.authenticator
@@ -132,56 +157,28 @@ def _user(params: Params) -> t.Any:
         return {authenticator.id: params.user_id}
 
 
-def _described(service: ServiceDescription, readable: Collection[str]) -> Record:
-    """Return what the explorer shows of a service, as JSON values.
-
-    :param readable: The paths of the services that show records to the caller.
-    """
-    calls = {call.method: call for call in reversed(service.calls)}
-    custom = {n: calls[n] for n in service.methods if calls[n].is_custom}
-    schemas = service.schemas
+def _summary(service: ServiceDescription) -> Record:
+    """Return what the list of services shows of one, as JSON values."""
+    public = service.service.public
     return {
         "path": service.path,
         "placeholders": service.placeholders,
         "description": service.text,
-        "methods": [name for name in service.methods if name not in custom],
-        "publicMethods": [n for n in service.methods if calls[n].is_public],
-        "customMethods": [*custom],
-        "custom": {
-            name: {"data": call.data, "result": call.result, "description": call.text}
-            for name, call in custom.items()
-        },
-        "events": [*service.events],
+        "methods": [name for name in service.methods if name in METHODS],
+        "publicMethods": [name for name in service.methods if name in public],
+        "customMethods": [name for name in service.methods if name not in METHODS],
+        "events": service.event_names,
         "id": service.id,
-        "isPaged": schemas.is_paged,
-        "pageSize": service.pages.default,
-        "maxPageSize": service.pages.max,
-        "multi": [call.method for call in service.calls if call.is_many],
-        **{n: getattr(schemas, n) if n in calls else {} for n in BODIES},
-        **(_shown(schemas, readable) if service.is_readable else NOTHING),
+        "isPaged": service.is_paged,
     }
 
 
-NOTHING: t.Final[Record] = {
-    "record": {},
-    "query": {},
-    "relations": {},
-    "references": {},
-}
-"""The place of what records show, for callers that may not read them."""
-
-
-def _shown(schemas: Schemas, readable: Collection[str]) -> Record:
-    """Return what records show, and relationships to the records of others."""
+def _query(query: Schema) -> Schema:
+    """Return the schema of queries without that of the queries in groups."""
+    properties = query.get("properties", {})
     return {
-        "record": schemas.record,
-        "query": schemas.query,
-        "relations": {
-            name: {"path": each.path, "isList": each.is_list, "field": each.field}
-            for name, each in schemas.relations.items()
-            if each.path in readable
-        },
-        "references": {
-            name: path for name, path in schemas.references.items() if path in readable
-        },
+        "properties": {
+            name: {"type": "array"} if "properties" in each.get("items", {}) else each
+            for name, each in properties.items()
+        }
     }

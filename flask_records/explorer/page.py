@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 from flask import (
     abort,
-    Blueprint,
     current_app,
     make_response,
-    redirect,
     render_template,
     request,
     send_from_directory,
 )
 
-from ..authentication.visitors import params_of_visitor
-from ..http.developer_pages import PageSettings, protect
-from ..http.formatter import dumps, json_response
-from ..http.headers import CALLER, forbid_sniffing, vary
-from ..http.placeholders import placeholders_of
-from ..http.routes import join_prefixes, routes_of
-from .data import data_for, entrance
+from ..authentication.access import params_of_visitor
+from ..http.developer_pages import page_blueprint, PageSettings, protect, send_json
+from ..http.formatter import dumps
+from ..http.routes import join_prefixes, placeholders_of, routes_of
+from .data import entrance, service_for, services_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flask import Flask, Response
+    from flask import Blueprint, Flask, Response
     from flask.typing import ResponseReturnValue
 
+    from ..context import Params
     from ..extension import FlaskRecords
     from ..http.error_handler import ErrorHandler
 
@@ -52,20 +48,6 @@ SHARED: t.Final = ("feathers.min.js", "socket.io.min.js")
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplorerSettings(PageSettings):
-    """The settings of an application: ``RECORDS_EXPLORER``."""
-
-    def is_on(self, app: Flask) -> bool:
-        """Return whether an application has the explorer: in debug mode, or for those
-        whom ``allow`` names, unless ``enabled`` tells.
-        """
-        if self.enabled is None and self.allow is not None:
-            return True
-
-        return super().is_on(app)
 
 
 class Explorer:
@@ -118,7 +100,7 @@ class Explorer:
             raise RuntimeError("This app has an Explorer already.")
 
         self._check_placeholders(app)
-        settings = ExplorerSettings.of(app.config.get(SETTING), SETTING)
+        settings = PageSettings.of(app.config.get(SETTING), SETTING)
         settings = replace(settings, allow=settings.allow or self._allow)
         app.extensions[NAME] = settings
 
@@ -156,19 +138,18 @@ def _blueprint(errors: ErrorHandler) -> Blueprint:
 
     :param errors: Answers errors of the page.
     """
-    blueprint = Blueprint(NAME, __package__, template_folder="templates")
+    blueprint = page_blueprint(NAME, __package__, errors)
     blueprint.before_request(_refuse_if_off)
-    blueprint.after_request(forbid_sniffing)
-    blueprint.register_error_handler(Exception, errors.handle)
-    blueprint.add_url_rule("/", "page", _send_page, strict_slashes=False)
+    blueprint.add_url_rule("/", "page", _send_page)
     blueprint.add_url_rule("/files/<path:name>", "file", _send_file)
     blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
     blueprint.add_url_rule("/services.json", "services", _send_services)
+    blueprint.add_url_rule("/service.json", "service", _send_service)
     return blueprint
 
 
-def _settings_of(app: Flask) -> ExplorerSettings:
-    return t.cast("ExplorerSettings", app.extensions[NAME])
+def _settings_of(app: Flask) -> PageSettings:
+    return t.cast("PageSettings", app.extensions[NAME])
 
 
 def _refuse_if_off() -> None:
@@ -177,12 +158,6 @@ def _refuse_if_off() -> None:
 
 
 def _send_page(**route: t.Any) -> ResponseReturnValue:
-    # A path without the slash is not that of a folder, which the files are in.
-    if not request.path.endswith("/"):
-        # Quoted, it is no scheme.
-        name = quote(request.path.rpartition("/")[2], safe="")
-        return redirect(f"{name}/", 308)
-
     page = render_template(
         "flask_records/explorer.html",
         name=current_app.name,
@@ -199,21 +174,24 @@ def _send_file(name: str, **route: t.Any) -> Response:
 
 
 def _send_entrance(**route: t.Any) -> Response:
-    return _json_for_caller(entrance(route))
+    return send_json(dumps(entrance(route)))
 
 
 def _send_services(**route: t.Any) -> Response:
+    return send_json(dumps(services_for(_allowed_visitor(), route)))
+
+
+def _send_service(**route: t.Any) -> Response:
+    return send_json(
+        dumps(service_for(_allowed_visitor(), request.args.get("path", "")))
+    )
+
+
+def _allowed_visitor() -> Params:
+    """Return the params of the caller, who may see data."""
     params = params_of_visitor(request.headers)
     _settings_of(current_app).check(params)
-    return _json_for_caller(data_for(params, route))
-
-
-def _json_for_caller(value: t.Any) -> Response:
-    """Return JSON for one caller, which nobody keeps."""
-    response = json_response(dumps(value), 200)
-    response.headers["Cache-Control"] = "no-store"
-    vary(response.headers, CALLER)
-    return response
+    return params
 
 
 def _names(*patterns: str) -> list[str]:

@@ -2,136 +2,81 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 
-from ..errors import (
-    BadRequest,
-    Conflict,
-    Forbidden,
-    GeneralError,
-    LengthRequired,
-    MethodNotAllowed,
-    NotAuthenticated,
-    NotFound,
-    RecordsError,
-    TooManyRequests,
-    Unavailable,
-)
-from .examples import ERRORS
+from ..names import READS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..service.schemas import Schema
+    from .description import CallDescription
+    from .schemas import Schema
 
 JSON: t.Final = "application/json"
-HTML: t.Final = "text/html"
-TEXT: t.Final = "text/plain"
-
-SENTENCE_END = re.compile(r"(?<=\.) ")
-
-NO_HEADERS: t.Final[Mapping[str, t.Any]] = MappingProxyType({})
-
-Headers: t.TypeAlias = "Mapping[str, Schema]"
 
 TEXT_HEADER: t.Final = {"type": "string"}
 
-ETAG: t.Final[Headers] = {
+ETAG: t.Final[Mapping[str, Schema]] = {
     "ETag": {
         "description": "The version of the answer. Send it as If-None-Match.",
         "schema": TEXT_HEADER,
     }
 }
 
-RETRY_AFTER: t.Final[Headers] = {
+RETRY_AFTER: t.Final[Mapping[str, Schema]] = {
     "Retry-After": {
         "description": "The seconds after which the call may be repeated.",
         "schema": {"type": "integer"},
     }
 }
 
-CHALLENGE: t.Final[Headers] = {"WWW-Authenticate": {"schema": {"const": "Bearer"}}}
+ERROR: t.Final = "Error"
+"""The name of the schema of errors, and of the answer with an unnamed error."""
 
-ALLOW: t.Final[Headers] = {
-    "Allow": {"description": "The verbs of the service.", "schema": TEXT_HEADER}
+ERRORS: t.Final[Mapping[int | str, tuple[str, str]]] = {
+    400: ("BadRequest", "The query or the data is wrong."),
+    401: ("NotAuthenticated", "The call needs a valid login."),
+    403: ("Forbidden", "The caller may not make the call."),
+    404: ("NotFound", "There is no such record."),
+    405: ("MethodNotAllowed", "The service does not have the method."),
+    409: ("Conflict", "The call contradicts the stored data."),
+    411: ("LengthRequired", "The body needs a Content-Length."),
+    412: ("PreconditionFailed", "The record is another one than If-Match names."),
+    413: ("TooLarge", "The body is too large."),
+    415: ("UnsupportedMediaType", "The body is compressed. Send it as it is."),
+    429: ("TooManyRequests", "The caller must slow down."),
+    500: ("GeneralError", "The server failed."),
+    503: ("Unavailable", "The call is not possible at the moment."),
+    "default": (ERROR, "Another error, of a hook or of a server in between."),
 }
+"""The names and the texts of errors, by status."""
 
+ERROR_HEADERS: t.Final[Mapping[int | str, Mapping[str, Schema]]] = {
+    401: {"WWW-Authenticate": {"schema": {"const": "Bearer"}}},
+    405: {"Allow": {"description": "Verbs of the service.", "schema": TEXT_HEADER}},
+    429: RETRY_AFTER,
+    503: RETRY_AFTER,
+}
+"""The headers of errors, by status."""
 
-class ErrorAnswer(t.NamedTuple):
-    """An error that documents name."""
-
-    code: int
-    """The status."""
-
-    name: str
-    """The name of the answer in a document."""
-
-    text: str
-    """A sentence about it."""
-
-    headers: Headers = NO_HEADERS
-    """The headers of the answer."""
-
-    @classmethod
-    def of(cls, error: type[RecordsError], headers: Headers = NO_HEADERS) -> t.Self:
-        """Return the answer of a class of errors."""
-        doc = " ".join((error.__doc__ or "").split())
-        text = SENTENCE_END.split(doc, maxsplit=1)[0]
-        return cls(error.code or 500, error.__name__, text, headers)
-
-
-BAD_REQUEST: t.Final = ErrorAnswer.of(BadRequest)
-NOT_AUTHENTICATED: t.Final = ErrorAnswer.of(NotAuthenticated, CHALLENGE)
-FORBIDDEN: t.Final = ErrorAnswer.of(Forbidden)
-NOT_FOUND: t.Final = ErrorAnswer.of(NotFound)
-NOT_ALLOWED: t.Final = ErrorAnswer.of(MethodNotAllowed, ALLOW)
-CONFLICT: t.Final = ErrorAnswer.of(Conflict)
-NO_LENGTH: t.Final = ErrorAnswer.of(LengthRequired)
-TOO_LARGE: t.Final = ErrorAnswer(413, "TooLarge", "The body is too large.")
-BAD_MEDIA_TYPE: t.Final = ErrorAnswer(
-    415, "UnsupportedMediaType", "The body is compressed. Send it as it is."
-)
-TOO_MANY: t.Final = ErrorAnswer.of(TooManyRequests, RETRY_AFTER)
-FAILURE: t.Final = ErrorAnswer.of(GeneralError)
-UNAVAILABLE: t.Final = ErrorAnswer.of(Unavailable, RETRY_AFTER)
-
-ALL_ERRORS: t.Final = (
-    BAD_REQUEST,
-    NOT_AUTHENTICATED,
-    FORBIDDEN,
-    NOT_FOUND,
-    NOT_ALLOWED,
-    CONFLICT,
-    NO_LENGTH,
-    TOO_LARGE,
-    BAD_MEDIA_TYPE,
-    TOO_MANY,
-    FAILURE,
-    UNAVAILABLE,
-)
-"""The errors that documents name."""
-
-COMMON_ERRORS: t.Final = (BAD_REQUEST, NOT_ALLOWED, FAILURE, UNAVAILABLE)
+COMMON: t.Final = (400, 405, 500, 503)
 """The errors of each call."""
 
-BODY_ERRORS: t.Final = (NO_LENGTH, TOO_LARGE, BAD_MEDIA_TYPE)
+LOGIN: t.Final = (401, 403)
+"""The errors of each call of an application with logins: a token that is not valid is
+refused where none is needed, too.
+"""
+
+BODY: t.Final = (411, 413, 415)
 """The errors of each call with a body."""
 
-ERRORS_OF: t.Final[Mapping[str, Collection[ErrorAnswer]]] = {
-    "find": (),
-    "get": (NOT_FOUND,),
-    "create": (CONFLICT,),
-    "update": (NOT_FOUND, CONFLICT),
-    "patch": (NOT_FOUND, CONFLICT),
-    "remove": (NOT_FOUND, CONFLICT),
+OWN: t.Final[Mapping[str, Collection[int]]] = {
+    "get": (404,),
+    "create": (409,),
+    "update": (404, 409, 412),
+    "patch": (404, 409, 412),
+    "remove": (404, 409, 412),
 }
 """The other errors of each method."""
-
-OTHER: t.Final = "Another error, of a hook or of a server in between."
-"""The description of errors that documents do not name."""
 
 ERROR_SCHEMA: t.Final[Schema] = {
     "type": "object",
@@ -151,83 +96,21 @@ ERROR_SCHEMA: t.Final[Schema] = {
 }
 """The body of an error. See section 7 of the specification."""
 
-CONDITIONS: t.Final = (
-    ("If-None-Match", "Tags of answers that the client has. One of them is a 304."),
-    ("If-Match", "Tags of answers, of which weak ones never match: a 412."),
-)
-"""The headers of conditional requests."""
+IF_NONE_MATCH: t.Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "Tags of answers that the client has. One of them is a 304.",
+    "schema": TEXT_HEADER,
+}
+"""The header of a read whose answer depends on its tag."""
 
-
-def answer(
-    schema: Schema, description: str, headers: Headers = NO_HEADERS
-) -> dict[str, t.Any]:
-    """Return the description of an answer with a body."""
-    described: dict[str, t.Any] = {"description": description}
-    described |= {"headers": headers} if headers else {}
-    return {**described, "content": {JSON: {"schema": schema}}}
-
-
-def conditions() -> list[dict[str, t.Any]]:
-    """Return the headers of a request whose answer depends on its tag."""
-    return [
-        {"name": name, "in": "header", "description": text, "schema": TEXT_HEADER}
-        for name, text in CONDITIONS
-    ]
-
-
-def conditional_answers() -> dict[str, dict[str, t.Any]]:
-    """Return the answers to conditional requests, by status."""
-    whole = answer({}, "The condition does not hold.", ETAG)
-    unchanged = {"description": "The client has the answer.", "headers": ETAG}
-    return {"304": unchanged, "412": whole}
-
-
-def error_answers() -> dict[str, t.Any]:
-    """Return the descriptions of all errors, by name."""
-    named = {error.name: _error_answer(error) for error in ALL_ERRORS}
-    other = _error_answer(ErrorAnswer(500, "Error", OTHER))
-    # A server refuses some requests before the application has them.
-    other["content"] |= {TEXT: {"schema": {"type": "string"}}}
-    return {"Error": other, **named}
-
-
-def errors_of(
-    method: str,
-    *,
-    has_body: bool,
-    has_logins: bool,
-    limits: Collection[str] | None,
-) -> dict[str, dict[str, str]]:
-    """Return the answers of a call that has failed, by status.
-
-    :param has_body: The call has a body.
-    :param has_logins: The application has logins. A token that is not valid is refused
-        where none is needed, too.
-    :param limits: The limits of the call, or ``None`` if the application has none.
-    """
-    errors = [*COMMON_ERRORS, *ERRORS_OF.get(method, ())]
-    errors += BODY_ERRORS if has_body else ()
-    errors += [NOT_AUTHENTICATED, FORBIDDEN] if has_logins else []
-    return references_to(errors, limits)
-
-
-def references_to(
-    errors: Iterable[ErrorAnswer], limits: Collection[str] | None
-) -> dict[str, dict[str, str]]:
-    """Return references to the answers of errors, by status, and to that of others.
-
-    :param limits: The limits of the call, or ``None`` if the application has none.
-    """
-    all_errors = [*errors, *([] if limits is None else [TOO_MANY])]
-    named = {
-        str(error.code): reference("responses", error.name)
-        for error in sorted(all_errors)
-    }
-
-    if limits:
-        named["429"]["description"] = f"{TOO_MANY.text} Limits: {'; '.join(limits)}."
-
-    return named | {"default": reference("responses", "Error")}
+IF_MATCH: t.Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "Tags of answers to a GET. A write of anything else is a 412.",
+    "schema": TEXT_HEADER,
+}
+"""The header of a write that depends on the tag of what it changes."""
 
 
 def reference(kind: str, name: str) -> dict[str, str]:
@@ -235,14 +118,56 @@ def reference(kind: str, name: str) -> dict[str, str]:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _error_answer(error: ErrorAnswer) -> dict[str, t.Any]:
-    content: dict[str, dict[str, t.Any]] = {
-        JSON: {"schema": reference("schemas", "Error")},
-        HTML: {"schema": {"type": "string"}},
+def answer(
+    description: str, schema: Schema, headers: Mapping[str, Schema] | None = None
+) -> dict[str, t.Any]:
+    """Return the description of an answer.
+
+    :param schema: The schema of its body. Tools take an empty one for no type at all,
+        so that it is left out.
+    """
+    return {
+        "description": description,
+        **({"headers": headers} if headers else {}),
+        **({"content": {JSON: {"schema": schema}}} if schema else {}),
     }
 
-    if error.name in ERRORS:
-        content[JSON]["example"] = ERRORS[error.name]
 
-    described: dict[str, t.Any] = {"description": error.text, "content": content}
-    return {**described, "headers": error.headers} if error.headers else described
+def success(method: str, result: Schema) -> dict[str, dict[str, t.Any]]:
+    """Return the answers to calls of one of the six methods, by status.
+
+    :param result: The schema of the result.
+    """
+    if method not in READS:
+        return {"201" if method == "create" else "200": answer("Success.", result)}
+
+    unchanged = answer("The client has the answer.", {}, ETAG)
+    return {"200": answer("Success.", result, ETAG), "304": unchanged}
+
+
+def error_answers() -> dict[str, dict[str, t.Any]]:
+    """Return the descriptions of all errors, by name."""
+    schema = reference("schemas", ERROR)
+    return {
+        name: answer(text, schema, ERROR_HEADERS.get(status))
+        for status, (name, text) in ERRORS.items()
+    }
+
+
+def errors_of(call: CallDescription, *, has_logins: bool) -> dict[str, dict[str, str]]:
+    """Return references to the answers of a call that has failed, by status.
+
+    :param has_logins: The application has logins.
+    """
+    statuses: set[int] = {*COMMON, *OWN.get(call.method, ())}
+    statuses.update(BODY if call.has_data else ())
+    statuses.update(LOGIN if has_logins else ())
+    statuses.update(() if call.limits is None else (429,))
+    listed: list[int | str] = [*sorted(statuses), "default"]
+    named = {str(each): reference("responses", ERRORS[each][0]) for each in listed}
+
+    if call.limits:
+        limits = "; ".join(call.limits)
+        named["429"]["description"] = f"{ERRORS[429][1]} Limits: {limits}."
+
+    return named

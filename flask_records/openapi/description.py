@@ -7,22 +7,22 @@ from __future__ import annotations
 import inspect
 import typing as t
 from dataclasses import dataclass
-
-from flask import current_app
+from functools import cached_property
 
 from ..authentication.limits import limits_of
 from ..globals import current_records
-from ..http.placeholders import fill_placeholders, placeholders_of, rule_of
+from ..http.routes import fill_placeholders, placeholders_of, rule_of
+from ..names import BODIES, EVENTS, method_named, METHODS, READS
 from ..pagination import Pagination
-from ..service.schemas import CustomSchemas, page_of
-from ..signals import BODIES, EVENTS, method_named, METHODS, READS
+from .model_schemas import docstring, references
+from .schemas import CustomSchemas, page_of, schemas_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..context import Params
     from ..service import Service
-    from ..service.schemas import Schema, Schemas
+    from .schemas import Schema, Schemas
 
 PACKAGE: t.Final = __name__.partition(".")[0]
 
@@ -66,8 +66,8 @@ class CallDescription:
     is_public: bool
     """``True`` if it needs no login."""
 
-    limits: tuple[str, ...] = ()
-    """Its limits, in words."""
+    limits: Sequence[str] | None
+    """Its limits, in words, or ``None`` if the application has none."""
 
     @property
     def has_id(self) -> bool:
@@ -87,45 +87,108 @@ class CallDescription:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceDescription:
-    """A service with what its caller may use."""
+    """A service with what its caller may use. Its schemas are made when one is asked
+    for: the list of many services needs none.
+    """
 
-    path: str
-    """Its path."""
+    service: Service
+    """The service itself."""
 
-    model: type | None
-    """The model of its records, if there is one."""
+    params: Params | None
+    """The params of its caller, or ``None`` for what all clients together see."""
 
-    text: str | None
-    """A text of the application about it."""
+    methods: tuple[str, ...]
+    """The names of the methods."""
 
-    id: str
-    """The name of the field with the identifier."""
-
-    schemas: Schemas
-    """The schemas of its caller."""
-
-    calls: tuple[CallDescription, ...]
-    """The calls in the order of the methods: for one record, then for many."""
-
-    events: Mapping[str, Schema]
-    """The schemas of the events that clients get, by name."""
-
-    ruled: frozenset[str]
-    """The fields that not all callers see."""
-
-    pages: Pagination
-    """The sizes of pages."""
-
-    media_types: tuple[str, ...]
-    """The media types of bodies that it reads."""
-
-    strategies: tuple[str, ...]
-    """The names of the strategies that it accepts."""
+    has_events: bool
+    """``True`` if its events are for the caller."""
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """The names of the methods."""
-        return tuple(dict.fromkeys(call.method for call in self.calls))
+    def path(self) -> str:
+        """Its path."""
+        return self.service.path
+
+    @property
+    def model(self) -> type | None:
+        """The model of its records, if there is one."""
+        return self.service.capabilities.model
+
+    @property
+    def id(self) -> str:
+        """The name of the field with the identifier."""
+        return self.service.capabilities.id
+
+    @property
+    def ruled(self) -> frozenset[str]:
+        """The fields that not all callers see."""
+        return frozenset(self.service.capabilities.field_rules.visible)
+
+    @property
+    def pages(self) -> Pagination:
+        """The sizes of pages."""
+        pages = getattr(self.service.target, "pagination", None)
+        return pages if isinstance(pages, Pagination) else Pagination()
+
+    @property
+    def text(self) -> str | None:
+        """A text of the application about it."""
+        if self.model is not None and (text := docstring(self.model)):
+            return text
+
+        is_own = self.model is None
+        text = self.schemas.record.get("description") if is_own else None
+        return text or _text_of(self.service.target)
+
+    @property
+    def is_paged(self) -> bool:
+        """``True`` if find answers pages."""
+        return self.pages.is_on if self.model else self.schemas.is_paged
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """The schemas of its caller."""
+        return schemas_of(self.service, self.params)
+
+    @cached_property
+    def calls(self) -> tuple[CallDescription, ...]:
+        """The calls in the order of the methods: for one record, then for many."""
+        return tuple(
+            _call(self.service, self.schemas, method, is_many=is_many)
+            for method in self.methods
+            for is_many in (False, True)
+            if not is_many or (method in MANY and method in self.schemas.multi)
+        )
+
+    @cached_property
+    def event_names(self) -> tuple[str, ...]:
+        """The names of the events that clients get."""
+        service = self.service
+        names = (*SENDERS, *service.custom_events) if self.has_events else ()
+        return tuple(
+            event
+            for event in names
+            if service.sends_events or service.publishers.of(event) is not None
+            if event not in SENDERS
+            or SENDERS[event] in service.methods
+            or event in self.schemas.events
+        )
+
+    @property
+    def events(self) -> Mapping[str, Schema]:
+        """The schemas of the events that clients get, by name."""
+        usual = dict.fromkeys(SENDERS, self.schemas.record)
+        return {
+            event: self.schemas.events.get(event, usual.get(event, {}))
+            for event in self.event_names
+        }
+
+    @property
+    def references(self) -> Mapping[str, str]:
+        """The paths of the services whose records fields identify, by the names of the
+        fields: those of foreign keys.
+        """
+        fields = self.schemas.record.get("properties", ())
+        return {} if self.model is None else references(self.model, fields)
 
     @property
     def page(self) -> Schema | None:
@@ -134,11 +197,6 @@ class ServiceDescription:
             return None
 
         return next((each.result for each in self.calls if each.method == "find"), None)
-
-    @property
-    def is_readable(self) -> bool:
-        """``True`` if it shows records to its caller."""
-        return not frozenset(READS).isdisjoint(self.methods)
 
     @property
     def placeholders(self) -> list[str]:
@@ -164,50 +222,35 @@ def describe(
         not have, the events of services that the caller may not read, and services
         without any method left.
     """
-    return tuple(_services(params, only_usable=only_usable))
+    described = []
 
+    for service in current_records.services.values():
+        if params is None or not only_usable:
+            accepts, methods = True, service.methods
+        else:
+            accepts = current_records.registration(service).access.accepts(params)
+            methods = tuple(
+                method
+                for method in service.methods
+                if accepts or method in service.public
+                if service.rules.may_call(method, params.user)
+            )
 
-def _services(
-    params: Params | None, *, only_usable: bool
-) -> Iterator[ServiceDescription]:
-    records = current_records
-
-    for service in records.services.values():
-        accepts = not only_usable or params is None or records.accepts(service, params)
-        methods = [
-            method for method in service.methods if accepts or method in service.public
-        ]
-
-        if not methods:
-            continue
-
-        schemas = service.capabilities.schemas_for(params)
         # Others make changes that the caller may not make.
-        gets_events = accepts or not service.public.isdisjoint(READS)
-        pages = getattr(service.target, "pagination", None)
-        yield ServiceDescription(
-            path=service.path,
-            model=service.capabilities.model,
-            text=schemas.record.get("description") or _text_of(service.target),
-            id=service.capabilities.id,
-            schemas=schemas,
-            calls=tuple(_calls(service, schemas, methods)),
-            events=dict(_events(service, schemas)) if gets_events else {},
-            ruled=frozenset(service.capabilities.field_rules.visible),
-            pages=pages if isinstance(pages, Pagination) else Pagination(),
-            media_types=records.media_types_of(service),
-            strategies=tuple(records.strategies_of(service)),
-        )
+        reads = [method for method in READS if method in service.methods]
+        has_events = any(each in methods for each in reads) if reads else accepts
 
+        if methods:
+            described.append(
+                ServiceDescription(
+                    service=service,
+                    params=params,
+                    methods=methods,
+                    has_events=has_events,
+                )
+            )
 
-def _calls(
-    service: Service, schemas: Schemas, methods: Collection[str]
-) -> Iterator[CallDescription]:
-    for method in methods:
-        yield _call(service, schemas, method, is_many=False)
-
-        if method in MANY and method in schemas.multi:
-            yield _call(service, schemas, method, is_many=True)
+    return tuple(described)
 
 
 def _call(
@@ -223,7 +266,7 @@ def _call(
         data=data,
         result=result,
         is_public=method in service.public,
-        limits=tuple(limits_of(current_app, service.path, method)),
+        limits=limits_of(service.path, method),
     )
 
 
@@ -268,20 +311,6 @@ def _query(schemas: Schemas, method: str, *, is_many: bool) -> Mapping[str, Sche
     # Writes of many records have no pages.
     limit = {k: v for k, v in query.get("$limit", {}).items() if k != DEFAULT}
     return {**query, "$limit": limit} if "$limit" in query else query
-
-
-def _events(service: Service, schemas: Schemas) -> Iterator[tuple[str, Schema]]:
-    """Yield the names of the events of a service that clients may get, and the schemas
-    of their data.
-    """
-    for event in (*SENDERS, *service.custom_events):
-        is_custom = event not in SENDERS
-        is_sent = SENDERS.get(event) in service.methods or event in schemas.events
-        is_published = service.sends_events or service.publishers.of(event) is not None
-
-        if is_published and (is_custom or is_sent):
-            usual = {} if is_custom else schemas.record
-            yield event, schemas.events.get(event, usual)
 
 
 def _text_of(part: t.Any) -> str | None:

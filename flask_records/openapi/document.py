@@ -5,43 +5,40 @@ from __future__ import annotations
 import json
 import typing as t
 
-from flask import current_app
+from flask import current_app, has_request_context, request
 
+from ..authentication import Strategy
 from ..context import Params
 from ..globals import current_records
 from ..http.formatter import dumps
-from ..http.routes import current_routes
-from .answers import error_answers, ERROR_SCHEMA, JSON
+from ..http.routes import current_routes, fill_placeholders
+from .answers import ERROR, error_answers, ERROR_SCHEMA
 from .description import describe
-from .oauth import OAuthViews, TAG
 from .operations import ENDS, Operations
-from .security import schemes_of
+from .reference import current_settings
 from .type_names import type_names
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping
 
+    from ..extension import FlaskRecords
     from ..typing import Record
-    from .description import ServiceDescription
+    from .schemas import Schema
 
 REALTIME: t.Final = "records_realtime"
 """The key of ``app.extensions`` with the connections that get events."""
 
-VERSION: t.Final = "3.1.0"
-"""The version of OpenAPI."""
+SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
+"""The names of schemes that are not those of their strategies."""
 
-RESERVED: t.Final = ("Error",)
-"""The names of schemas that are not those of services."""
+UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authorization"}
+"""The scheme of a strategy that has none of its own."""
 
-EVENT_SUMMARIES: t.Final = {
-    "created": "A record was created",
-    "updated": "A record was replaced",
-    "patched": "A record was changed",
-    "removed": "A record was removed",
-}
+ISSUED: t.Final = "The accessToken of the answer to {paths}."
 
-EVENT_DESCRIPTION: t.Final = (
-    "Sent over Socket.IO to the clients that may see it, and not by HTTP."
+ISSUED_BY_PROVIDERS: t.Final = (
+    " Browsers get one at GET {root}/oauth/{{provider}}, too. It is not a flow of OAuth"
+    " 2.0 for clients."
 )
 
 
@@ -54,72 +51,75 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
     :param only_usable: Leave out the methods that need a login which the caller does
         not have.
     """
-    params = params or Params(provider="rest")
-    return document_of(describe(params, only_usable=only_usable))
-
-
-def document_of(services: Iterable[ServiceDescription]) -> Record:
-    """Return the OpenAPI document of services of the current application, as JSON
-    values.
-    """
-    records = current_records
+    records, settings = current_records, current_settings()
     prefix = current_routes().mount.url_prefix
     has_events = REALTIME in current_app.extensions
+    schemes = _schemes(records)
     # They are the same in the documents of all callers.
-    names = type_names(dict.fromkeys(records.services), ENDS, RESERVED)
-    schemas: dict[str, t.Any] = {"Error": ERROR_SCHEMA}
+    names = type_names(dict.fromkeys(records.services), ENDS, [ERROR])
+    schemas: dict[str, t.Any] = {ERROR: ERROR_SCHEMA}
     paths: dict[str, t.Any] = {}
     webhooks: dict[str, t.Any] = {}
-    tags = []
+    tags: list[Mapping[str, str]] = []
 
-    for service in services:
-        operations = Operations(records, service, names[service.path])
-        tags.append(operations.tag())
+    params = params or Params(provider="rest")
+
+    for service in describe(params, only_usable=only_usable):
+        strategies = (
+            SCHEMES.get(name, name)
+            for name in records.registration(service.service).access.strategies
+        )
+        operations = Operations(
+            service,
+            names[service.path],
+            [{name: []} for name in strategies if name in schemes],
+            has_logins=bool(records.authentications),
+            has_forms=settings.forms,
+        )
+        text = {"description": service.text} if service.text else {}
+        tags.append({"name": service.path, **text})
         schemas |= operations.schemas()
+        webhooks |= operations.webhooks() if has_events else ()
         paths |= {f"{prefix}{path}": item for path, item in operations.paths()}
 
-        if has_events:
-            webhooks |= _webhooks_of(service, operations)
-
-        if service.path in records.authentications:
-            views = dict(OAuthViews(records, service.path, operations.record).paths())
-            tags += [TAG] if views else []
-            paths |= {f"{prefix}{path}": item for path, item in views.items()}
-
-    components: dict[str, t.Any] = {"schemas": schemas, "responses": error_answers()}
-
-    if records.authentications:
-        components["securitySchemes"] = schemes_of(records)
-
+    title = settings.title or current_app.name
+    root = request.script_root if has_request_context() else ""
     made = {
-        "openapi": VERSION,
-        "info": {"title": current_app.name, "version": "1"},
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": settings.version},
+        "servers": [{"url": root or "/"}],
         "paths": paths,
         **({"webhooks": webhooks} if webhooks else {}),
-        "components": components,
+        "components": {
+            "schemas": schemas,
+            "responses": error_answers(),
+            **({"securitySchemes": schemes} if schemes else {}),
+        },
         "tags": tags,
     }
     return t.cast("Record", json.loads(dumps(made)))
 
 
-def _webhooks_of(
-    service: ServiceDescription, operations: Operations
-) -> Iterator[tuple[str, dict[str, t.Any]]]:
-    """Yield the events of a service that clients get, by name. OpenAPI has no other
-    place for what a server sends by itself.
-    """
-    for event, schema in service.events.items():
-        content = {JSON: {"schema": operations.shown(schema)}}
-        yield (
-            f"{service.path} {event}",
-            {
-                "post": {
-                    "operationId": f"{operations.name}{event[0].upper()}{event[1:]}",
-                    "tags": [service.path],
-                    "summary": EVENT_SUMMARIES.get(event, f"The event {event}"),
-                    "description": EVENT_DESCRIPTION,
-                    "requestBody": {"required": True, "content": content},
-                    "responses": {"default": {"description": "There is no answer."}},
-                }
-            },
-        )
+def _schemes(records: FlaskRecords) -> dict[str, Schema]:
+    """Return the schemes of all strategies that read the headers of requests."""
+    return {
+        SCHEMES.get(name, name): {
+            "description": _ways_to_tokens(records)
+            if name in SCHEMES
+            else f"The strategy '{name}'.",
+            **(strategy.scheme or UNKNOWN),
+        }
+        for authentication in records.authentications.values()
+        for name, strategy in authentication.strategies.items()
+        if isinstance(strategy, Strategy) and strategy.parse is not None
+    }
+
+
+def _ways_to_tokens(records: FlaskRecords) -> str:
+    """Return the text about access tokens."""
+    issuers = records.authentications
+    root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
+    paths = " or ".join(f"POST {root}/{path}" for path in issuers)
+    has_providers = any(each.settings.oauth.providers for each in issuers.values())
+    text = ISSUED.format(paths=paths)
+    return text + (ISSUED_BY_PROVIDERS.format(root=root) if has_providers else "")

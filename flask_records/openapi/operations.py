@@ -5,31 +5,31 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..service.schemas import page_of
-from ..signals import BODIES, method_named, READS
+from ..globals import current_records
+from ..names import BODIES, method_named, METHODS, READS
 from .answers import (
     answer,
-    conditional_answers,
-    conditions,
     errors_of,
-    ETAG,
+    IF_MATCH,
+    IF_NONE_MATCH,
     JSON,
-    NO_HEADERS,
     reference,
+    success,
 )
-from .examples import body_example, query_example
-from .security import security_of
+from .schemas import page_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..extension import FlaskRecords
-    from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
+    from .schemas import Schema
 
 ID: t.Final = "id"
 
 FORMS: t.Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+VALUES: t.Final = ("const", "enum", "examples")
+"""The keywords of schemas that have values in place of schemas."""
 
 ENDS: t.Final = ("", "Page", *[method.title() for method in BODIES])
 """The ends of the names of the schemas of a service."""
@@ -55,34 +55,44 @@ DATA: t.Final[Schema] = {"anyOf": [{"type": "object"}, {"type": "array", "items"
 class Operations:
     """Describes the requests to one service.
 
-    :param records: The extension with the service.
     :param service: The service, as its caller sees it.
     :param name: The name of the service in names of schemas and operations.
+    :param security: The schemes of which a call that is not public needs one.
+    :param has_logins: The application has logins.
+    :param has_forms: Name the media types beside JSON, too.
     """
 
     def __init__(
-        self, records: FlaskRecords, service: ServiceDescription, name: str
+        self,
+        service: ServiceDescription,
+        name: str,
+        security: Sequence[Schema],
+        *,
+        has_logins: bool,
+        has_forms: bool,
     ) -> None:
-        self.name = name
-        """The name of the service."""
         self.record = reference("schemas", name)
         """The schema of a record."""
         self._service = service
-        self._has_logins = bool(records.authentications)
-        self._is_limited = records.limits is not None
-        self._security = security_of(records, service)
+        self._name = name
+        self._security = security
+        self._has_logins = has_logins
+        media_types = current_records.registration(service.service).media_types
+        is_json = JSON in media_types and not has_forms
+        self._media_types = (JSON,) if is_json else media_types
 
     def schemas(self) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that operations refer to, with their names."""
-        schemas, methods = self._service.schemas, self._service.methods
-        yield self.name, schemas.record
+        schemas, name = self._service.schemas, self._name
+        yield name, schemas.record
 
         for method in BODIES:
-            if method in methods:
-                yield f"{self.name}{method.title()}", getattr(schemas, method)
+            if method in self._service.methods:
+                body = _without_defaults(getattr(schemas, method))
+                yield f"{name}{method.title()}", body
 
         if schemas.is_paged:
-            yield f"{self.name}Page", page_of({"type": "array", "items": self.record})
+            yield f"{name}Page", page_of({"type": "array", "items": self.record})
 
     def shown(self, schema: Schema | None) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names.
@@ -96,27 +106,20 @@ class Operations:
             return self.record
 
         if schema is self._service.page:
-            return reference("schemas", f"{self.name}Page")
+            return reference("schemas", f"{self._name}Page")
 
         if isinstance(schema, Mapping):
             return {name: self.shown(each) for name, each in schema.items()}
 
         return list(map(self.shown, schema)) if isinstance(schema, list) else schema
 
-    def tag(self) -> dict[str, str]:
-        """Return the group of the operations in the document."""
-        return {"name": self._service.path, **_described(self._service.text)}
-
     def paths(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
         """Yield the paths, each with its operations by verb."""
         path = self._service.path_with("{{{}}}")
-        parameters = [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in self._service.placeholders
-        ]
-        id = {"name": ID, "in": "path", "required": True, "schema": self._id}
+        text: Schema = {"type": "string"}
+        parameters = [_in_path(name, text) for name in self._service.placeholders]
 
-        for has_id, end, own in ((False, "", []), (True, f"/{{{ID}}}", [id])):
+        for has_id, end in ((False, ""), (True, f"/{{{ID}}}")):
             by_verb: dict[str, list[CallDescription]] = {}
 
             for call in self._service.calls:
@@ -125,8 +128,26 @@ class Operations:
                     by_verb.setdefault(verb, []).append(call)
 
             if by_verb:
+                own = [*parameters, *([_in_path(ID, self._id)] if has_id else [])]
                 made = {verb: self._operation(calls) for verb, calls in by_verb.items()}
-                yield f"{path}{end}", _with([*parameters, *own], made)
+                yield f"{path}{end}", {**({"parameters": own} if own else {}), **made}
+
+    def webhooks(self) -> Iterator[tuple[str, dict[str, t.Any]]]:
+        """Yield the events that clients get, by name. OpenAPI has no other place for
+        what a server sends by itself.
+        """
+        for event, schema in self._service.events.items():
+            content = {JSON: {"schema": self.shown(schema)}}
+            operation = {
+                "operationId": f"{self._name}{event[0].upper()}{event[1:]}",
+                "tags": [self._service.path],
+                "summary": f"The event {event}",
+                "description": "Sent over Socket.IO to the clients that may see it.",
+                "requestBody": {"required": True, "content": content},
+                "responses": {"default": {"description": "There is no answer."}},
+                "security": [],
+            }
+            yield f"{self._service.path} {event}", {"post": operation}
 
     @property
     def _id(self) -> Schema:
@@ -141,23 +162,27 @@ class Operations:
         creations of one record or many, and for custom methods.
         """
         first = calls[0]
-        is_read = first.method in READS
+        is_conditional = first.method in METHODS and first.method != "create"
+        condition = IF_NONE_MATCH if first.method in READS else IF_MATCH
         custom = [call for call in calls if call.is_custom]
         plain = [call for call in calls if not call.is_custom]
         operation: dict[str, t.Any] = {
-            "operationId": self._name_of(first),
+            "operationId": f"{first.method}{self._name}{'Many' * first.is_many}",
             "tags": [self._service.path],
             "summary": first.summary or _summary_of(first),
-            **_described(first.text),
+            **({"description": first.text} if first.text else {}),
             "parameters": [
-                *[_parameter(*each) for each in first.query.items()],
-                *(conditions() if is_read else ()),
+                *[
+                    {"name": name, "in": "query", "schema": schema}
+                    for part in first.query.items()
+                    for name, schema in _flat(*part)
+                ],
+                *([condition] if is_conditional else []),
             ],
             "responses": {
-                **(self._success(plain) if plain else {}),
-                **(conditional_answers() if is_read else {}),
+                **(success(first.method, self._result(plain)) if plain else {}),
                 **(self._results(custom) if custom else {}),
-                **self._errors(first),
+                **errors_of(first, has_logins=self._has_logins),
             },
             "security": [] if first.is_public else self._security,
         }
@@ -167,71 +192,53 @@ class Operations:
             operation["parameters"].append(_header(names))
 
         if first.has_data:
-            operation["requestBody"] = self._body(plain, custom)
+            content = {
+                each: self._body(each, plain, custom) for each in self._media_types
+            }
+            operation["requestBody"] = {"required": True, "content": content}
 
         return operation
 
-    def _name_of(self, call: CallDescription) -> str:
-        return f"{call.method}{self.name}{'Many' if call.is_many else ''}"
-
-    def _success(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
-        """Return the answer to calls of a method, by its status."""
-        method = calls[0].method
-        schema = _any_of([self.shown(call.result) for call in calls])
-        headers = ETAG if method in READS else NO_HEADERS
-        status = "201" if method == "create" else "200"
-        return {status: answer(schema, "Success.", headers)}
+    def _result(self, calls: Sequence[CallDescription]) -> Schema:
+        """Return the schema of the results of calls."""
+        return _any_of([self.shown(call.result) for call in calls])
 
     def _results(self, calls: Sequence[CallDescription]) -> dict[str, t.Any]:
         """Return the answers to calls of custom methods, by status."""
-        result = _any_of([self.shown(call.result) for call in calls])
         return {
-            "200": answer(result, "The result of a custom method."),
+            "200": answer("The result of a custom method.", self._result(calls)),
             "204": {"description": "An empty result."},
         }
 
-    def _errors(self, call: CallDescription) -> dict[str, t.Any]:
-        return errors_of(
-            call.method,
-            has_body=call.has_data,
-            has_logins=self._has_logins,
-            limits=call.limits if self._is_limited else None,
-        )
-
-    def _data(self, call: CallDescription) -> Schema:
-        """Return the schema of the data of a call."""
-        if call.is_custom:
-            return (
-                DATA if call.data is None else t.cast("Schema", self.shown(call.data))
-            )
-
-        schema = reference("schemas", f"{self.name}{call.method.title()}")
-        is_list = call.is_many and not method_named(call.method).has_id
-        return {"type": "array", "items": schema} if is_list else schema
-
     def _body(
-        self, plain: Sequence[CallDescription], custom: Sequence[CallDescription]
-    ) -> dict[str, t.Any]:
-        """Return the body of an operation.
+        self,
+        media_type: str,
+        plain: Sequence[CallDescription],
+        custom: Sequence[CallDescription],
+    ) -> dict[str, Schema]:
+        """Return the body of an operation of one media type.
 
         :param plain: Its calls of a method.
         :param custom: Its calls of custom methods.
         """
         bodies = [self._data(call) for call in plain]
-        others = [self._data(call) for call in custom]
-        # A form is never a list.
-        schemas = dict.fromkeys(FORMS, bodies[:1]) | {JSON: bodies}
-        content: dict[str, dict[str, t.Any]] = {}
 
-        for name in self._service.media_types:
-            own = schemas.get(name, [{}] if plain else [])
-            content[name] = {"schema": _any_of([*own, *others])}
+        if media_type in FORMS:
+            # A form is never a list.
+            bodies = bodies[:1]
+        elif media_type != JSON:
+            bodies = [{}] if plain else []
 
-        if plain and JSON in content:
-            example = body_example(plain[0].data or {})
-            content[JSON] |= {} if example is None else {"example": example}
+        return {"schema": _any_of([*bodies, *[self._data(call) for call in custom]])}
 
-        return {"required": True, "content": content}
+    def _data(self, call: CallDescription) -> Schema:
+        """Return the schema of the data of a call."""
+        if call.is_custom:
+            return DATA if call.data is None else _without_defaults(call.data)
+
+        schema = reference("schemas", f"{self._name}{call.method.title()}")
+        is_list = call.is_many and not method_named(call.method).has_id
+        return {"type": "array", "items": schema} if is_list else schema
 
 
 def _summary_of(call: CallDescription) -> str:
@@ -253,24 +260,26 @@ def _header(names: Sequence[str]) -> dict[str, t.Any]:
     }
 
 
-def _described(text: str | None) -> dict[str, str]:
-    """Return the description of a part of a document, if there is one."""
-    return {"description": text} if text else {}
+def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _parameter(name: str, schema: Schema) -> dict[str, t.Any]:
-    is_flat = schema.get("type") in ("integer", "string", "array")
-    is_flat = is_flat and "properties" not in schema.get("items", {})
-    style = "form" if is_flat else "deepObject"
-    example = query_example(name, schema)
-    return {
-        "name": name,
-        "in": "query",
-        "style": style,
-        "explode": True,
-        "schema": schema,
-        **({} if example is None else {"example": example}),
-    }
+def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
+    """Yield the parameters of a part of a query with their schemas: its values, and
+    each of its operators in brackets. Lists of queries can't be told.
+    """
+    if "properties" in schema.get("items", {}):
+        return
+
+    ways = schema.get("anyOf", [schema])
+    values = [way for way in ways if "properties" not in way]
+
+    if values:
+        yield name, _any_of(values)
+
+    for way in ways:
+        for key, part in way.get("properties", {}).items():
+            yield from _flat(f"{name}[{key}]", part)
 
 
 def _any_of(schemas: list[Schema]) -> Schema:
@@ -279,5 +288,22 @@ def _any_of(schemas: list[Schema]) -> Schema:
     return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
 
-def _with(parameters: list[t.Any], operations: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {**({"parameters": parameters} if parameters else {}), **operations}
+def _without_defaults(schema: t.Any) -> t.Any:
+    """Return a schema of what clients send without the values that the server takes for
+    what is left out: tools take a property with a default for one that is there.
+    """
+    if isinstance(schema, list):
+        return list(map(_without_defaults, schema))
+
+    if not isinstance(schema, Mapping):
+        return schema
+
+    return {
+        keyword: {name: _without_defaults(each) for name, each in part.items()}
+        if keyword == "properties"
+        else part
+        if keyword in VALUES
+        else _without_defaults(part)
+        for keyword, part in schema.items()
+        if keyword != "default"
+    }

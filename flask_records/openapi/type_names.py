@@ -7,11 +7,10 @@ import typing as t
 from collections import Counter
 from itertools import chain, count
 
-from ..http.placeholders import fill_placeholders, rule_of
+from ..http.routes import fill_placeholders, rule_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
+    from collections.abc import Collection, Mapping
 
 WORD = re.compile(r"[A-Za-z0-9]+")
 
@@ -38,34 +37,23 @@ def type_names(
     taken = set(reserved)
     names = {}
 
-    def names_with(name: str) -> set[str]:
-        return {f"{name}{end}" for end in ends}
-
     for path, model in models.items():
         own = model.__name__ if model and counts[model] == 1 else ""
-        named = (
-            name
-            for name in chain(
-                filter(TYPE_NAME.fullmatch, [own]),
-                _numbered(_name_of_path(path)),
-            )
-            if taken.isdisjoint(names_with(name))
-        )
-        name = names[path] = next(named)
-        taken |= names_with(name)
+        first = own if TYPE_NAME.fullmatch(own) else _name_of_path(path)
+
+        for name in chain([first], (f"{first}{number}" for number in count(2))):
+            all_names = {f"{name}{end}" for end in ends}
+
+            if taken.isdisjoint(all_names):
+                break
+
+        names[path] = name
+        taken |= all_names
 
     return names
 
 
 def _name_of_path(path: str) -> str:
     words = WORD.findall(fill_placeholders(rule_of(path), lambda name: ""))
-    return "".join([f"{word[0].upper()}{word[1:]}" for word in words]) or "Root"
-
-
-def _numbered(name: str) -> Iterator[str]:
-    """Yield a name, which begins with a letter, and others that begin with it."""
-    name = name if name[0].isalpha() else f"The{name}"
-    yield name
-
-    for number in count(2):
-        yield f"{name}{number}"
+    name = "".join([f"{word[0].upper()}{word[1:]}" for word in words]) or "Root"
+    return name if name[0].isalpha() else f"The{name}"

@@ -1,99 +1,128 @@
-"""The services of an application as types of TypeScript."""
+"""The services of an application as types of TypeScript, and a client with them."""
 
 from __future__ import annotations
 
+import json
+import re
 import typing as t
+from pathlib import Path
 
+from ..globals import current_records
+from ..names import EVENTS, method_named
 from ..query.syntax import POPULATE
-from ..query.values import nullable
-from ..signals import EVENTS, method_named
 from .description import describe
 from .type_names import type_names
-from .typescript_client import client, CLIENT_NAMES, HEAD, IMPORTS, OWN_METHODS
-from .typescript_syntax import declaration, interface, member, quoted, type_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from ..service.schemas import Schema
     from .description import CallDescription, ServiceDescription
-    from .typescript_syntax import Named
+    from .schemas import Schema
 
-NOTICE: t.Final = (
-    "// Made by `flask records types`: change the services, and make it again.\n"
-)
-"""The first line of a module."""
+    Named: t.TypeAlias = Sequence[tuple[Schema, str]]
 
-BODIES: t.Final[Mapping[str, str]] = {
-    "create": "Data",
-    "update": "Update",
-    "patch": "Patch",
-}
+SELECT: t.Final = "$select"
+
+BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""
 
-ENDS: t.Final = ("", *BODIES.values(), "Query", "Events", "Service")
+ENDS: t.Final = ("", *BODY_ENDS.values(), "Field", "Query", "Events", "Service")
 """The ends of the names of the types of a service."""
 
-TAKES_NULL: t.Final = ("$eq", "$ne")
-"""The operators whose value may be null."""
+COMMENT: t.Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
-TAKES_NULLS: t.Final = ("$in", "$nin")
-"""The operators with a list of values, which may be null."""
+CLIENT: t.Final = (Path(__file__).parent / "client.ts").read_text()
+"""The parts of a module that are the same for all applications."""
+
+CLIENT_NAMES: t.Final = [
+    *re.findall(r"\b[A-Z]\w*", COMMENT.sub("", CLIENT)),
+    "Promise",
+]
+"""The names of types that a module has or uses besides those of its services."""
+
+OWN_METHODS: t.Final = frozenset(
+    "addListener emit eventNames getMaxListeners listenerCount listeners off on once"
+    " prependListener prependOnceListener rawListeners removeAllListeners"
+    " removeListener setMaxListeners after all around before error hooks publish setup"
+    " teardown".split()
+)
+"""The names that no custom method can have in a client of FeathersJS."""
+
+NAME = re.compile(r"[A-Za-z_$][\w$]*")
+
+PRIMITIVES: t.Final[Mapping[str, str]] = {
+    **{"string": "string", "integer": "number", "number": "number"},
+    **{"boolean": "boolean", "null": "null"},
+}
+"""The types of TypeScript by those of JSON Schema."""
+
+APPLICATION: t.Final = "FeathersApplication<ServiceTypes, Configuration>"
 
 
-def typescript(*, has_client: bool = True) -> str:
+def typescript() -> str:
     """Return a module of TypeScript with the types of the services of the current
-    application, as clients see them: a field that not all of them see is optional.
-
-    Its ``ServiceTypes`` has the services by path, for ``feathers<ServiceTypes>()``.
-
-    :param has_client: Add ``createClient``, which needs two packages of FeathersJS.
-        Without it the module imports nothing.
+    application, as clients see them, and a client that knows them. A field that not
+    all clients see is optional.
     """
     services = describe()
-
-    if not has_client:
-        return f"{NOTICE}\n{_types(services)}"
-
-    methods = {_client_path(each): _methods_of(each) for each in services}
-    return "\n".join([NOTICE + IMPORTS, _types(services), client(methods)])
-
-
-def _types(services: Sequence[ServiceDescription]) -> str:
-    """Return the types of services."""
     models = {service.path: service.model for service in services}
     names = type_names(models, ENDS, CLIENT_NAMES)
     described = [_Types(service, names) for service in services]
     named = [each.named for each in described if "properties" in each.named[0]]
-    parts = [HEAD, *[part for each in described for part in each.declarations(named)]]
     listed = [
-        f"{key}: {names[service.path]}Service"
+        member(path, f"{names[service.path]}Service")
         for service in services
-        for key in _keys_of(service)
+        for path in _paths_of(service)
     ]
-    return "\n".join([*parts, interface("ServiceTypes", listed)])
+    types = [
+        *[part for each in described for part in each.declarations(named)],
+        interface("ServiceTypes", listed),
+    ]
+    methods = [
+        f"  {json.dumps(next(_paths_of(each)))}: {json.dumps(_own_methods(each))}"
+        for each in services
+    ]
+    module = CLIENT
+
+    for mark, text in (
+        ("// types", "\n".join(types)),
+        ("// authenticate", _authenticate(names)),
+        ("  // methods", ",\n".join(methods)),
+    ):
+        module = module.replace(mark, text, 1)
+
+    return module
 
 
-def _methods_of(service: ServiceDescription) -> list[str]:
+def _authenticate(names: Mapping[str, str]) -> str:
+    """Return the end of the type of the client, which has logins if there are any.
+
+    :param names: The names of the records of all services, by path.
+    """
+    issuers = [names[path] for path in current_records.authentications]
+
+    if not issuers:
+        return f"}} & {APPLICATION}"
+
+    data = " | ".join(f"{name}Data" for name in issuers)
+    arguments = f"data?: {data}, params?: CallParams<any>"
+    login = f"authenticate({arguments}): Promise<{' | '.join(issuers)}>"
+    return f"  {login}\n}} & Omit<{APPLICATION}, 'authenticate'>"
+
+
+def _own_methods(service: ServiceDescription) -> list[str]:
     """Return the methods that a client can have."""
     return [method for method in service.methods if method not in OWN_METHODS]
 
 
-def _keys_of(service: ServiceDescription) -> Iterator[str]:
-    """Yield the keys of a service: its path, as clients have it, and a pattern of the
-    paths with values in it.
+def _paths_of(service: ServiceDescription) -> Iterator[str]:
+    """Yield the path of a service as clients have it, where the name of a placeholder
+    begins with a colon, and a pattern of the paths with values in it.
     """
-    yield quoted(_client_path(service))
+    yield service.path_with(":{}").lstrip("/")
 
     if service.placeholders:
         yield f"[path: `{service.path_with('${{string}}').lstrip('/')}`]"
-
-
-def _client_path(service: ServiceDescription) -> str:
-    """Return the path of a service as clients have it: the name of a placeholder begins
-    with a colon.
-    """
-    return service.path_with(":{}").lstrip("/")
 
 
 class _Types:
@@ -104,10 +133,18 @@ class _Types:
 
     def __init__(self, service: ServiceDescription, names: Mapping[str, str]) -> None:
         self._service = service
-        self._names = names
+        self._schemas = schemas = service.schemas
         self._name = names[service.path]
-        self._schemas = service.schemas
-        self.named = self._schemas.record, self._name
+        self._relations = {
+            name: f"{names[each.path]}{'[]' if each.is_list else ' | null'}"
+            for name, each in schemas.relations.items()
+        }
+        select = schemas.query.get("properties", {}).get(SELECT, {})
+        fields = select.get("items", {}).get("enum", ())
+        self._properties = schemas.record.get("properties", {})
+        # A record may have fields that can't be selected.
+        self._fields = fields if self._properties.keys() <= {*fields} else ()
+        self.named = schemas.record, self._name
         """The schema of a record, and the name of its type."""
 
     def declarations(self, named: Named) -> Iterator[str]:
@@ -115,51 +152,66 @@ class _Types:
 
         :param named: The schemas of all records, and the names of their types.
         """
-        service, name = self._service, self._name
-        fields = self._schemas.record.get("properties", {}).keys()
-        always, relations = fields - service.ruled, self._relations()
+        service, name, schemas = self._service, self._name, self._schemas
         others = [each for each in named if each is not self.named]
-        record = self._schemas.record
-        yield declaration(name, record, always, relations, named=others)
+        always = self._properties.keys() - service.ruled
+        relations = (member(n, each, "?") for n, each in self._relations.items())
+        yield declaration(name, schemas.record, always, relations, others)
 
-        for method, end in BODIES.items():
+        for method, end in BODY_ENDS.items():
             if method in service.methods:
-                schema: Schema = getattr(self._schemas, method)
-                yield declaration(f"{name}{end}", schema, schema.get("required", ()))
+                body: Schema = getattr(schemas, method)
+                yield declaration(f"{name}{end}", body, body.get("required", ()))
+
+        if self._fields:
+            yield f"export type {name}Field = {type_of({'enum': self._fields})}\n"
 
         yield self._query()
         yield interface(f"{name}Events", self._events())
         events = f"extends ServiceEvents<{name}Events>"
-        yield interface(f"{name}Service {events}", self._methods(others))
-
-    def _relations(self) -> Iterator[str]:
-        """Yield the relationships, which are in a record if they are asked for."""
-        for name, relation in self._schemas.relations.items():
-            other = self._names[relation.path]
-            type = f"{other}[]" if relation.is_list else f"{other} | null"
-            yield member(name, type, is_optional=True)
+        methods = (self._method(each, others) for each in service.calls)
+        yield interface(f"{name}Service {events}", filter(None, methods))
 
     def _query(self) -> str:
-        name, schemas = f"{self._name}Query", self._schemas
-        schema = _with_nulls(schemas.query, schemas.record)
+        name, properties = f"{self._name}Query", self._schemas.query.get("properties")
 
-        if "properties" not in schema:
-            return declaration(name, schema, ())
+        if properties is None:
+            return declaration(name, self._schemas.query)
 
         members = [
-            member(key, self._type_in_query(key, each), is_optional=True)
-            for key, each in schema["properties"].items()
+            member(key, self._type_in_query(key, each), "?")
+            for key, each in properties.items()
         ]
-        return interface(name, members)
+        field = f"{self._name}Field"
+        parameter = f"<S extends {field} = {field}>" if self._fields else ""
+        return interface(f"{name}{parameter}", members)
 
     def _type_in_query(self, key: str, schema: Schema) -> str:
-        """Return the type of a value of a query."""
+        """Return the type of a part of a query."""
         # Groups such as $or have queries in them.
-        if _is_group(schema):
+        if "properties" in schema.get("items", {}):
             return f"{self._name}Query[]"
 
-        type = type_of(schema)
-        return f"{type_of(schema['items'])} | {type}" if key == POPULATE else type
+        if key == SELECT and self._fields:
+            return "readonly S[]"
+
+        if key == POPULATE:
+            return f"{type_of(schema['items'])} | {type_of(schema)}"
+
+        value, *ways = schema.get("anyOf", [schema])
+        operators = ways[-1].get("properties") if ways else None
+
+        if operators is None or not _may_be_null(self._properties.get(key, {}), value):
+            return type_of(schema)
+
+        one = f"{type_of(value)} | null"
+        with_null = dict.fromkeys(("$eq", "$ne"), one)
+        with_null |= dict.fromkeys(("$in", "$nin"), f"({one})[]")
+        members = (
+            member(name, with_null.get(name) or type_of(each), "?")
+            for name, each in operators.items()
+        )
+        return f"{one} | {{ {'; '.join(members)} }}"
 
     def _events(self) -> Iterator[str]:
         for event in EVENTS.values():
@@ -169,87 +221,140 @@ class _Types:
             if event not in EVENTS.values():
                 yield member(event, type_of(schema))
 
-    def _methods(self, others: Named) -> Iterator[str]:
-        """Yield the methods.
+    def _method(self, call: CallDescription, others: Named) -> str | None:
+        """Return the signature of a method, if a client can have it."""
+        if call.method in OWN_METHODS:
+            return None
 
-        :param others: The schemas of records of other services.
-        """
-        # Two services of one model have equal schemas.
-        named = [self.named, *others]
+        service, name = self._service, self._name
+        generic, query, record = "", f"{name}Query", name
 
-        if self._service.page is not None:
-            named.append((self._service.page, f"Paginated<{self._name}>"))
+        if self._fields and not call.is_custom:
+            field = f"{name}Field"
+            generic, query = f"<S extends {field} = {field}>", f"{query}<S>"
+            record = f"Selected<{name}, {field}, S | {json.dumps(service.id)}>"
 
-        for call in self._service.calls:
-            if call.method not in OWN_METHODS:
-                yield self._method(call, named)
-
-    def _method(self, call: CallDescription, named: Named) -> str:
-        """Return the signature of a method."""
-        data = f"{self._name}{BODIES.get(call.method, '')}"
-        is_list = call.is_many and call.method == "create"
+        pages = [(service.page, f"Paginated<{record}>")] if service.page else []
+        named = [(self._schemas.record, record), *pages, *others]
+        result = "any" if call.result is None else type_of(call.result, named)
+        id = type_of({**self._properties.get(service.id, {}), "examples": ()})
+        data = f"{name}{BODY_ENDS.get(call.method, '')}"
         types = {
-            "id": "null" if call.is_many else "Id",
+            "id": "null" if call.is_many else "Id" if id == "any" else id,
             "data": type_of(call.data or {}) if call.is_custom else data,
         }
-        types["data"] += "[]" if is_list else ""
+        types["data"] += "[]" if call.is_many and call.method == "create" else ""
         names = method_named(call.method).arguments
         arguments = [f"{each}: {types[each]}" for each in names]
-        arguments.append(f"params?: CallParams<{self._name}Query>")
-        result = "any" if call.result is None else type_of(call.result, named)
-        return f"{call.method}({', '.join(arguments)}): Promise<{result}>"
+        arguments.append(f"params?: CallParams<{query}>")
+        return f"{call.method}{generic}({', '.join(arguments)}): Promise<{result}>"
 
 
-def _is_group(schema: Schema) -> bool:
-    return "properties" in schema.get("items", {})
+def _may_be_null(field: Schema, value: Schema) -> bool:
+    """Return ``True`` if queries compare a field with null. For plain text they can't:
+    a query string has no null, only the empty text.
 
-
-def _with_nulls(query: Schema, record: Schema) -> Schema:
-    """Return the schema of queries with null as a value of the fields that may be null,
-    but for text: a query string has no null, only the empty text.
-
-    :param query: The schema of a query, whose fields have a value or operators.
-    :param record: The schema of a record.
+    :param value: The schema of a value in a query.
     """
-    fields = record.get("properties", {})
-    properties = {
-        name: _compared_with_null(each) if _may_be_null(fields.get(name, {})) else each
-        for name, each in query.get("properties", {}).items()
-    }
-    return {**query, "properties": properties} if properties else query
+    is_plain = not {"format", "pattern", "enum"} & {*value}
+    types = {*field.get("type", ())} if type(field.get("type")) is list else set()
+    types |= {each.get("type") for each in field.get("anyOf", ())}
+    return "null" in types and not (value.get("type") == "string" and is_plain)
 
 
-def _compared_with_null(schema: Schema) -> Schema:
-    value, *operators = schema.get("anyOf", (schema,))
+def declaration(
+    name: str,
+    schema: Schema,
+    required: Collection[str] = (),
+    others: Iterable[str] = (),
+    named: Named = (),
+) -> str:
+    """Return the declaration of a type.
 
-    if not operators or _is_text(value):
-        return schema
+    :param required: The names of the properties that are always there.
+    :param others: More members.
+    :param named: Types for the values of properties.
+    """
+    if "properties" not in schema:
+        return f"export type {name} = {type_of(schema)}\n"
 
-    allowed = dict(operators[-1].get("properties", {}))
-
-    for name in TAKES_NULL:
-        if name in allowed:
-            allowed[name] = nullable(allowed[name])
-
-    for name in TAKES_NULLS:
-        if name in allowed:
-            allowed[name] = {**allowed[name], "items": nullable(allowed[name]["items"])}
-
-    return {
-        "anyOf": [
-            nullable(value),
-            *operators[:-1],
-            operators[-1] | {"properties": allowed},
-        ]
-    }
-
-
-def _may_be_null(schema: Schema) -> bool:
-    types = schema.get("type", ())
-    return "null" in types or any(map(_may_be_null, schema.get("anyOf", ())))
+    members = [
+        _comment(each)
+        + member(key, type_of(each, named), "" if key in required else "?")
+        for key, each in schema["properties"].items()
+    ]
+    return f"{_comment(schema)}{interface(name, [*members, *others])}"
 
 
-def _is_text(schema: Schema) -> bool:
-    return schema.get("type") == "string" and not {"format", "pattern", "enum"} & {
-        *schema
-    }
+def interface(name: str, members: Iterable[str]) -> str:
+    """Return the declaration of an interface.
+
+    :param name: Its name, with what follows it.
+    :param members: The members, each in one line or several.
+    """
+    lines = [f"  {line}" for each in members for line in each.splitlines()]
+    return "\n".join([f"export interface {name} {{", *lines, "}\n"])
+
+
+def member(name: str, type: str, mark: str = "") -> str:
+    """Return a member of an interface.
+
+    :param mark: ``"?"`` if it may be left out.
+    """
+    is_plain = NAME.fullmatch(name) or name.startswith("[path: ")
+    return f"{name if is_plain else json.dumps(name)}{mark}: {type}"
+
+
+def type_of(schema: Schema, named: Named = ()) -> str:
+    """Return the type of the values of a schema.
+
+    :param named: Schemas whose types have names.
+    """
+    name = next((name for each, name in named if each == schema), None)
+
+    if name is not None:
+        return name
+
+    if "const" in schema or "enum" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        return " | ".join(map(json.dumps, values))
+
+    ways = [
+        type_of(each, named)
+        for key in ("anyOf", "oneOf")
+        for each in schema.get(key, ())
+    ]
+    kinds = schema.get("type", ())
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    types = ways or [_type_of_kind(kind, schema, named) for kind in kinds]
+    return " | ".join(dict.fromkeys(types)) or "any"
+
+
+def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
+    """Return the type of the values of a schema that are of one type of JSON."""
+    if kind == "array" and "prefixItems" in schema:
+        return f"[{', '.join(type_of(each, named) for each in schema['prefixItems'])}]"
+
+    if kind == "array":
+        item = type_of(schema.get("items", {}), named)
+        return f"({item})[]" if " " in item else f"{item}[]"
+
+    if kind != "object":
+        return PRIMITIVES[kind]
+
+    required, values = schema.get("required", ()), schema.get("additionalProperties")
+    members = [
+        member(name, type_of(each, named), "" if name in required else "?")
+        for name, each in schema.get("properties", {}).items()
+    ]
+
+    if values is True or not members:
+        value = type_of(values, named) if isinstance(values, dict) else "any"
+        members.append(f"[name: string]: {value}")
+
+    return f"{{ {'; '.join(members)} }}"
+
+
+def _comment(schema: Schema) -> str:
+    text = schema.get("description")
+    return "/** {} */\n".format(text.replace("*/", "*\\/")) if text else ""

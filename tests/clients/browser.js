@@ -80,12 +80,12 @@ export async function openTab (context) {
 }
 
 // Returns what axe finds in a view, as the rule and the elements, and whether anything is wider than
-// the screen. Axe can look at a part of the page, with options.
-export async function audit (page, view, part = {}, options = {}) {
+// the screen.
+export async function audit (page, view) {
   if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(AXE)
   // Colours that fade in are checked at their end.
   await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState === 'finished'))
-  const { violations } = await page.evaluate(([part, options]) => window.axe.run(Object.keys(part).length ? part : document, options), [part, options])
+  const { violations } = await page.evaluate(() => window.axe.run(document))
   const found = violations.map(({ id, nodes }) => [view, id, nodes.map(({ html, any }) => [html, any[0]?.message])])
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
   return overflow > 0 ? [...found, [view, 'is too wide', overflow]] : found
@@ -93,7 +93,7 @@ export async function audit (page, view, part = {}, options = {}) {
 
 // Stands between a page and its WebSocket. `toPage` returns whether a message goes on, and `toServer`
 // may wait, or return `false` for a message that does not. `upgraded` is a promise: what comes before
-// that is posted.
+// that is posted, if anything is.
 export async function standBetween (page, { toPage = () => true, toServer = () => true }) {
   let tell
   const upgraded = new Promise(resolve => { tell = resolve })
@@ -101,7 +101,7 @@ export async function standBetween (page, { toPage = () => true, toServer = () =
     const server = socket.connectToServer()
     server.onMessage(message => { if (toPage(String(message))) socket.send(message) })
     socket.onMessage(async message => {
-      if (String(message) === '5') tell()
+      if (String(message) === '5' || String(message).startsWith('40')) tell()
       if (await toServer(String(message), socket) !== false) server.send(message)
     })
   })

@@ -99,6 +99,67 @@ test('a form that is opened and saved changes nothing, and null differs from an 
   assert.deepEqual([name, count, text], ['full', null, ''])
 })
 
+test('records with relationships that can be written are created and changed', async () => {
+  await explorer.go('create/shelves')
+  await explorer.control('name').fill('Low')
+  await explorer.control('owner').fill('1')
+  await explorer.control('labels').fill('[1, 2]')
+  await explorer.press('Create')
+  const read = async () => {
+    await page.waitForFunction(() => location.hash.startsWith('#/record/'))
+    const id = (await page.evaluate(() => location.hash)).split('/').at(-1)
+    return api.call('GET', `shelves/${id}?$populate[]=labels&$populate[]=owner`)
+  }
+  const { labels, owner } = await read()
+  assert.deepEqual([labels.map(({ name }) => name), owner.id], [['red', 'blue'], 1])
+
+  await explorer.press('Edit')
+  await explorer.control('labels').fill('[2]')
+  await explorer.press('Save')
+  await page.locator('.details').waitFor()
+  assert.deepEqual((await read()).labels.map(({ name }) => name), ['blue'])
+})
+
+test('typed values are not lost without a question', async () => {
+  const { id } = await create({ name: 'before' })
+  await explorer.go(`record/things/${id}`)
+  await explorer.press('Edit')
+  await explorer.control('name').fill('typed')
+  const answers = [false, true]
+  const asked = []
+  page.on('dialog', dialog => {
+    asked.push(dialog.type())
+    return answers.shift() ? dialog.accept() : dialog.dismiss()
+  })
+  const leave = () => page.getByRole('link', { name: 'owners', exact: true }).first().click()
+  await leave()
+  assert.equal(await explorer.control('name').inputValue(), 'typed')
+  assert.match(await page.evaluate(() => location.hash), new RegExp(`record/things/${id}$`))
+  await leave()
+  await explorer.title('owners')
+  assert.deepEqual(asked, ['confirm', 'confirm'])
+
+  await explorer.go(`record/things/${id}`)
+  await explorer.press('Edit')
+  await explorer.control('name').fill('saved')
+  await explorer.press('Save')
+  await page.locator('.details').waitFor()
+  await leave()
+  await explorer.title('owners')
+  assert.equal(asked.length, 2)
+})
+
+test('a time that the zone leaves out is refused, and others are shown as they are sent', async () => {
+  const own = await Explorer.open(browser, server.base, { timezoneId: 'America/New_York' })
+  await own.go('create/things')
+  await own.control('madeAt').fill('2026-03-08T02:30')
+  await own.press('Create')
+  assert.equal(await own.problemOf('madeAt'), 'madeAt is a time that your zone leaves out')
+  await own.control('madeAt').fill('2026-03-08T03:30')
+  await own.page.getByText('2026-03-08 07:30:00 UTC').waitFor()
+  await own.close()
+})
+
 test('values that do not fit are named beside their fields', async () => {
   await explorer.go('create/things')
   const values = { name: 'n'.repeat(21), count: '2147483648', ratio: 'half', notes: '{' }

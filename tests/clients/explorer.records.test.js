@@ -60,6 +60,27 @@ test('values are shown by their types', async () => {
   assert.ok((await text.innerText()).length > 800)
 })
 
+test('records whose keys JavaScript rounds have a row each, and no link, box or button', async () => {
+  await explorer.go('records/stars')
+
+  await page.getByText('bigints="text"').waitFor()
+  assert.deepEqual(await page.locator('.records tbody td:last-child').allInnerTexts(), Array(2).fill('≈ 1152921504606847000'))
+  assert.deepEqual(await page.locator('.records tbody th').allInnerTexts(), Array(2).fill('≈ 9007199254740992'))
+  assert.equal(await page.locator('.records tbody :is(a, input:enabled)').count(), 0)
+  await page.getByLabel('Select all on this page').check()
+  assert.equal(await page.getByRole('button', { name: 'Remove selected…' }).isVisible(), false)
+  await explorer.go('record/stars/9007199254740993')
+  await page.getByText('odd').first().waitFor()
+  assert.equal(await page.locator('.record-head').getByRole('button').count(), 0)
+})
+
+test('the caption of a service without pages tells that there may be more', async () => {
+  await explorer.go('records/log%2Fevents')
+  await page.getByText('The first 25 records').waitFor()
+  await explorer.go('records/labels')
+  await page.getByText(/^2 records/).waitFor()
+})
+
 test('a table is sorted by mouse and keyboard, and back goes to the order before', async () => {
   await things('count[$gt]=35')
   await explorer.shows([39, 40, 41, 42, 43])

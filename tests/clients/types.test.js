@@ -46,24 +46,24 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true }))
 
-async function compile (file, options) {
-  const config = { compilerOptions: { ...OPTIONS, ...options }, files: [file] }
+async function compile (files, options) {
+  const config = { compilerOptions: { ...OPTIONS, ...options }, files }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const compiled = run(process.execPath, [TSC], { cwd: folder })
   return compiled.then(() => '', error => error.stdout)
 }
 
-test('calls of the official client compile', async () => {
-  assert.equal(await compile('right.ts'), '')
-})
+const RESOLUTIONS = { bundler: {}, nodenext: { module: 'nodenext', moduleResolution: 'nodenext' } }
 
-test('wrong calls do not, line by line', async () => {
-  // Each of them has a comment that makes a line without an error one.
-  assert.equal(await compile('wrong.ts'), '')
-})
+for (const [resolution, options] of Object.entries(RESOLUTIONS)) {
+  test(`calls of the official client compile by ${resolution}, and wrong ones do not`, async () => {
+    // Each wrong call has a comment that makes a line without an error one.
+    assert.equal(await compile(['right.ts', 'wrong.ts'], options), '')
+  })
+}
 
 test('the client makes calls, custom ones too, and gets events', async t => {
-  assert.equal(await compile('types.ts', { noEmit: false }), '')
+  assert.equal(await compile(['types.ts'], { noEmit: false }), '')
   const { createClient } = await import(pathToFileURL(join(folder, 'types.js')))
   const server = await start({}, port => uvicorn(port, 'tests.typed_app:asgi'))
   const socket = io(server.base)

@@ -50,6 +50,7 @@ export class Connection extends EventTarget {
     this.base = base
     this.services = new Services(description.services)
     this.caller = null
+    this.problem = null
     this.socket = description.realtime ? this.openSocket(description.realtime.path) : null
     this.client = this.makeClient(this.socket)
     this.stranger = this.makeClient(null, { credentials: 'omit' })
@@ -82,6 +83,17 @@ export class Connection extends EventTarget {
     const service = this.services.get(path)
     if (service?.pattern && !Object.hasOwn(client.services, path)) register(client, service)
     return client.service(path)
+  }
+
+  // Loads the schemas of a service, if there is one with the path, before its view opens.
+  async load (path) {
+    const found = this.services.get(path)
+    const service = this.services.get(found?.pattern) ?? found
+    if (!service || service.query) return
+    const response = await request(`${this.base}service.json?path=${encodeURIComponent(service.path)}`)
+    const answer = await response.json()
+    if (!response.ok) throw new Error(answer.message)
+    Object.assign(service, answer)
   }
 
   // Connects, and takes up the login that is kept.
@@ -144,9 +156,11 @@ export class Connection extends EventTarget {
   }
 
   openSocket (path) {
-    const socket = io(location.origin, { path })
-    socket.on('connect', () => this.change())
-    socket.on('disconnect', () => this.change())
+    // Polling reaches another worker with each request, where there are several.
+    const socket = io(location.origin, { path, transports: ['websocket', 'polling'], tryAllTransports: true })
+    socket.on('connect', () => this.tell(null))
+    socket.on('disconnect', reason => this.tell(`The connection has ended: ${reason}.`))
+    socket.on('connect_error', error => this.tell(`The server could not be reached: ${error.message}.`))
     return socket
   }
 
@@ -167,6 +181,12 @@ export class Connection extends EventTarget {
         this.dispatchEvent(new CustomEvent('event', { detail: { service: path, event, data, time: new Date() } }))
       })
     }
+  }
+
+  // Tells the state of the socket, with the problem that it has.
+  tell (problem) {
+    this.problem = problem
+    this.change()
   }
 
   change () {

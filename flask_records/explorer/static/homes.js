@@ -1,6 +1,6 @@
 // Where a service is looked at first.
 import { element } from './dom.js'
-import { address } from './main.js'
+import { address } from './paths.js'
 
 // Returns the address of the first of these that the caller may do with a service: list its
 // records, create some, or call custom methods. Otherwise the list says that there is none.

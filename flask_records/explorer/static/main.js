@@ -2,6 +2,8 @@
 import { announce, button, element, replace } from './dom.js'
 import { homeOf } from './homes.js'
 import { eventLogOf } from './eventlog.js'
+import { address } from './paths.js'
+import { nameOf } from './values.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
 
 const BASE = new URL('.', document.baseURI).href
@@ -16,12 +18,9 @@ const MODULES = {
   login: () => import('./views/login.js')
 }
 const ofServices = ['records', 'record', 'create', 'custom', 'compare']
+const LEAVE = 'The form has values that are not saved. Leave it, and lose them?'
 const place = document.getElementById('main')
 let left = new AbortController()
-
-// Returns an address of this page: a view, its parts, and a query.
-export const address = (view, parts = [], query = '') =>
-  `#/${[view, ...parts].map(part => encodeURIComponent(String(part).toWellFormed())).join('/')}${query ? `?${query}` : ''}`
 
 function readAddress () {
   const [path, ...query] = location.hash.replace(/^#\/?/, '').split('?')
@@ -70,10 +69,15 @@ function drawFrame (explorer) {
   const { description, connection } = explorer
   const pages = [['', 'Services'], ['events', 'Events'], ['compare', 'Compare']]
   const state = element('span', { id: 'state' })
+  const outage = element('p', { class: 'problem', role: 'alert', hidden: true })
+  document.getElementById('messages').before(outage)
   const caller = element('a', { href: address('login'), id: 'caller', class: 'button' })
   const drawState = () => {
     state.textContent = connection.socket ? (connection.isLive ? 'Live' : 'Not connected') : 'No live events'
     state.className = connection.isLive ? 'live' : 'soft'
+    state.title = connection.problem ?? ''
+    replace(outage, connection.problem)
+    outage.hidden = !connection.problem
     caller.textContent = connection.user || connection.caller ? nameOf(connection.user) : 'Log in'
   }
   connection.addEventListener('state', drawState)
@@ -88,12 +92,6 @@ function drawFrame (explorer) {
 }
 
 const linkItem = (href, text) => element('li', {}, element('a', { href }, text))
-
-// A short name of a user, or of any record.
-export function nameOf (record) {
-  const found = ['name', 'title', 'username', 'email', 'label', 'text'].map(key => record?.[key]).find(value => typeof value === 'string' && value)
-  return found ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
-}
 
 // On a phone, the services are a line that is longer than the screen.
 function scrollToCurrent (list) {
@@ -119,6 +117,9 @@ function loaderOf ({ services }, { view, parts: [path] }) {
   return Object.hasOwn(MODULES, view) ? MODULES[view] : MODULES['']
 }
 
+// Returns whether a form has values that would be lost.
+const isTyped = () => [...place.querySelectorAll('form')].some(form => form.isTyped?.())
+
 async function showView (explorer) {
   left.abort()
   left = new AbortController()
@@ -128,7 +129,7 @@ async function showView (explorer) {
   markCurrent(explorer, route)
   replace(place, view)
   try {
-    const module = await loaderOf(explorer, route)()
+    const [module] = await Promise.all([loaderOf(explorer, route)(), explorer.connection.load(route.parts[0])])
     if (!signal.aborted) await module.show(view, explorer, route, signal)
   } catch (error) {
     if (!signal.aborted) showError(view, error)
@@ -159,7 +160,11 @@ async function start () {
   eventLogOf(connection)
   await connection.open().catch(error => announce(error.message, 'error'))
   drawFrame(explorer)
-  addEventListener('hashchange', () => showView(explorer))
+  addEventListener('hashchange', ({ oldURL }) => {
+    if (!isTyped() || confirm(LEAVE)) showView(explorer)
+    else history.replaceState(null, '', oldURL)
+  })
+  addEventListener('beforeunload', event => { if (isTyped()) event.preventDefault() })
   await showView(explorer)
 }
 

@@ -1,10 +1,14 @@
-// The services by their paths, also those with values in place of placeholders.
+// Paths of services, also with values in place of placeholders, and addresses of this page.
 
 // A placeholder is written as <name>, <converter:name> or :name.
 const PLACEHOLDER = /<(?:(\w+)(?:\([^<>]*\))?:)?(\w+)>|(?<=^|\/):(\w+)/g
 // A URL with one of these as a part is that of something else.
 const PART = '(?!\\.{1,2}(?:/|$))[^/]+'
 const VALUES = { int: '\\d+', path: `${PART}(?:/${PART})*` }
+
+// Returns an address of this page: a view, its parts, and a query.
+export const address = (view, parts = [], query = '') =>
+  `#/${[view, ...parts].map(part => encodeURIComponent(String(part).toWellFormed())).join('/')}${query ? `?${query}` : ''}`
 
 // Returns the path with a value for each placeholder.
 export const pathWith = (path, values) =>

@@ -35,6 +35,14 @@ export function kindOf (schema = {}) {
   return { integer: 'integer', number: 'number', boolean: 'boolean', array: 'array' }[type] || 'any'
 }
 
+// Returns whether a number is not the one that the server has sent: JavaScript has no exact form
+// of whole numbers beyond 2 to the power of 53.
+export const isRounded = value => Number.isInteger(value) && !Number.isSafeInteger(value)
+
+// Returns whether a value identifies one record. A call for none would be one for all records, and
+// one for a rounded number would be one for another record.
+export const isKey = value => value !== undefined && value !== null && !isRounded(value)
+
 // Returns a value of a record, which may lack a name that each object of JavaScript has.
 export const valueOf = (record, name) => Object.hasOwn(record, name) ? record[name] : undefined
 

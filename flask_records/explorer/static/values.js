@@ -1,9 +1,11 @@
 // Values of records, as a table or a detail shows them.
 import { button, element } from './dom.js'
-import { address, nameOf } from './main.js'
+import { address } from './paths.js'
+import { isKey, isRounded } from './schema.js'
 
 const LONGEST = 120
 const BYTES = 8
+const ROUNDED = 'Not the exact number: JavaScript rounds it. bigints="text" of the service sends all digits.'
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const BY_KIND = {
   datetime: moment,
@@ -14,10 +16,15 @@ const BY_KIND = {
 }
 const BY_TYPE = {
   string: words,
-  number: value => element('span', { class: 'number' }, String(value)),
-  bigint: value => element('span', { class: 'number' }, String(value)),
+  number,
   boolean: value => element('span', { class: `boolean ${value ? 'true' : 'false'}` }, String(value)),
   object: value => Array.isArray(value) ? list(value) : json(value)
+}
+
+// A short name of a user, or of any record.
+export function nameOf (record) {
+  const found = ['name', 'title', 'username', 'email', 'label', 'text'].map(key => record?.[key]).find(value => typeof value === 'string' && value)
+  return found ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
 }
 
 // Returns a node for a value. Null, an empty text and a value that is not there differ.
@@ -45,7 +52,7 @@ function related (value, relation, explorer) {
   const isRecord = value !== null && typeof value === 'object'
   const id = isRecord ? value[service?.id ?? 'id'] : value
   const title = isRecord ? nameOf(value) : String(value)
-  if (!service?.methods.includes('get') || id === undefined || id === null) return element('span', {}, title)
+  if (!service?.methods.includes('get') || !isKey(id)) return isRounded(id) ? number(id) : element('span', {}, title)
   return element('a', { href: address('record', [relation.path, String(id)]), title: `${relation.path} ${id}` }, title)
 }
 
@@ -54,6 +61,11 @@ function moment (value) {
   if (Number.isNaN(date.getTime())) return words(value)
   const utc = date.toISOString()
   return element('time', { datetime: utc, title: `${utc.replace('T', ' ').replace('Z', '')} UTC` }, MOMENT.format(date))
+}
+
+function number (value) {
+  const isOff = isRounded(value)
+  return element('span', { class: isOff ? 'number rounded' : 'number', title: isOff && ROUNDED }, `${isOff ? '≈ ' : ''}${value}`)
 }
 
 function time (value) {

@@ -8,9 +8,11 @@ const mine = document.getElementById('mine')
 const logIn = document.getElementById('log-in')
 const useToken = document.getElementById('use-token')
 const logOut = document.getElementById('log-out')
+const choice = document.getElementById('service')
 const scheme = matchMedia('(prefers-color-scheme: dark)')
 
-// More of them make a list that is hard to take in.
+// Swagger UI takes megabytes of memory for each service: of more operations, it shows those of
+// one service.
 const MAX_SHOWN = 200
 
 let token = null
@@ -32,50 +34,6 @@ async function fetchJSON (url, options) {
   const answer = await response.json().catch(() => ({ message: response.statusText }))
   if (!response.ok) throw Object.assign(new Error(answer.message), { status: response.status })
   return answer
-}
-
-// Swagger UI fills optional values in by itself, and writes nested ones as JSON text. Services
-// take these in brackets.
-function * queryParameters (spec) {
-  for (const { parameters = [], ...operations } of Object.values(spec.paths)) {
-    for (const operation of Object.values(operations)) {
-      yield * [...parameters, ...operation.parameters ?? []].filter(each => each.in === 'query')
-    }
-  }
-}
-
-function empty (parameter) {
-  delete parameter.examples
-  delete parameter.example
-  if (parameter.schema?.type === 'object') parameter.example = {}
-  if (parameter.schema?.type === 'array') parameter.example = []
-}
-
-function bracketed (name, value) {
-  if (value === null || typeof value !== 'object') return [[name, value]]
-  return Object.entries(value).flatMap(([key, item]) => bracketed(`${name}[${key}]`, item))
-}
-
-function parsed (text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-function withBrackets (address, nested) {
-  const url = new URL(address, location)
-  const counts = {}
-  const pairs = [...url.searchParams].flatMap(([name, text]) => {
-    const [field] = name.split('[')
-    const value = nested.has(field) && /^\s*[[{]/.test(text) ? parsed(text) : text
-    if (value === text || nested.get(name) !== 'array') return bracketed(name, value)
-    counts[name] = (counts[name] ?? -1) + 1
-    return bracketed(`${name}[${counts[name]}]`, value)
-  })
-  url.search = new URLSearchParams(pairs)
-  return url.href
 }
 
 async function load () {
@@ -112,10 +70,32 @@ function show (spec) {
   problem.textContent = ''
   document.title = spec.info.title
   showLogin()
-  const parameters = [...queryParameters(spec)]
-  const nested = new Map(parameters.filter(each => each.style === 'deepObject').map(each => [each.name, each.schema?.type]))
-  parameters.forEach(empty)
   const operations = Object.values(spec.paths).flatMap(Object.keys).length
+  const isLarge = operations > MAX_SHOWN
+  choice.parentElement.hidden = !isLarge
+  const options = isLarge ? spec.tags.map(({ name }) => new Option(name, name, false, name === choice.value)) : []
+  choice.replaceChildren(...options)
+  choice.onchange = () => draw(partOf(spec, choice.value))
+  draw(isLarge ? partOf(spec, choice.value) : spec)
+}
+
+// Returns the part of a document with the operations of a service, and the schemas in them.
+function partOf (spec, service) {
+  const isOf = item => Object.values(item).some(({ tags }) => tags?.includes(service))
+  const paths = Object.fromEntries(Object.entries(spec.paths).filter(([, item]) => isOf(item)))
+  const schemas = { Error: spec.components.schemas.Error }
+  const add = part => {
+    for (const [, name] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (Object.hasOwn(schemas, name)) continue
+      schemas[name] = spec.components.schemas[name]
+      add(schemas[name])
+    }
+  }
+  add(paths)
+  return { ...spec, paths, webhooks: {}, tags: spec.tags.filter(({ name }) => name === service), components: { ...spec.components, schemas } }
+}
+
+function draw (spec) {
   // A document that is shown already would stay.
   const place = document.createElement('div')
   // Swagger UI has a <main> of its own.
@@ -124,15 +104,35 @@ function show (spec) {
   const ui = window.SwaggerUIBundle({
     spec,
     domNode: place,
-    docExpansion: operations > MAX_SHOWN ? 'none' : 'list',
+    docExpansion: 'list',
     defaultModelsExpandDepth: 0,
     filter: true,
     tryItOutEnabled: true,
     validatorUrl: null,
-    requestInterceptor: request => Object.assign(request, { url: withBrackets(request.url, nested) }),
+    syntaxHighlight: { activated: false },
     plugins: [PlainTexts],
     onComplete: () => authorize(ui, spec)
   })
+}
+
+// What Swagger UI does not tell screen readers, by the elements that it is about.
+const MENDED = [
+  ['select', select => ({ 'aria-label': select.closest('tr')?.dataset.paramName ?? 'Servers' })],
+  ['pre', () => ({ tabindex: 0 })],
+  ['.info .title', () => ({ 'aria-level': 1 })],
+  ['.opblock-tag, .models > h4', () => ({ 'aria-level': 2 })],
+  ['.opblock h4', () => ({ 'aria-level': 3 })],
+  ['.opblock h5', () => ({ 'aria-level': 4 })],
+  ...Object.entries({ '.information-container': 'About', '.schemes-server-container': 'Server', '.filter-container': 'Filter' })
+    .map(([selector, label]) => [selector, () => ({ role: 'region', 'aria-label': label })])
+]
+
+function mend () {
+  for (const [selector, attributesOf] of MENDED) {
+    for (const element of reference.querySelectorAll(selector)) {
+      for (const [name, value] of Object.entries(attributesOf(element))) element.setAttribute(name, value)
+    }
+  }
 }
 
 function authorize (ui, spec) {
@@ -174,6 +174,7 @@ logOut.addEventListener('click', () => {
 })
 
 mine.addEventListener('change', load)
+new MutationObserver(mend).observe(reference, { childList: true, subtree: true })
 scheme.addEventListener('change', paint)
 paint()
 load()

@@ -1,8 +1,6 @@
 import { feathers } from '@feathersjs/feathers'
 import type { Application, FeathersService, HookContext } from '@feathersjs/feathers'
-import rest from '@feathersjs/rest-client'
-import socketio from '@feathersjs/socketio-client'
-import auth from '@feathersjs/authentication-client'
+import { auth, rest, socketio } from './transports.js'
 import { io } from 'socket.io-client'
 import { createClient } from './types.js'
 import type { ClientApplication, Configuration, Message, MessageData, ServiceTypes, User } from './types.js'
@@ -18,7 +16,7 @@ export async function use(): Promise<string> {
     query: { text: 'a', read: { $ne: true }, $or: [{ id: { $in: [1] } }, { text: 'b' }], $sort: { createdAt: -1 }, $select: ['id', 'text'], $limit: 2 }
   })
   const total: number = page.total
-  const first: Message = page.data[0]
+  const first: Pick<Message, 'id' | 'text'> = page.data[0]
   const data: MessageData = { text: 'Hi' }
   const made: Message = await messages.create(data)
   const many: Message[] = await messages.create([data])
@@ -31,7 +29,7 @@ export async function use(): Promise<string> {
   const user = await app.service('users').get(1)
   const name: string | null = user.name
   await app.reAuthenticate()
-  return `${total} ${first.createdAt} ${many.length} ${gone.length} ${name}`
+  return `${total} ${first.text} ${many.length} ${gone.length} ${name}`
 }
 
 // The client is one of FeathersJS, wherever an application needs one.
@@ -53,9 +51,10 @@ export async function useClient(): Promise<Application[]> {
   client.hooks({ around: [async (context, next) => { await next(); console.log(context.path) }] })
   const typing = await client.service('typists').tell({ roomId: 1 })
   const many: Message[] = await client.service('messages').patch(null, { read: true }, { query: { text: 'a' } })
+  const whole: Message = await client.service('messages').get(1, { query: { $populate: ['user'] }, headers: { 'X-Trace': '1' } })
   const [{ user: author }] = (await client.service('messages').find({ query: { $populate: ['user'] } })).data
   const email: string | null | undefined = author?.email
   client.get('connection').service('rooms')
   await client.service('messages').find({ query: { roomId: null, $and: [{ text: { $search: 'a' } }, { userId: { $in: [1, null] } }], createdAt: { $gte: '2026-01-01' } } })
-  return [plain, messages && plain, user && accessToken && many && typing && email]
+  return [plain, messages && plain, user && accessToken && many && typing && email && whole]
 }

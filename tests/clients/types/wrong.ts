@@ -1,5 +1,5 @@
 import { feathers } from '@feathersjs/feathers'
-import rest from '@feathersjs/rest-client'
+import { rest } from './transports.js'
 import { createClient } from './types.js'
 import type { Message, ServiceTypes, User } from './types.js'
 
@@ -47,6 +47,14 @@ export async function misuse(message: Message) {
   await app.service('messages').find({ query: { $populate: 'author' } })
   // @ts-expect-error There is no such field in a change.
   await app.service('messages').patch(1, { txt: 'Hi' })
+  // @ts-expect-error It is spelt query.
+  await app.service('messages').find({ qurey: { id: 1 } })
+  // @ts-expect-error The query did not select it.
+  ;(await app.service('messages').find({ query: { $select: ['text'] } })).data[0].read
+  // @ts-expect-error The query did not select it.
+  ;(await app.service('messages').get(1, { query: { $select: ['text'] } })).roomId
+  // @ts-expect-error The identifier is a number.
+  await app.service('messages').get('abc')
   // @ts-expect-error Only the services with this method have it.
   await app.service('rooms').tell({ roomId: 1 })
 }
@@ -56,6 +64,10 @@ export function misuseClient(message: Message) {
   createClient()
   // @ts-expect-error There is no such option.
   createClient(rest('http://localhost').fetch(fetch), { storagKey: 'x' })
+  // @ts-expect-error There is no such strategy.
+  client.authenticate({ strategy: 'nope' })
+  // @ts-expect-error The strategy needs a password.
+  client.authenticate({ strategy: 'local', email: 'a' })
   // @ts-expect-error There is no such service.
   client.service('mesages')
   // @ts-expect-error There is no such event.

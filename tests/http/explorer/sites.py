@@ -69,4 +69,8 @@ def make_chat(users=None, **options):
 def described(client, path, headers=None):
     """The description of a service that a caller gets, or ``None``."""
     services = client.get(SERVICES, headers=headers).json["services"]
-    return {each["path"]: each for each in services}.get(path)
+    summary = {each["path"]: each for each in services}.get(path)
+    query = {"path": path}
+    details = client.get("/_records/service.json", query_string=query, headers=headers)
+    assert (details.status_code == 200) is (summary is not None)
+    return summary and summary | details.json

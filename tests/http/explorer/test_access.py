@@ -105,13 +105,17 @@ def test_caller_without_a_login_learns_how_to_log_in():
     }
 
 
-def test_descriptions_are_kept_by_nobody():
+def test_descriptions_are_kept_as_long_as_they_are_the_same():
     with serving_explorer() as client:
-        answer = client.get(SERVICES)
+        first = client.get(SERVICES)
+        headers = {"If-None-Match": first.headers["ETag"]}
+        again = client.get(SERVICES, headers=headers)
+        known = client.get(SERVICES, headers=headers | bearer(log_in(client)))
 
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Vary"] == "Authorization"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert [again.status_code, known.status_code] == [304, 200]
+    assert first.headers["Cache-Control"] == "private, no-cache"
+    assert first.headers["Vary"] == "Authorization, Accept-Encoding"
+    assert first.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize(

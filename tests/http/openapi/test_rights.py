@@ -41,8 +41,9 @@ def client():
     records.add("bell", Bell(), public=["find", "ring"], methods=methods)
     records.add("robots", Bell(), strategies=["api-key"])
 
-    with serving(records, RECORDS_OPENAPI=ON) as client:
-        Realtime(records).init_app(client.application)
+    realtime = Realtime(records)
+
+    with serving(records, realtime=realtime, RECORDS_OPENAPI=ON) as client:
         yield client
 
 
@@ -110,8 +111,9 @@ def test_each_caller_gets_its_own_document():
     records = make_records(users=users)
     ben = {**ANN, "email": "ben@example.com"}
 
-    with serving(records, RECORDS_OPENAPI=ON) as client:
-        Realtime(records).init_app(client.application)
+    realtime = Realtime(records)
+
+    with serving(records, realtime=realtime, RECORDS_OPENAPI=ON) as client:
         client.post("/users", json=ben)
         login = client.post("/authentication", json={**LOGIN, **ben})
         ben_token = login.json["accessToken"]
@@ -124,3 +126,15 @@ def test_each_caller_gets_its_own_document():
     assert ["age" in each["properties"] for each in users] == [True, False, False]
     texts = [json.dumps(each) for each in documents]
     assert ["secrets" in each for each in texts] == [True, True, False]
+
+
+def test_fields_that_not_all_callers_write_are_not_required():
+    by_rule = {"email": lambda user: {"id": 1}}
+    users = SQLAlchemyService(User, hidden=["password"], writable=by_rule)
+
+    with serving(make_records(users=users), RECORDS_OPENAPI=ON) as client:
+        made = client.get("/openapi.json").json
+
+    body = made["components"]["schemas"]["UsersCreate"]
+    assert "email" in body["properties"]
+    assert "email" not in body["required"]

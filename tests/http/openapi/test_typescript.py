@@ -14,6 +14,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records.openapi import Schemas
 from flask_records.openapi.typescript import typescript
 
 
@@ -78,7 +79,7 @@ def made(app):
 def block(made, name):
     """The lines of an interface."""
     head = re.search(
-        rf"^export interface {name}( extends .*)? {{\n", made, re.MULTILINE
+        rf"^export interface {name}(<.*>)?( extends .*)? {{\n", made, re.MULTILINE
     )
     after = made[head.end() :]
     return [line.strip() for line in after.partition("\n}")[0].splitlines()]
@@ -130,20 +131,35 @@ def test_queries_compare_with_null(made):
 
 
 def test_methods_are_those_of_the_service(made):
-    assert block(made, "TaskService") == [
-        "find(params?: CallParams<TaskQuery>): Promise<Task[]>",
-        "get(id: Id, params?: CallParams<TaskQuery>): Promise<Task>",
-        "create(data: TaskData, params?: CallParams<TaskQuery>): Promise<Task>",
-        "create(data: TaskData[], params?: CallParams<TaskQuery>): Promise<Task[]>",
-        "update(id: Id, data: TaskUpdate, params?: CallParams<TaskQuery>):"
+    selected = 'Selected<Task, TaskField, S | "id">'
+    methods = [
+        line.replace("<S extends TaskField = TaskField>", "").replace(selected, "Task")
+        for line in block(made, "TaskService")
+    ]
+
+    assert methods == [
+        "find(params?: CallParams<TaskQuery<S>>): Promise<(Task)[]>",
+        "get(id: number, params?: CallParams<TaskQuery<S>>): Promise<Task>",
+        "create(data: TaskData, params?: CallParams<TaskQuery<S>>): Promise<Task>",
+        "create(data: TaskData[], params?: CallParams<TaskQuery<S>>):"
+        " Promise<(Task)[]>",
+        "update(id: number, data: TaskUpdate, params?: CallParams<TaskQuery<S>>):"
         " Promise<Task>",
-        "patch(id: Id, data: TaskPatch, params?: CallParams<TaskQuery>): Promise<Task>",
-        "remove(id: Id, params?: CallParams<TaskQuery>): Promise<Task>",
+        "patch(id: number, data: TaskPatch, params?: CallParams<TaskQuery<S>>):"
+        " Promise<Task>",
+        "remove(id: number, params?: CallParams<TaskQuery<S>>): Promise<Task>",
     ]
     assert block(made, "MyBellService") == [
         "find(params?: CallParams<MyBellQuery>): Promise<MyBell>",
         "ring(data: any, params?: CallParams<MyBellQuery>): Promise<any>",
     ]
+
+
+def test_queries_select_fields_but_no_relationships(made):
+    fields = '"id" | "state" | "tags" | "price" | "parentId"'
+
+    assert f"export type TaskField = {fields}\n" in made
+    assert "$select?: readonly S[]" in block(made, "TaskQuery")
 
 
 def test_services_are_listed_by_path(made):
@@ -175,14 +191,6 @@ def test_client_has_the_methods_that_feathersjs_allows(made):
     }
 
 
-def test_types_alone_import_nothing(app):
-    alone = typescript(has_client=False)
-
-    assert "import" not in alone
-    assert "createClient" not in alone
-    assert "export interface ServiceTypes {" in alone
-
-
 def test_names_of_types_are_different():
     app = Flask("tests")
     records = FlaskRecords()
@@ -203,6 +211,67 @@ def test_names_of_types_are_different():
         '"2fa": The2faService',
         '"-": RootService',
     ]
+
+
+TEXT = {"type": "string"}
+POINT = {
+    "type": "object",
+    "properties": {"x": {"type": "number"}, "y-y": TEXT},
+    "required": ["x"],
+}
+TYPES = [
+    ({}, "any"),
+    (TEXT, "string"),
+    ({"type": ["integer", "null"]}, "number | null"),
+    ({"const": 'a"b'}, '"a\\"b"'),
+    ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
+    ({"anyOf": [TEXT, {"type": "boolean"}, TEXT]}, "string | boolean"),
+    ({"oneOf": [TEXT, {"type": "null"}]}, "string | null"),
+    ({"type": "array"}, "any[]"),
+    ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a" | "b")[]'),
+    ({"type": "array", "prefixItems": [TEXT, {"type": "number"}]}, "[string, number]"),
+    ({"type": "object"}, "{ [name: string]: any }"),
+    ({"type": "object", "additionalProperties": TEXT}, "{ [name: string]: string }"),
+    ({"type": "object", "additionalProperties": False}, "{ [name: string]: any }"),
+    (POINT, '{ x: number; "y-y"?: string }'),
+    (
+        {**POINT, "additionalProperties": True},
+        '{ x: number; "y-y"?: string; [name: string]: any }',
+    ),
+]
+
+
+def test_values_have_the_types_of_their_schemas():
+    class Points:
+        def find(self, params):
+            return []
+
+        def schemas_for(self, params):
+            places = {str(i): schema for i, (schema, _) in enumerate(TYPES)}
+            return Schemas({"type": "object", "properties": places})
+
+    class Maps:
+        def find(self, params):
+            return []
+
+        def schemas_for(self, params):
+            points = {
+                "type": "object",
+                "properties": {"a": Points().schemas_for(0).record},
+            }
+            return Schemas(points)
+
+    app, records = Flask("tests"), FlaskRecords()
+    records.add("points", Points(), public=True)
+    records.add("maps", Maps(), public=True)
+    records.init_app(app)
+
+    with app.app_context():
+        made = typescript()
+
+    expected = [f'"{i}": {text}' for i, (_, text) in enumerate(TYPES)]
+    assert block(made, "Points") == expected
+    assert block(made, "Maps") == ["a: Points"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // What nobody may do and see, beside what the caller may.
 import { button, element, field, replace } from '../dom.js'
-import { address, nameOf } from '../main.js'
+import { address } from '../paths.js'
+import { nameOf } from '../values.js'
 import { parse } from '../query.js'
 
 export async function show (place, explorer, { parts: [path], query }, signal) {

@@ -102,7 +102,22 @@ function writeMoment (text) {
 }
 
 function readMoment (text) {
-  return new Date(text).toISOString()
+  const moment = new Date(text).toISOString()
+  // Clocks that are put forward leave out an hour, which the date takes for the next one.
+  if (!writeMoment(moment).startsWith(text.slice(0, 16))) throw new Unreadable('is a time that your zone leaves out')
+  return moment
+}
+
+// Returns a note that shows the time of a control as it is sent.
+export function addMoment ({ kind }, control) {
+  if (kind !== 'datetime') return null
+  const note = element('span', { class: 'soft', role: 'status' })
+  const show = () => {
+    const moment = new Date(control.value)
+    note.textContent = Number.isNaN(moment.getTime()) ? '' : `${moment.toISOString().replace('T', ' ').replace(/(\.000)?Z$/, '')} UTC`
+  }
+  control.addEventListener('input', show)
+  return note
 }
 
 function writeJson (value) {

@@ -2,7 +2,7 @@
 import { announce, button, element, replace } from '../dom.js'
 import { bodyFields } from '../schema.js'
 import { wayBack } from '../homes.js'
-import { address } from '../main.js'
+import { address } from '../paths.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
 

@@ -19,6 +19,7 @@ export function makeEntry (explorer, field, { value, leftOut }) {
   return Object.assign(node, {
     name: field.name,
     isChanged: () => input.snapshot() !== before,
+    snapshot: () => input.snapshot(),
     isSent: () => input.state !== 'out',
     read: () => input.state === 'null' ? null : input.read(),
     renew: value => {

@@ -29,9 +29,13 @@ export function makeForm (explorer, fields, { record = {}, start = {}, leftOut =
     onkeydown: event => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit() }
   }, alert, element('div', { class: 'entries' }, entries), element('div', { class: 'row' }, send, cancel && button('Cancel', cancel)))
 
+  const snapshot = () => JSON.stringify(entries.map(entry => entry.isChanged() && entry.snapshot()))
+  let saved = snapshot()
   const submitForm = async submitter => {
     const data = isPartial ? form.changes() : form.data()
-    if (data !== null) await save(data, form, submitter)
+    if (data === null) return
+    await save(data, form, submitter)
+    saved = snapshot()
   }
   const read = isWanted => {
     clearProblems(alert, entries)
@@ -42,6 +46,7 @@ export function makeForm (explorer, fields, { record = {}, start = {}, leftOut =
     data: () => read(entry => entry.isSent()),
     changes: () => read(entry => entry.isSent() && entry.isChanged()),
     isChanged: () => entries.some(entry => entry.isChanged()),
+    isTyped: () => entries.some(entry => entry.isChanged()) && snapshot() !== saved,
     renew: record => entries.filter(({ name }) => Object.hasOwn(record, name)).forEach(entry => entry.renew(record[entry.name]))
   })
 }

@@ -1,7 +1,8 @@
 // The log of events: a list that grows, is paused, filtered and cleared.
 import { button, element, replace } from '../dom.js'
 import { eventLogOf } from '../eventlog.js'
-import { address, nameOf } from '../main.js'
+import { address } from '../paths.js'
+import { nameOf } from '../values.js'
 
 const SIZE = 500
 

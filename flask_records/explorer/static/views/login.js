@@ -1,6 +1,7 @@
 // Logins: with a password, at a provider, with a token, and the end of each.
 import { attempt, button, element, field, replace } from '../dom.js'
-import { address, nameOf } from '../main.js'
+import { address } from '../paths.js'
+import { nameOf } from '../values.js'
 import { keepWish } from '../connection.js'
 
 const LONG = { dateStyle: 'medium', timeStyle: 'medium' }

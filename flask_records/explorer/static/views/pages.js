@@ -1,5 +1,6 @@
 // Pages of records, by number or by key.
 import { button, element } from '../dom.js'
+import { isKey } from '../schema.js'
 import { remember, remembered } from '../storage.js'
 
 const SIZES = [10, 25, 50, 100, 250]
@@ -88,7 +89,8 @@ export function placeOf ({ pages, query, records, total }) {
   const skip = query.$skip ?? 0
   if (records.length === 0) return 'No records'
   if (pages.isByKey(query)) {
-    return total === undefined ? count(records.length) : `${count(records.length)}, ${(total - records.length).toLocaleString()} after them`
+    const isFirst = pages.keyOf(query) === undefined && records.length >= pages.sizeOf(query)
+    return total === undefined ? `${isFirst ? 'The first ' : ''}${count(records.length)}` : `${count(records.length)}, ${(total - records.length).toLocaleString()} after them`
   }
   const range = `${(skip + 1).toLocaleString()}–${(skip + records.length).toLocaleString()}`
   return total === undefined ? range : `${range} of ${count(total)}`
@@ -97,7 +99,7 @@ export function placeOf ({ pages, query, records, total }) {
 function byKey (view) {
   const { pages, query, records, total, service } = view
   const size = pages.sizeOf(query)
-  const hasNext = records.length > 0 && (total === undefined ? records.length >= size : total > records.length)
+  const hasNext = isKey(records.at(-1)?.[service.id]) && (total === undefined ? records.length >= size : total > records.length)
   const back = async () => view.go(await pages.before(query, records[0], each => view.find(each)))
   return [
     pages.keyOf(query) === undefined ? null : button('‹ Previous', back, { 'data-key': 'previous' }),

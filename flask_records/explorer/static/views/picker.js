@@ -1,14 +1,14 @@
 // Records to choose from, for a field with the key of another record.
 import { element } from '../dom.js'
 import { kindOf } from '../schema.js'
-import { nameOf } from '../main.js'
+import { nameOf } from '../values.js'
 
 const SIZE = 20
 const NAMES = ['name', 'title', 'username', 'email', 'label', 'text']
 let numbers = 0
 
 const relatedTo = (explorer, { relation }) => {
-  const related = relation?.isKey && explorer.services.get(relation.path)
+  const related = relation?.isKey ? explorer.services.get(relation.path) : null
   return related?.methods.includes('find') && !related.placeholders.length ? related : null
 }
 
@@ -51,6 +51,7 @@ export function addPicker (explorer, field, control) {
 
 // Returns the first records, or those that a text is the key or in the name of.
 async function lookFor (explorer, related, text) {
+  await explorer.connection.load(related.path)
   for (const query of queriesFor(related, text)) {
     const records = await listOf(explorer, related, { ...query, $limit: SIZE })
     if (records.length) return records

@@ -1,9 +1,9 @@
 // One record: its fields, a form that changes it, and its removal.
 import { announce, button, element, replace } from '../dom.js'
-import { bodyFields, described, fieldsOf } from '../schema.js'
+import { bodyFields, described, fieldsOf, isKey, isRounded } from '../schema.js'
 import { wayBack } from '../homes.js'
-import { address, nameOf } from '../main.js'
-import { show as showValue } from '../values.js'
+import { address } from '../paths.js'
+import { nameOf, show as showValue } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
@@ -53,7 +53,11 @@ function drawHead ({ service, id, name, tools }) {
     tools)
 }
 
-const methodOf = ({ methods }) => ['patch', 'update'].find(method => methods.includes(method))
+// Returns the method that changes a record. A replacement would send rounded numbers back.
+function methodOf ({ id, methods }, record) {
+  const ways = Object.values(record).some(isRounded) ? ['patch'] : ['patch', 'update']
+  return isKey(record[id]) ? ways.find(method => methods.includes(method)) : undefined
+}
 
 // Shows the fields. Those that differ from an earlier record are marked.
 function showFields (state, before = state.record) {
@@ -74,13 +78,13 @@ function showFields (state, before = state.record) {
   state.name.textContent = nameOf(record)
   replace(state.body, element('dl', { class: 'card details' }, rows))
   replace(state.tools,
-    methodOf(service) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
-    service.methods.includes('remove') ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
+    methodOf(service, record) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
+    service.methods.includes('remove') && isKey(record[service.id]) ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)
 }
 
 function showForm (state) {
   const { explorer, service } = state
-  const method = methodOf(service)
+  const method = methodOf(service, state.record)
   const leave = () => {
     replace(state.notice)
     showFields(state)
@@ -136,12 +140,12 @@ function meetConflict (state, now) {
 }
 
 function takeEvent (state, { service, event, data }) {
-  const isMine = service === state.service.path && String(data?.[state.service.id]) === String(state.record[state.service.id])
+  const isMine = service === state.service.path && isKey(state.record[state.service.id]) && String(data?.[state.service.id]) === String(state.record[state.service.id])
   if (!isMine || state.isBusy) return
   if (event === 'removed') return showRemoval(state)
   if (!['patched', 'updated'].includes(event) || !changed(state.record, data)) return
   const now = { ...state.record, ...data }
-  const isClash = clashes(state.service, methodOf(state.service), state.record, now).length > 0
+  const isClash = clashes(state.service, methodOf(state.service, state.record), state.record, now).length > 0
   if (state.form?.isChanged() && isClash) return meetConflict(state, now)
   const before = state.record
   state.record = now

@@ -1,7 +1,7 @@
 // The records of a service: a table, its filter, its columns, its pages, and its query as code.
 import { button, element, replace } from '../dom.js'
-import { address } from '../main.js'
-import { fieldsOf } from '../schema.js'
+import { address } from '../paths.js'
+import { fieldsOf, isKey, isRounded } from '../schema.js'
 import { toText } from '../query.js'
 import { carried, SPECIAL, typed } from '../conditions.js'
 import { columnsOf, columnsPanel, isShown } from './columns.js'
@@ -162,20 +162,25 @@ class RecordsView {
       replace(this.footer, pagesOf(this))
       replace(this.notice, this.news())
       if (!isMarked) this.drawPanel()
-      replace(this.problem, this.error ? element('p', { class: 'problem', role: 'alert' }, this.error.message) : null)
+      replace(this.problem, this.error ? element('p', { class: 'problem', role: 'alert' }, this.error.message) : this.rounding())
     })
   }
 
-  // Selects a record, or ends that. Only those on the page are selected, and none without
-  // an identifier: a call for it would be one for all records.
+  // Selects a record, or ends that. Only those on the page that have a key are selected.
   select (id, isSelected) {
-    if (isSelected && id !== undefined && id !== null) this.selected.add(id)
+    if (isSelected && isKey(id)) this.selected.add(id)
     else this.selected.delete(id)
     const ids = this.records.map(record => record[this.service.id])
     for (const each of this.selected) if (!ids.includes(each)) this.selected.delete(each)
     if (!this.many) return
     this.many.hidden = this.selected.size === 0
     this.many.update()
+  }
+
+  rounding () {
+    const { id, path } = this.service
+    if (!this.records.some(record => isRounded(record[id]))) return null
+    return element('p', { class: 'card' }, `JavaScript rounds keys of ${path} above ${Number.MAX_SAFE_INTEGER.toLocaleString()}. These records can’t be opened, selected or changed here until the service sends them as text: `, element('code', {}, 'bigints="text"'), '.')
   }
 
   caption () {

@@ -1,7 +1,7 @@
 // The removal of a record, once it is confirmed.
 import { announce, attempt, button, dialog, element } from '../dom.js'
 import { homeOf } from '../homes.js'
-import { nameOf } from '../main.js'
+import { nameOf } from '../values.js'
 
 // Asks, removes the record, and goes to the others.
 export function confirmRemoval (state) {

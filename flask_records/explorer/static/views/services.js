@@ -1,7 +1,7 @@
 // The services, each with what it allows and how many records it has.
 import { element, replace } from '../dom.js'
 import { homeOf } from '../homes.js'
-import { address } from '../main.js'
+import { address } from '../paths.js'
 import { onEvents } from './live.js'
 
 const AT_ONCE = 4

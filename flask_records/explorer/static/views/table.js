@@ -1,7 +1,7 @@
 // A table of records, whose rows stay as long as their records do.
 import { element, replace } from '../dom.js'
-import { address } from '../main.js'
-import { valueOf } from '../schema.js'
+import { address } from '../paths.js'
+import { isKey, valueOf } from '../schema.js'
 import { show } from '../values.js'
 
 const NUMBERS = ['integer', 'number', 'bigint']
@@ -62,7 +62,7 @@ export class Table {
       this.view.select(id, event.target.checked)
       this.drawAll()
     }
-    return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), disabled: id === undefined || id === null, 'data-key': `select ${id}`, onchange }))
+    return element('td', { class: 'box' }, element('input', { type: 'checkbox', 'aria-label': `Select ${id}`, checked: selected.has(id), disabled: !isKey(id), 'data-key': `select ${id}`, onchange }))
   }
 
   all (records) {
@@ -70,7 +70,7 @@ export class Table {
     if (!many) return null
     const onchange = ({ target }) => {
       for (const record of records) this.view.select(record[service.id], target.checked)
-      for (const box of this.body.querySelectorAll('.box input')) box.checked = target.checked
+      for (const box of this.body.querySelectorAll('.box input:enabled')) box.checked = target.checked
     }
     this.ofAll = element('input', { type: 'checkbox', 'aria-label': 'Select all on this page', 'data-key': 'select', onchange })
     this.drawAll()
@@ -79,15 +79,16 @@ export class Table {
 
   drawAll () {
     const { selected, records } = this.view
-    this.ofAll.checked = records.length > 0 && selected.size === records.length
-    this.ofAll.indeterminate = selected.size > 0 && selected.size < records.length
+    const keys = records.filter(record => isKey(record[this.view.service.id]))
+    this.ofAll.checked = keys.length > 0 && selected.size === keys.length
+    this.ofAll.indeterminate = selected.size > 0 && selected.size < keys.length
   }
 
   cell (column, record, isChanged) {
     const { explorer, service } = this.view
     const value = valueOf(record, column.name)
     const isNamed = column.isId && value !== undefined && value !== null
-    const shown = isNamed ? name(service, value) : show(value, column, explorer)
+    const shown = isNamed && isKey(value) ? name(service, value) : show(value, column, explorer)
     const names = [classOf(column), isChanged ? 'changed' : null].filter(Boolean).join(' ')
     return element(column.isId ? 'th' : 'td', { scope: column.isId ? 'row' : null, class: names || null }, shown)
   }
@@ -95,7 +96,8 @@ export class Table {
 
 const classOf = ({ kind, relation, isId }) => NUMBERS.includes(kind) && !relation && !isId ? 'numbers' : null
 
-const keyOf = (record, service, index) => String(record[service.id] ?? index)
+// Records without a key of their own are known by their place.
+const keyOf = (record, { id }, index) => isKey(record[id]) ? String(record[id]) : `#${index}`
 
 function name (service, id) {
   if (!service.methods.includes('get')) return String(id)

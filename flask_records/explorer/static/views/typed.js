@@ -1,6 +1,6 @@
 // A value that is typed, with its state beside it: left out, null, or a value.
 import { element } from '../dom.js'
-import { isJson, isText, makeControl } from './controls.js'
+import { addMoment, isJson, isText, makeControl } from './controls.js'
 import { addFile } from './files.js'
 import { addPicker } from './picker.js'
 
@@ -13,7 +13,7 @@ export class Typed {
     this.first = states[0]?.[0]
     this.control = makeControl(field)
     this.states = states.length ? choiceOf(field, states) : null
-    this.extras = [addPicker(explorer, field, this.control), addFile(field, this.control, () => this.type())].filter(Boolean)
+    this.extras = [addPicker(explorer, field, this.control), addFile(field, this.control, () => this.type()), addMoment(field, this.control)].filter(Boolean)
     this.control.addEventListener('input', () => this.type())
     this.states?.addEventListener('change', () => this.choose())
   }

@@ -1,0 +1,320 @@
+"""The JSON Schemas of a model, as one caller sees it."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..adapter.populate import key_field
+from ..globals import current_records
+from ..names import METHODS
+from ..query.readers import (
+    contained,
+    flag,
+    many,
+    one,
+    pair,
+    pattern,
+    text,
+)
+from ..query.syntax import POPULATE
+from ..query.values import nullable
+from ..transaction import Transaction
+from .schemas import Relation, Schemas
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from ..adapter.model import ServedModel
+    from ..adapter.multi import Multi
+    from ..adapter.relations import WritableRelation
+    from ..context import Params
+    from ..pagination import Pagination
+    from ..query import Field, Scope
+    from .schemas import Schema
+
+BIG_INTEGER: t.Final = {"type": "string", "pattern": "^-?[0-9]+$"}
+"""The schema of an integer that clients get as text."""
+
+TEXT: t.Final = {"type": "string"}
+
+EXAMPLE: t.Final = "example"
+"""The key of a column's ``info`` with a value for documents, as JSON has it."""
+
+READ_BY: t.Final[Mapping[t.Any, Callable[[t.Any], Schema]]] = {
+    one: lambda value: value,
+    many: lambda value: {"type": "array", "items": value},
+    pair: lambda value: {"type": "array", "items": value, "minItems": 2, "maxItems": 2},
+    text: lambda value: TEXT,
+    contained: lambda value: TEXT,
+    pattern: lambda value: {**TEXT, "format": "regex"},
+    flag: lambda value: {"type": "boolean"},
+}
+"""The schema of an operator's value, by the function that reads it."""
+
+FOR_TEXT: t.Final = (text, contained, pattern)
+"""The functions that read values of operators for fields of text."""
+
+
+def model_schemas(
+    model: ServedModel,
+    params: Params | None,
+    pagination: Pagination,
+    multi: Multi,
+    texts: Collection[str],
+) -> Schemas:
+    """Return the schemas of a model as one caller sees it.
+
+    :param params: The params of the caller, or ``None`` for all clients, as far as no
+        rule hides a field.
+    :param multi: The methods that take many records.
+    :param texts: The names of the fields whose integers clients get as text.
+    """
+    with Transaction(writes=False):
+        dialect = model.database.reading().dialect
+
+    scope = model.scope_of(params, model.on(dialect))
+    optional = model.rules.writable if params is None else scope.conditional
+    schemas = ModelSchemas(model, scope, texts, optional)
+    relations = _relations(model, scope) if model.syntax.populates else {}
+    return Schemas(
+        record=schemas.record(),
+        create=schemas.body("create"),
+        update=schemas.body("update"),
+        patch=schemas.body("patch"),
+        query=schemas.query(pagination, relations),
+        is_paged=pagination.is_on,
+        multi=frozenset([name for name in METHODS if name in multi]),
+        relations=relations,
+    )
+
+
+class ModelSchemas:
+    """Makes the schemas of a model.
+
+    :param scope: The scope of the caller, on the application's database.
+    :param texts: The names of the fields whose integers clients get as text.
+    :param optional: The names of fields that some callers or records do not take.
+    """
+
+    def __init__(
+        self,
+        model: ServedModel,
+        scope: Scope,
+        texts: Collection[str],
+        optional: Collection[str],
+    ) -> None:
+        self._model = model
+        self._scope = scope
+        self._fields = scope.fields
+        self._texts = texts
+        self._optional = optional
+
+    def record(self) -> Schema:
+        """Return the schema of a record in an answer."""
+        scope, fields = self._scope, self._fields
+        shown = [fields.id] if fields.composite else []
+        properties = {}
+
+        for field in [*shown, *scope]:
+            is_sent = field.name in scope.writable
+            properties[field.name] = {
+                **self._value(field),
+                **_described(field),
+                **({} if is_sent else {"readOnly": True}),
+            }
+
+        for computed in scope.everything.computed:
+            properties[computed.name] = {**computed.schema, "readOnly": True}
+
+        schema: dict[str, t.Any] = {
+            "type": "object",
+            "properties": properties,
+            "required": [fields.id.name],
+        }
+        doc = docstring(fields.model)
+        return {**schema, "description": doc} if doc else schema
+
+    def body(self, method: str) -> Schema:
+        """Return the schema of the body of a method."""
+        scope, relations = self._scope, self._model.writable
+        fields, written = scope.fields, scope.writable
+
+        if method != "create":
+            written = written - fields.fixed - {*fields.options.write_once}
+
+        named = [field for name, field in fields.writable.items() if name in written]
+        properties = {
+            field.name: {
+                **self._sent(field),
+                **_described(field),
+                **({} if field.name in scope.names else {"writeOnly": True}),
+                **(_default_of(field) if method != "patch" else {}),
+            }
+            for field in named
+        }
+        related = {name: _related(each) for name, each in relations.items()}
+        optional = {c for each in relations.values() for c in each.columns}
+        optional.update(self._optional)
+        required = [
+            field.name
+            for field in named
+            if field.is_required and field.name not in optional
+        ]
+        schema: dict[str, t.Any] = {
+            "type": "object",
+            "properties": properties | related,
+        }
+        return {**schema, "required": required} if method != "patch" else schema
+
+    def query(self, pagination: Pagination, related: Collection[str]) -> Schema:
+        """Return the schema of the query of find.
+
+        :param related: The names of the relationships that records can be shown with.
+        """
+        scope, id = self._scope, self._fields.id
+        shown = [id, *[field for field in scope if field is not id]]
+        names = [field.name for field in shown]
+        names += [field.name for field in scope.everything.computed]
+        ordered = [field.name for field in scope if field.conversion.is_sorted]
+        compared = {each.name: self._compared(each) for each in shown}
+        limit: dict[str, t.Any] = {"type": "integer", "minimum": 0}
+        group = {"type": "array", "items": {"type": "object", "properties": compared}}
+        paging: dict[str, t.Any] = {
+            "$limit": limit,
+            "$skip": {"type": "integer", "minimum": 0},
+            "$sort": {
+                "type": "object",
+                "properties": {name: {"enum": [1, -1]} for name in ordered},
+                "additionalProperties": False,
+            },
+            "$select": {
+                "type": "array",
+                "items": {"enum": names},
+            },
+        }
+
+        if related:
+            paging[POPULATE] = {"type": "array", "items": {"enum": [*related]}}
+
+        if pagination.is_on:
+            limit["default"] = pagination.default
+
+        groups = {name: group for name in sorted(self._model.syntax.groups)}
+        return {"type": "object", "properties": {**compared, **paging, **groups}}
+
+    def _compared(self, field: Field) -> Schema:
+        """Return the schema of a field in a query: a value, or operators."""
+        value = self._value(field, is_nullable=False)
+        allowed = {
+            name: READ_BY.get(operator.read, lambda value: {})(value)
+            for name, operator in self._model.operators.items()
+            if field.conversion.is_ordered or not operator.needs_order
+            if field.conversion.is_text or operator.read not in FOR_TEXT
+        }
+        operations = {
+            "type": "object",
+            "properties": allowed,
+            "additionalProperties": False,
+        }
+        return {"anyOf": [value, operations]}
+
+    def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
+        """Return the schema of a field in an answer."""
+        is_text = field.name in self._texts
+        schema = BIG_INTEGER if is_text else field.conversion.schema
+        may_be_null = is_nullable and field.is_nullable
+        may_be_null = may_be_null and field not in self._fields.identifying
+        return nullable(schema) if may_be_null else schema
+
+    def _sent(self, field: Field) -> Schema:
+        """Return the schema of a field in a body."""
+        schema = field.conversion.schema
+
+        if field.name in self._texts or schema.get("format") == "decimal":
+            schema = {"anyOf": [schema, {"type": "number"}]}
+
+        may_be_null = field.is_nullable or field.has_default
+        return nullable(schema) if may_be_null else schema
+
+
+def _described(field: Field) -> Schema:
+    """Return what a model says of a field."""
+    prop, column = _mapped(field)
+    texts = [getattr(prop, "doc", None), getattr(column, "comment", None)]
+    info = {**getattr(column, "info", {}), **getattr(prop, "info", {})}
+    examples = {"examples": [info[EXAMPLE]]} if EXAMPLE in info else {}
+    return next(({"description": text} for text in texts if text), {}) | examples
+
+
+def _default_of(field: Field) -> Schema:
+    """Return the default of a field that a body leaves out, if it is a value."""
+    default = getattr(_mapped(field)[1], "default", None)
+    value = default.arg if default is not None and default.is_scalar else None
+    show = field.conversion.show
+    value = value if show is None or value is None else show(value)
+
+    # Only values of these types are the same in JSON.
+    return {"default": value} if type(value) in (str, int, float, bool) else {}
+
+
+def _mapped(field: Field) -> tuple[t.Any, t.Any]:
+    """Return the mapped property of a field, and its column, if it has them."""
+    prop = getattr(field.column, "property", None)
+    return prop, next(iter(getattr(prop, "columns", ())), None)
+
+
+def _related(relation: WritableRelation) -> Schema:
+    id: Schema = {"description": "The identifier of a record."}
+    return {"type": "array", "items": id} if relation.is_list else id
+
+
+def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:
+    """Return the relationships that a service shows, by name."""
+    return {
+        name: Relation(service.path, bool(link.uselist), key_field(link))
+        for name, (link, service) in model.populate.shown(scope).items()
+    }
+
+
+def docstring(model: type[t.Any]) -> str | None:
+    """Return the docstring of a model."""
+    # A dataclass has one that shows its arguments.
+    doc = vars(model).get("__doc__")
+    is_own = doc and not doc.startswith(f"{model.__name__}(")
+    return inspect.cleandoc(doc) if is_own else None
+
+
+def references(model: type[t.Any], names: Collection[str]) -> dict[str, str]:
+    """Return the paths of the services whose records fields identify, by the names of
+    the fields: those of foreign keys.
+
+    :param model: The model.
+    :param names: The names of the fields that the caller knows of.
+    """
+    paths: dict[sa.Column[t.Any], str] = {}
+
+    for path, service in current_records.services.items():
+        if service.capabilities.model is not None:
+            for column in _columns(service.capabilities.model, service.capabilities.id):
+                # The first service over a model counts.
+                paths.setdefault(column, path)
+
+    return {
+        name: paths[key.column]
+        for name in names
+        for column in _columns(model, name)
+        for key in column.foreign_keys
+        if key.column in paths
+    }
+
+
+def _columns(model: type[t.Any], name: str) -> list[sa.Column[t.Any]]:
+    """Return the columns of an attribute of a model."""
+    prop = sa.inspect(model).attrs.get(name)
+    columns = prop.columns if isinstance(prop, orm.ColumnProperty) else ()
+    return [column for column in columns if isinstance(column, sa.Column)]

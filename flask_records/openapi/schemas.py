@@ -1,0 +1,196 @@
+"""The JSON Schemas of a service."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ..names import BODIES, METHODS
+
+if t.TYPE_CHECKING:
+    from ..context import Params
+    from ..service import Service
+    from ..validation import DataSchema, MethodSchemas
+
+Schema: t.TypeAlias = Mapping[str, t.Any]
+
+OBJECT: t.Final = {"type": "object"}
+"""The schema of any object."""
+
+
+def page_of(records: Schema) -> Schema:
+    """Return the schema of a page.
+
+    :param records: The schema of its list of records.
+    """
+    count = {"type": "integer", "minimum": 0}
+    parts = {"total": count, "limit": count, "skip": count, "data": records}
+    return {"type": "object", "properties": parts, "required": [*parts]}
+
+
+class CustomSchemas(t.NamedTuple):
+    """The JSON Schemas of a custom method. ``None`` stands for anything."""
+
+    data: Schema | None = None
+    """The data."""
+
+    result: Schema | None = None
+    """The result."""
+
+
+class Relation(t.NamedTuple):
+    """A relationship that records can be shown with."""
+
+    path: str
+    """The path of the service that shows its records."""
+
+    is_list: bool
+    """``True`` for a relationship to many records."""
+
+    field: str | None = None
+    """The field with the identifier of the one record, if there is one."""
+
+
+class Schemas(t.NamedTuple):
+    """The JSON Schemas of what one caller sends to a service, and gets from it. Those
+    of an object without schemas are :data:`ANYTHING`.
+    """
+
+    record: Schema = OBJECT
+    """A record in an answer. ``$select`` may leave out what it does not require."""
+
+    create: Schema = OBJECT
+    """The body of a new record."""
+
+    update: Schema = OBJECT
+    """The body that replaces a record."""
+
+    patch: Schema = OBJECT
+    """The body that changes a record."""
+
+    query: Schema = OBJECT
+    """The query of find."""
+
+    found: Schema | None = None
+    """The answer of find: a list of records, or a page of them, by default."""
+
+    many: Schema | None = None
+    """The answer of a patch or remove of many: a list of records by default."""
+
+    is_paged: bool = False
+    """``True`` if find answers pages."""
+
+    multi: frozenset[str] = frozenset()
+    """The methods that take many records."""
+
+    summaries: Mapping[str, str] = MappingProxyType({})
+    """Lines about methods, by name, in place of those about records."""
+
+    events: Mapping[str, Schema] = MappingProxyType({})
+    """The data of events by name. By default that of an event of a method is a record,
+    and that of a custom one is anything.
+    """
+
+    custom: Mapping[str, CustomSchemas] = MappingProxyType({})
+    """The custom methods, as far as they have schemas."""
+
+    relations: Mapping[str, Relation] = MappingProxyType({})
+    """The relationships that ``$populate`` can name."""
+
+
+ANYTHING: t.Final = Schemas(
+    record={}, found={}, many={}, multi=frozenset({"create", "patch", "remove"})
+)
+"""The schemas of an object that has none."""
+
+
+def schemas_of(service: Service, params: Params | None = None) -> Schemas:
+    """Return the JSON Schemas of a service as one caller sees them: those of its object
+    with those of the classes that check its calls.
+
+    :param params: The params of the caller, or ``None`` for what all clients together
+        see.
+    """
+    parts = service.capabilities
+    schemas = parts.schemas_for(params)
+
+    if service.schemas:
+        schemas = _with_classes(
+            schemas, service.schemas, is_model=parts.model is not None
+        )
+
+    return schemas
+
+
+def _with_classes(
+    schemas: Schemas, classes: Mapping[str, MethodSchemas], *, is_model: bool
+) -> Schemas:
+    """Return schemas with those of classes in their place.
+
+    :param is_model: ``True`` if a model has rules for its fields.
+    """
+    changes: dict[str, t.Any] = {}
+
+    for method in BODIES:
+        data = classes[method].data if method in classes else None
+
+        if data is not None:
+            body = data.json_schema("partial" if method == "patch" else "whole")
+            own = getattr(schemas, method)
+            changes[method] = _written(data, body, own) if is_model else body
+
+    results = [each.result for name, each in classes.items() if name in METHODS]
+    result = next((each for each in results if each is not None), None)
+
+    if result is not None:
+        record = result.json_schema("shown")
+        records = {"type": "array", "items": record}
+        found = {"anyOf": [records, page_of(records)]}
+        changes |= {"record": record, "found": found, "many": records}
+
+    query = classes["find"].query if "find" in classes else None
+
+    if query is not None:
+        changes["query"] = query.json_schema("whole")
+
+    custom = {
+        name: CustomSchemas(
+            None if each.data is None else each.data.json_schema("whole"),
+            None if each.result is None else each.result.json_schema("shown"),
+        )
+        for name, each in classes.items()
+        if name not in METHODS
+    }
+    return schemas._replace(**changes, custom=custom)
+
+
+def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
+    """Return the schema of a body, without the fields that a model does not take, and
+    with those that a class which allows others leaves to it.
+
+    :param own: The schema of the model.
+    """
+    fields = own.get("properties", {})
+    own_names = fields.keys() - data.names.values() if data.others == "allow" else ()
+    properties = {name: fields[name] for name in fields if name in own_names}
+    properties |= {
+        name: schema
+        for name, schema in body.get("properties", {}).items()
+        if data.names.get(name, name) in fields
+    }
+    needed = {*own.get("required", ())}
+    required = [
+        name
+        for name, schema in properties.items()
+        if name in body.get("required", ())
+        or (data.names.get(name, name) in needed and "default" not in schema)
+    ]
+    # The names of a whole record are taken, too.
+    rest = {
+        keyword: value
+        for keyword, value in body.items()
+        if keyword not in ("additionalProperties", "required")
+    }
+    written = {**rest, "properties": properties}
+    return {**written, "required": required} if "required" in own else written
