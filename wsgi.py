@@ -160,7 +160,7 @@ messages = records.add(
     SQLAlchemyService(
         Message,
         paginate=PAGES,
-        multi={"create": 100, "patch": 1000, "remove": 1000},
+        multi=["create", "patch", "remove"],
         multi_needs_query=True,
         whitelist=["$and", "$search", "$populate"],
         readonly=["createdAt"],
@@ -240,5 +240,5 @@ with open(__file__) as file:
     fcntl.flock(file, fcntl.LOCK_EX)
     app = create_app()
 
-asgi = realtime.asgi(app, threads=int(os.environ.get("THREADS", 32)))
+asgi = realtime.asgi(app, threads=int(os.environ.get("THREADS", 8)))
 """The same for ASGI servers, which hold thousands of connections."""

@@ -5,13 +5,14 @@ import time
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
     limit_to_user,
+    Params,
     set_user_field,
     SQLAlchemyService,
 )
@@ -45,7 +46,6 @@ class Message(Base):
     text: Mapped[str]
     createdAt: Mapped[int] = mapped_column(sa.BigInteger, default=now)
     userId: Mapped[int] = mapped_column(sa.ForeignKey("user_account.id"))
-    user: Mapped[User] = relationship()
 
 
 db = SQLAlchemy(model_class=Base)
@@ -57,24 +57,30 @@ users = records.add(
     SQLAlchemyService(User, paginate=PAGES, hidden=["password"]),
     public=["create"],
 )
+
+
+def authors_of(messages):
+    """Return the user of each message, which answers and events show."""
+    ids = {message["userId"] for message in messages}
+    query = {"id": {"$in": list(ids)}}
+    found = users.find(Params(query=query, paginate=False))
+    by_id = {user["id"]: user for user in found}
+    return [by_id.get(message["userId"]) for message in messages]
+
+
 messages = records.add(
     "messages",
     SQLAlchemyService(
         Message,
         paginate=PAGES,
         readonly=["createdAt", "userId"],
-        whitelist=["$populate"],
+        computed={"user": authors_of},
     ),
 )
 users.before("create", "update", "patch")(hash_password("password"))
 users.before("update", "patch", "remove")(limit_to_user("id"))
 messages.before("create", "update", "patch")(set_user_field("userId"))
 messages.before("update", "patch", "remove")(limit_to_user("userId"))
-
-
-@messages.before()
-def add_user(method, context):
-    context.params.query["$populate"] = "user"
 
 
 def create_app():

@@ -1,13 +1,12 @@
-"""The commands of ``flask records``."""
+"""The commands of ``flask records``, and the services in ``flask shell``."""
 
 from __future__ import annotations
 
+import builtins
 import json
+import keyword
 import typing as t
-from difflib import unified_diff
-from functools import wraps
-from itertools import islice
-from pathlib import Path
+from functools import partial
 
 import click
 from flask import current_app
@@ -17,19 +16,41 @@ from .globals import current_records
 from .http.origins import origin_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from flask import Flask
+
+    from .service import Service
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
 
 NO_PROVIDERS = "No OAuth provider is configured."
 
-MAX_LINES: t.Final = 20
-"""The number of lines of a difference that are shown."""
+RESERVED_NAMES: t.Final = frozenset({*keyword.kwlist, *dir(builtins), "app", "g"})
+"""The names of ``flask shell`` that are no services."""
 
-CURE: t.Final = "Make it again: run this command with --output in place of --check."
 
-FILE: t.Final = click.Path(dir_okay=False, path_type=Path)
+def init_app(app: Flask, services: Mapping[str, Service]) -> None:
+    """Add the commands to an application, and the services to its shell."""
+    # The application may have commands of this name.
+    if group.name not in app.cli.commands:
+        app.cli.add_command(group)
+
+    # What the application has there replaces a service of the same name.
+    app.shell_context_processors.insert(0, partial(_shell_context, services))
+
+
+def _shell_context(services: Mapping[str, Service]) -> dict[str, t.Any]:
+    """Return the extension and services by name. A service is left out if its path is
+    no name, or means something else.
+    """
+    named = {
+        path: service
+        for path, service in services.items()
+        if path.isidentifier() and path not in RESERVED_NAMES
+    }
+    return {"current_records": current_records, **named}
 
 
 def checked_url(
@@ -65,7 +86,7 @@ def check_oauth(base_url: str | None) -> None:
         return
 
     # They are loaded for the providers alone.
-    from .authentication.oauth_client import check_provider
+    from .authentication.oauth_client import problem_of
 
     has_problem = False
 
@@ -73,102 +94,30 @@ def check_oauth(base_url: str | None) -> None:
         address = callback_address(provider.name, base_url or own_url)
         click.echo(f"{provider.name}\n  register {address}")
 
-        for name, url, problem in check_provider(provider):
-            has_problem = has_problem or problem is not None
-            click.echo(f"  {name} {url}: {problem or 'ok'}")
+        problem = problem_of(provider)
+        has_problem = has_problem or problem is not None
+        click.echo(f"  {problem or 'responds'}")
 
     if has_problem:
         raise SystemExit(1)
 
 
-def kept_in_file(make: Callable[..., str]) -> Callable[..., None]:
-    """Return a command that prints a text, writes it to a file with ``--output``, or
-    compares a file with it with ``--check``.
-
-    :param make: Returns the text.
-    """
-
-    @click.option("--output", type=FILE, help="Write to this file.")
-    @click.option(
-        "--check", type=FILE, help="Fail if this file is not what would be written."
-    )
-    @wraps(make)
-    def command(output: Path | None, check: Path | None, **options: t.Any) -> None:
-        if output is not None and check is not None:
-            raise click.UsageError("Use either --output or --check.")
-
-        text = make(**options)
-
-        if check is not None:
-            compare(check, text)
-        elif output is not None:
-            write(output, text)
-        else:
-            click.echo(text, nl=False)
-
-    return command
-
-
 @group.command("openapi")
-@kept_in_file
-def print_openapi() -> str:
+def print_openapi() -> None:
     """Print the OpenAPI document of all services, as anonymous clients may see it."""
     # It is loaded for this command alone.
     from .openapi import document
 
-    return f"{json.dumps(document(), indent=2, ensure_ascii=False)}\n"
+    click.echo(json.dumps(document(), indent=2, ensure_ascii=False))
 
 
 @group.command("types")
-@click.option(
-    "--client/--no-client",
-    "has_client",
-    default=True,
-    help="Add createClient, the client of FeathersJS with these types.",
-)
-@kept_in_file
-def print_types(has_client: bool) -> str:
-    """Print the types of all services, for clients in TypeScript."""
+def print_types() -> None:
+    """Print the types of all services, and a client in TypeScript with them."""
     # It is loaded for this command alone.
     from .openapi.typescript import typescript
 
-    return typescript(has_client=has_client)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file.
-
-    :raises click.ClickException: It can't be written.
-    """
-    try:
-        path.write_bytes(text.encode())
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror) from error
-
-    click.echo(f"{path} is written.", err=True)
-
-
-def compare(path: Path, text: str) -> None:
-    """Compare a file with a text.
-
-    :raises click.ClickException: They differ, or the file can't be read.
-    """
-    try:
-        stored = path.read_bytes()
-    except FileNotFoundError:
-        raise click.ClickException(f"{path} does not exist. {CURE}") from None
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror) from error
-
-    # Git may have changed the ends of lines.
-    before, after = stored.decode(errors="replace").splitlines(), text.splitlines()
-    differences = list(unified_diff(before, after, "stored", "made", n=1, lineterm=""))
-
-    if differences:
-        click.echo("\n".join(islice(differences, MAX_LINES)), err=True)
-        raise click.ClickException(f"{path} is stale. {CURE}")
-
-    click.echo(f"{path} is up to date.")
+    click.echo(typescript(), nl=False)
 
 
 def callback_address(provider: str, base_url: str | None) -> str:

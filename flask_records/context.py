@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from werkzeug.datastructures import Headers
 
@@ -13,7 +13,9 @@ from .errors import not_an_object
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
+    from .query.plans import ExtraValue
     from .service import Service
+    from .typing import AnyParams
 
 
 class Missing(enum.Enum):
@@ -27,6 +29,38 @@ class Missing(enum.Enum):
 
 NO_RESULT: t.Final = Missing.NO_RESULT
 """The value of a result that is not there yet. ``None`` is a result."""
+
+
+@dataclass
+class CallState:
+    """What the pipeline notes about a call, for itself and for an adapter."""
+
+    service: Service | None = None
+    """The service, for whose results the pipeline cares."""
+
+    is_whole: bool = False
+    """``True`` if the pipeline cuts the records, so that hooks and receivers of events
+    get them whole.
+    """
+
+    rules: list[dict[str, t.Any]] | None = None
+    """The queries of the application that records have to meet, for a model. Those for
+    other objects are in the query of the params.
+    """
+
+    client_fields: Collection[str] = ()
+    """The names in the data that came from a client, before any hook changed it."""
+
+    schema_fields: Collection[str] | None = None
+    """The fields that a schema lets the client write, or ``None`` without a schema."""
+
+    client_conditions: Collection[str] = ()
+    """The fields that the query of a client compares in a patch or remove of many,
+    before any hook changed it.
+    """
+
+    extra: ExtraValue | None = None
+    """A value that a ``get`` of a model reads with its record, if it is called."""
 
 
 @dataclass
@@ -73,19 +107,26 @@ class Params:
     that match.
     """
 
-    client_fields: Collection[str] = ()
-    """The names in the data that came from a client, before any hook changed it."""
-
-    schema_fields: Collection[str] | None = None
-    """The fields that a schema lets the client write, or ``None`` without a schema."""
-
-    client_conditions: Collection[str] = ()
-    """The fields that the query of a client compares in a patch or remove of many,
-    before any hook or rule changed it.
+    lock: bool = False
+    """``True`` to let nobody else write the records that are read until the commit. No
+    client can ask for that.
     """
 
     extra: dict[str, t.Any] = field(default_factory=dict, repr=False)
     """Values that hooks pass on to other hooks and to the method."""
+
+    _state: CallState = field(default_factory=CallState, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, value: AnyParams) -> Params:
+        """Return params for another call, with the same query.
+
+        :param value: Params, or a query alone.
+        """
+        if isinstance(value, Params):
+            return replace(value)
+
+        return cls(dict(value or {}))
 
 
 @dataclass
@@ -109,12 +150,6 @@ class HookContext:
 
     result: t.Any = field(default=NO_RESULT, repr=False)
     """The result of the call. A before hook that sets it skips the method."""
-
-    stored: t.Any = field(default=NO_RESULT, repr=False)
-    """The result of the method, if :attr:`keeps_stored` or a ``readable`` rule asks."""
-
-    keeps_stored: bool = field(default=False, repr=False)
-    """``True`` to keep :attr:`stored`. A before hook may set it."""
 
     dispatch: t.Any = field(default=NO_RESULT, repr=False)
     """The result that the client sees, if it differs from :attr:`result`."""
@@ -153,3 +188,9 @@ class HookContext:
     def sent(self) -> t.Any:
         """The result for the client: the dispatch if there is one, else the result."""
         return self.result if self.dispatch is NO_RESULT else self.dispatch
+
+
+def names_of_bodies(data: t.Any) -> frozenset[str]:
+    """Return the names in data, which is a body or a list of bodies."""
+    bodies = data if isinstance(data, list) else [data]
+    return frozenset().union(*[body for body in bodies if isinstance(body, dict)])

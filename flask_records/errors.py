@@ -40,6 +40,9 @@ if t.TYPE_CHECKING:
 
 WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
+SHOWN_STATEMENT = re.compile("near '.*", re.DOTALL)
+"""The part of a statement that MariaDB shows."""
+
 
 class RecordsError(HTTPException):
     """An error of a call, as a client sees it. Raise one of its subclasses to refuse
@@ -276,3 +279,27 @@ def _from_http_exception(error: HTTPException) -> RecordsError:
 def _message_of(error: HTTPException) -> str | None:
     # Applications and extensions give objects, too, such as a lazy string.
     return None if error.description is None else str(error.description)
+
+
+def without_parameters(error: BaseException) -> BaseException:
+    """Return an error without values sent to a database, in its causes either."""
+    seen: set[int] = set()
+    causes: list[BaseException | None] = [error]
+
+    while causes:
+        cause = causes.pop()
+
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            causes += [cause.__cause__, cause.__context__]
+
+            cause.args = tuple(_without_statement(part) for part in cause.args)
+
+            if hasattr(cause, "hide_parameters"):
+                cause.hide_parameters = True
+
+    return error
+
+
+def _without_statement(part: t.Any) -> t.Any:
+    return SHOWN_STATEMENT.sub("near ...", part) if isinstance(part, str) else part

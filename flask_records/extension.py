@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import typing as t
 from functools import partial
-from weakref import WeakSet
 
 from flask import Blueprint
 from werkzeug.exceptions import HTTPException
 
-from .adapter.app_sessions import init_app as init_sessions
+from .adapter.sessions import init_app as init_sessions
 from .adapter.watch import watch
 from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.limits import Limits
-from .authentication.user_changes import METHODS as CHANGES
-from .cli import group
+from .cli import init_app as init_cli
 from .errors import RecordsError
 from .http.blueprint import ServiceBlueprint
 from .http.body import BODY_PARSERS
@@ -26,14 +24,13 @@ from .http.formatter import format_json
 from .http.headers import forbid_sniffing
 from .http.qs import parse
 from .http.routes import join_prefixes, Mount, Routes, routes_of
-from .names import functions_of, names_of
+from .names import METHODS
 from .query.bounds import init_app as init_bounds
 from .registrations import Registration, Registrations
 from .service import Service
 from .service.events import Publishers, Transports
-from .service_checks import ServiceChecks
-from .shell import shell_context
-from .signals import CallSignals, METHODS
+from .settings import functions_of, names_of
+from .signals import CallSignals
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -41,14 +38,13 @@ if t.TYPE_CHECKING:
     from flask import Flask, Response
     from flask_limiter import Limiter
 
-    from .context import Params
     from .http.error_handler import Logger
     from .service.events import EventTransport
     from .testing import TestClient
     from .typing import (
         BodyParser,
-        Computation,
         ErrorPages,
+        FieldRule,
         Formatter,
         Id,
         Publisher,
@@ -106,7 +102,7 @@ class FlaskRecords:
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
-        self._registrations = Registrations()
+        self._registrations = Registrations(self)
         self.services: Mapping[str, Service] = self._registrations.services
         """The services by path."""
         self.authentications: Mapping[str, AuthenticationService] = (
@@ -136,15 +132,16 @@ class FlaskRecords:
         self._formatter = formatter
         self._query_parser = query_parser
         self._body_parsers = body_parsers
-        self._limits = None if limiter is None else Limits(limiter)
+        self.max_form_size = 0
+        """The maximum size of all forms with files that a service accepts, in bytes."""
+        self.limits = None if limiter is None else Limits(limiter)
+        """The limits on calls of clients, or ``None`` without a ``limiter``."""
         self._url_prefix = url_prefix or ""
         self._before_request = functions_of("before_request", before_request)
         self._after_request = functions_of("after_request", after_request)
-        self._apps: WeakSet[Flask] = WeakSet()
-        self._checks = ServiceChecks(self, self._registrations, self._apps)
 
-        if self._limits is not None:
-            self.before("update", "patch")(self._limits.count_password_change)
+        if self.limits is not None:
+            self.before("update", "patch")(self.limits.count_password_change)
 
         if app is not None:
             self.init_app(app)
@@ -167,6 +164,7 @@ class FlaskRecords:
         strategies: Collection[str] = ("jwt",),
         authentication: str | None = None,
         readable: Readable | None = None,
+        allow: Mapping[str, FieldRule] | None = None,
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,
@@ -175,7 +173,6 @@ class FlaskRecords:
         before_request: Collection[Callable[[], t.Any]] = (),
         after_request: Collection[Callable[[t.Any], t.Any]] = (),
         schemas: Mapping[str, t.Any] | None = None,
-        computed: Mapping[str, Computation] | None = None,
     ) -> Service:
         """Add a service, and return it with its hooks.
 
@@ -192,6 +189,9 @@ class FlaskRecords:
             user, or of ``None``, that returns ``True`` for all, ``False`` for none or a
             query, or a query with :class:`.FromUser`. It applies to all calls of a
             client but create, and to the events that it gets.
+        :param allow: Rules by method for clients, as functions of the user that return
+            ``True``, ``False`` for a 403, or a query: of the records that the method
+            reaches, or that it may create. A rule may be such a query, too.
         :param methods: The methods that can be called, for example ``["find", "get"]``
             for a service to read only. Custom methods of the object are named here.
             Those of the six that the object has by default.
@@ -208,9 +208,6 @@ class FlaskRecords:
             data, or a mapping of ``data``, ``query`` and ``result`` to classes. They
             are models of pydantic, dataclasses or typed dicts.
             Those of the object by default.
-        :param computed: Functions of a list of records that return a list with the
-            value of a field for each of them, by the name of the field. A
-            :class:`.SQLAlchemyService` has such an option itself.
         :raises ValueError: The path is empty, or there is a service at it.
         :raises TypeError: The object has none of the six methods, an option that takes
             several names is text, or ``readable`` is not a rule.
@@ -233,19 +230,21 @@ class FlaskRecords:
             methods=methods,
             events=events,
             readable=readable,
+            allow=allow,
             schemas=schemas,
-            computed=computed,
-            guards=[self._checks.check_late, access],
-            count=self._limits,
+            guards=[registrations.check_late, access],
+            count=self.limits,
         )
         parsers = self._body_parsers if body_parsers is None else body_parsers
+        sizes = [getattr(each, "max_size", None) or 0 for each in parsers.values()]
+        self.max_form_size = max([self.max_form_size, *sizes])
         blueprint = ServiceBlueprint(
             added,
             errors=self.errors,
             formatter=formatter or self._formatter,
             query_parser=query_parser or self._query_parser,
             body_parsers=parsers,
-            has_callers=lambda: registrations.first_authentication is not None,
+            has_callers=lambda: bool(registrations.authentications),
             before_request=(
                 *self._before_request,
                 *functions_of("before_request", before_request),
@@ -266,7 +265,7 @@ class FlaskRecords:
 
         :param events: The events. All that have no function of their own by default.
         """
-        return self.publishers.connect(*events)
+        return self.publishers(*events)
 
     def watch(self, target: t.Any) -> None:
         """Send the events of what the application itself writes through the ORM, such
@@ -290,26 +289,9 @@ class FlaskRecords:
         """
         self._transports.append(transport)
 
-    def accepts(self, service: Service, params: Params) -> bool:
-        """Return whether a service accepts a valid login.
-
-        :param service: The service.
-        :param params: The params of a call with that login.
-        """
-        return self._registrations[service.path].access.accepts(params)
-
-    def strategies_of(self, service: Service) -> Collection[str]:
-        """Return the names of the strategies that a service accepts."""
-        return self._registrations[service.path].access.strategies
-
-    def media_types_of(self, service: Service) -> tuple[str, ...]:
-        """Return the media types of bodies that a service reads."""
-        return self._registrations[service.path].media_types
-
-    @property
-    def limits(self) -> Limits | None:
-        """The limits on calls of clients, or ``None`` without a ``limiter``."""
-        return self._limits
+    def registration(self, service: Service) -> Registration:
+        """Return what belongs to a service: its access, and its side of HTTP."""
+        return self._registrations[service.path]
 
     def authentication(self, path: str | None = None) -> AuthenticationService:
         """Return an authentication service.
@@ -392,10 +374,10 @@ class FlaskRecords:
         init_sessions(app)
         init_cors(app)
         init_error_settings(app)
-        self._checks.check(app)
+        self._registrations.check(app)
         self._init_limits(app)
         app.extensions["records"] = self
-        self._apps.add(app)
+        self._registrations.apps.add(app)
         app.register_blueprint(_files(), url_prefix=mount.url_prefix or None)
         # Flask's own way would register it for the status of the base class alone.
         app.error_handler_spec[None][None][RecordsError] = self.errors.handle
@@ -410,34 +392,30 @@ class FlaskRecords:
         from .openapi.reference import init_app as init_reference
 
         init_reference(app, routes, self.errors)
+        routes.check(app)
 
-        # The application may have commands of this name.
-        if group.name not in app.cli.commands:
-            app.cli.add_command(group)
-
-        # What the application has there replaces a service of the same name.
-        app.shell_context_processors.insert(0, partial(shell_context, self.services))
+        init_cli(app, self.services)
 
     def _register(self, registration: Registration) -> None:
         service, issuer = registration.service, registration.authentication
 
-        self._checks.check_added(registration)
         self._registrations.add(registration)
 
         if issuer is not None:
             registration.blueprint.after_request(_forbid_storing)
             service.after("create", "remove")(issuer.announce)
 
-            if issuer.user_changes is not None:
-                self.before(*CHANGES)(issuer.user_changes)
+            if issuer.revocations is not None:
+                self.after("remove")(issuer.revoke_removed)
 
-        for app in self._apps:
+        for app in self._registrations.apps:
             routes_of(app).add_service(app, service.path, registration.blueprint)
+            routes_of(app).check(app)
             self._init_limits(app)
 
     def _init_limits(self, app: Flask) -> None:
-        if self._limits:
-            self._limits.init_app(app, self.services, self.authentications)
+        if self.limits:
+            self.limits.init_app(app, self.services, self.authentications)
         elif app.config.get("RECORDS_LIMITS"):
             raise RuntimeError(
                 "RECORDS_LIMITS needs something that counts:"

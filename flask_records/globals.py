@@ -1,14 +1,16 @@
-"""Proxies for the extension and the call in progress."""
+"""The extension, the request and the call in progress."""
 
 from __future__ import annotations
 
 import typing as t
 from contextvars import ContextVar
 
-from flask import current_app, g, has_app_context
+from flask import current_app, g, has_app_context, request
 from werkzeug.local import LocalProxy
 
 if t.TYPE_CHECKING:
+    from flask import Request
+
     from .context import HookContext
     from .extension import FlaskRecords
 
@@ -29,6 +31,11 @@ def remember_call(context: HookContext) -> None:
 def remembered_call() -> HookContext | None:
     """Return the context of the call of this request, if there is one."""
     return t.cast("HookContext | None", _app_globals().get("_records_call"))
+
+
+def current_request() -> Request:
+    """Return the current request itself, which the proxy finds anew at each use."""
+    return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it
 
 
 def _app_globals() -> t.Any:

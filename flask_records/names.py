@@ -1,52 +1,72 @@
-"""Lists of names, and of functions, as options take them."""
+"""The methods of services and their events, by name."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
-
-if t.TYPE_CHECKING:
-    from collections.abc import Callable
 
 
-def names_of(option: str, value: t.Any) -> tuple[str, ...]:
-    """Return the names that an option lists, those of a set in alphabetical order.
+class Method(t.NamedTuple):
+    """A method of services, as its callers know it."""
 
-    :param option: The name of the option, for the error.
-    :raises TypeError: The value is not a list of names.
-    """
-    if isinstance(value, str):
-        raise TypeError(
-            f"'{option}' takes a list of names, not one text: {option}=[{value!r}]."
-        )
+    name: str
+    """Its name."""
 
-    names = tuple(value) if isinstance(value, Iterable) else (value,)
+    verb: str
+    """The verb of its HTTP requests. See section 4.1 of the specification."""
 
-    if not isinstance(value, Iterable) or not all(isinstance(n, str) for n in names):
-        raise TypeError(
-            f"'{option}' takes a list of names, such as {option}=['name'], not"
-            f" {value!r}."
-        )
+    arguments: tuple[str, ...] = ()
+    """Its arguments before the params: ``"id"`` and ``"data"``."""
 
-    # The order of a set differs between processes, and so would generated files.
-    return tuple(sorted(names)) if isinstance(value, (set, frozenset)) else names
+    event: str | None = None
+    """The event that it sends. See section 6.1 of the specification."""
+
+    @property
+    def has_id(self) -> bool:
+        """``True`` if it takes an identifier."""
+        return "id" in self.arguments
+
+    @property
+    def has_data(self) -> bool:
+        """``True`` if it takes data, as the body of its requests."""
+        return "data" in self.arguments
+
+    @property
+    def changes_records(self) -> bool:
+        """``True`` if it writes records that are there already."""
+        return self.has_id and self.event is not None
 
 
-def functions_of(option: str, value: t.Any) -> tuple[Callable[..., t.Any], ...]:
-    """Return the functions that an option lists.
+CUSTOM: t.Final = Method("", "POST", ("data",))
+"""The verb and the arguments that all custom methods have."""
 
-    :param option: The name of the option, for the error.
-    :raises TypeError: The value is not a list of functions.
-    """
-    if callable(value):
-        raise TypeError(
-            f"'{option}' takes a list of functions, not one function:"
-            f" {option}=[{getattr(value, '__name__', 'function')}]."
-        )
+METHODS_BY_NAME: t.Final = {
+    method.name: method
+    for method in (
+        Method("find", "GET"),
+        Method("get", "GET", ("id",)),
+        Method("create", "POST", ("data",), "created"),
+        Method("update", "PUT", ("id", "data"), "updated"),
+        Method("patch", "PATCH", ("id", "data"), "patched"),
+        Method("remove", "DELETE", ("id",), "removed"),
+    )
+}
+"""The six methods of a service."""
 
-    functions = tuple(value) if isinstance(value, Iterable) else (None,)
+METHODS: t.Final = tuple(METHODS_BY_NAME)
+"""The names of the six methods."""
 
-    if not all(callable(function) for function in functions):
-        raise TypeError(f"'{option}' takes a list of functions, not {value!r}.")
+READS: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.event is None)
+"""The names of the methods that write nothing."""
 
-    return functions
+BODIES: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.has_data)
+"""The names of the methods with a body of their own."""
+
+EVENTS: t.Final = {
+    name: each.event for name, each in METHODS_BY_NAME.items() if each.event is not None
+}
+"""The event that each method sends, by the name of the method."""
+
+
+def method_named(name: str) -> Method:
+    """Return a method, which may be a custom one."""
+    return METHODS_BY_NAME.get(name, CUSTOM)

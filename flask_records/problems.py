@@ -1,45 +1,13 @@
 """Problems of fields, each with a code that does not change.
 
 A problem is a phrase that follows the name of a field. This module makes all those of
-Flask-Records; :data:`CODES` lists their codes.
+Flask-Records.
 """
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping
-
-CODES: t.Final = {
-    "invalid": "anything else, such as a message of a validator",
-    "required": "the field needs a value",
-    "read_only": "clients can't write the field",
-    "unknown_field": "there is no such field",
-    "unknown_relationship": "there is no such relationship to populate",
-    "type": "another type is needed: `expected`",
-    "choice": "the value is none of `choices`",
-    "out_of_range": "the value is less than `min`, greater than `max`, or otherwise"
-    " too small or too great",
-    "too_long": "the value has more than `max` of `unit`",
-    "too_short": "the value has fewer than `min` of `unit`",
-    "too_deep": "the value nests deeper than `max` levels",
-    "too_precise": "the number has more digits than fit",
-    "empty": "the value is empty",
-    "characters": "the text has characters that can't be stored",
-    "misfit": "the value does not fit its column, as the database says",
-    "pattern": "the value is no pattern",
-    "format": "the text does not match `pattern`",
-    "operator": "the query compares or sorts in an unknown way",
-    "incomparable": "the field can't be sorted or compared",
-    "not_unique": "another record has the value",
-    "not_kept": "the database does not keep the identifier",
-    "reference": "the value refers to no record",
-    "referred_to": "other records refer to the record",
-    "constraint": "the value breaks a rule of the database",
-    "exclusion": "the value conflicts with another record",
-    "more": "there are more problems than are named",
-}
-"""The codes, and their meanings."""
-
 
 MAX_EXACT: t.Final = 2**53
 """The number up to which all whole numbers are floats."""
@@ -118,15 +86,13 @@ NOT_UNICODE: t.Final = Problem("is not valid Unicode text", "characters")
 MISFIT: t.Final = Problem("does not fit its column", "misfit")
 BAD_PATTERN: t.Final = Problem("is not a regular expression of the database", "pattern")
 NO_PATTERN: t.Final = Problem("is not a regular expression", "pattern")
-LOOSE_BACKSLASH: t.Final = Problem("ends in a single backslash", "pattern")
 INCOMPARABLE: t.Final = Problem("can't be sorted or compared", "incomparable")
-EQUALITY_ONLY: t.Final = Problem("is compared for equality only", "incomparable")
+NULL_ONLY: t.Final = Problem("can be compared with null only", "incomparable")
 NOT_IN_QUERIES: t.Final = Problem("can't be filtered or sorted by", "incomparable")
 CHANGED: t.Final = Problem("can't be changed", "read_only")
 UNHASHABLE: t.Final = Problem("can't be hashed", "invalid")
-NO_COMMON_ORDER: t.Final = Problem(
-    "can't be sorted or compared, since databases have different orders of its values",
-    "incomparable",
+SORTED_ONLY: t.Final = Problem(
+    "can be sorted, but not compared with less or greater", "incomparable"
 )
 EMPTY_OPERATOR: t.Final = Problem("is compared with an empty object", "operator")
 OBJECT_OPERATOR: t.Final = Problem("is compared with an object", "operator")
@@ -150,7 +116,6 @@ TOO_MANY_PROBLEMS: t.Final = Problem("has too many problems to name", "more")
 AND_MORE: t.Final = Problem("and more", "more")
 TOO_LONG: t.Final = Problem("is too long", "too_long")
 MORE_DIGITS: t.Final = Problem("has more digits than SQLite keeps", "too_precise")
-TOO_PRECISE: t.Final = Problem("has more digits than a float", "too_precise")
 
 NO_TEXT: t.Final = Problem("is not text", "type", expected="text")
 NO_INTEGER: t.Final = Problem("is not a whole number", "type", expected="integer")
@@ -171,10 +136,6 @@ NO_BASE64: t.Final = Problem("is not base64", "type", expected="base64")
 FILE: t.Final = Problem("is a file, or has one", "type", expected="JSON")
 NO_LIST: t.Final = Problem("is not a list", "type", expected="list")
 NO_OBJECT: t.Final = Problem("is not an object", "type", expected="object")
-NO_BITS: t.Final = Problem("is not made of 0 and 1", "type", expected="bits")
-WRONG_BITS: t.Final = Problem(
-    "does not have the number of bits of its column", "type", expected="bits"
-)
 
 
 def too_long(maximum: int, unit: str) -> Problem:

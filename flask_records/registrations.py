@@ -1,21 +1,30 @@
-"""The services of an extension, with what belongs to each of them."""
+"""The services of an extension, with what belongs to each of them, and their checks."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakSet
+
+from .authentication.access import check_apart
+from .authentication.password_checks import check_passwords, check_provider_users
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Mapping
 
-    from flask import Blueprint
+    from flask import Blueprint, Flask
 
     from .authentication import AuthenticationService
     from .authentication.access import Access
+    from .context import HookContext
+    from .extension import FlaskRecords
     from .service import Service
 
-T = t.TypeVar("T")
+NO_ISSUER: t.Final = """\
+The service '{path}' needs a token for its calls, and nothing issues tokens. Add what \
+does, records.add("authentication", AuthenticationService()), or add the service with \
+public=True to let everybody in.\
+"""
 
 
 @dataclass(frozen=True)
@@ -38,63 +47,21 @@ class Registration:
     """The media types of bodies that it reads."""
 
 
-class Registered(Mapping[str, T]):
-    """One part of all registrations that have it, by path. It is a live view.
+class Registrations(dict[str, Registration]):
+    """The registrations of an extension by path, in the order of their addition.
 
-    :param registrations: The registrations by path.
-    :param part: The name of the part.
+    :param records: The extension.
     """
 
-    def __init__(self, registrations: Mapping[str, Registration], part: str) -> None:
-        self._registrations = registrations
-        self._part = part
-
-    def __getitem__(self, path: str) -> T:
-        part = getattr(self._registrations[path], self._part)
-
-        if part is None:
-            raise KeyError(path)
-
-        return t.cast(T, part)
-
-    def __iter__(self) -> Iterator[str]:
-        for path, registration in self._registrations.items():
-            if getattr(registration, self._part) is not None:
-                yield path
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-class Registrations(Mapping[str, Registration]):
-    """The registrations of an extension by path, in the order of their addition."""
-
-    def __init__(self) -> None:
-        self._by_path: dict[str, Registration] = {}
-        self.services: Mapping[str, Service] = Registered(self._by_path, "service")
+    def __init__(self, records: FlaskRecords) -> None:
+        self.services: dict[str, Service] = {}
         """The services by path."""
-        self.authentications: Mapping[str, AuthenticationService] = Registered(
-            self._by_path, "authentication"
-        )
+        self.authentications: dict[str, AuthenticationService] = {}
         """The authentication services by path."""
-        self.first_authentication: AuthenticationService | None = None
-        """The authentication service that was added first."""
-
-    def __getitem__(self, path: str) -> Registration:
-        return self._by_path[path]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_path)
-
-    def __len__(self) -> int:
-        return len(self._by_path)
-
-    def add(self, registration: Registration) -> None:
-        """Add a registration."""
-        self._by_path[registration.service.path] = registration
-        self.first_authentication = (
-            self.first_authentication or registration.authentication
-        )
+        self.apps: WeakSet[Flask] = WeakSet()
+        """The applications that are set up."""
+        self._records = records
+        self._is_check_due = False
 
     def free_path(self, path: str) -> str:
         """Return the path of a new service without slashes around it.
@@ -106,10 +73,30 @@ class Registrations(Mapping[str, Registration]):
         if not path:
             raise ValueError("A service needs a path, such as 'messages'.")
 
-        if path in self._by_path:
+        if path in self:
             raise ValueError(f"There is a service at '{path}' already.")
 
         return path
+
+    def add(self, registration: Registration) -> None:
+        """Add a registration.
+
+        :raises RuntimeError: It does not fit the settings of an application. Hooks and
+            services may be added after it: the rest is checked at the first call.
+        """
+        path, issuer = registration.service.path, registration.authentication
+        issuers = self.authentications | ({} if issuer is None else {path: issuer})
+
+        for app in self.apps:
+            self._check(app, [registration], issuers)
+
+        self[path] = registration
+        self.services[path] = registration.service
+        self.authentications.update(issuers)
+        self._is_check_due = bool(self.apps)
+
+        if issuer is not None:
+            issuer.lookup.services = self.services
 
     def authentication(self, path: str | None) -> AuthenticationService | None:
         """Return an authentication service, if there is one.
@@ -117,6 +104,67 @@ class Registrations(Mapping[str, Registration]):
         :param path: Its path, or ``None`` for the first.
         """
         if path is None:
-            return self.first_authentication
+            return next(iter(self.authentications.values()), None)
 
         return self.authentications.get(path.strip("/"))
+
+    def check(self, app: Flask) -> None:
+        """Check the services against the settings of a new application.
+
+        :raises RuntimeError: The two do not fit.
+        """
+        self._check(app, self.values(), self.authentications)
+        self._check_names_and_passwords([app])
+
+    def check_late(self, context: HookContext) -> None:
+        """Check names and passwords at the first call, if services were added to an
+        application.
+
+        :raises RuntimeError: A name is unknown, or passwords are not safe.
+        """
+        if self._is_check_due:
+            self._check_names_and_passwords(list(self.apps))
+            self._is_check_due = False
+
+    def _check(
+        self,
+        app: Flask,
+        registrations: Collection[Registration],
+        issuers: Mapping[str, AuthenticationService],
+    ) -> None:
+        """Check new services against the settings of an application.
+
+        :param issuers: All authentication services by path.
+        """
+        settings = app.config.get("RECORDS_AUTHENTICATION")
+        # The service that issues tokens may be added next.
+        is_awaited = app in self.apps and settings is not None
+        services = {each.service.path: each.service for each in registrations}
+
+        for service in services.values():
+            is_open = service.public.issuperset(service.methods)
+
+            if not is_open and not issuers and not is_awaited:
+                raise RuntimeError(NO_ISSUER.format(path=service.path))
+
+            service.capabilities.check(app, service.methods)
+            service.rules.check()
+
+        for each in registrations:
+            if each.authentication is not None:
+                each.authentication.init_app(app)
+
+        check_apart(app, issuers)
+
+        for issuer in issuers.values():
+            if issuer.users_path in services:
+                users = services[issuer.users_path]
+                check_provider_users(issuer.settings_of(app), users)
+
+    def _check_names_and_passwords(self, apps: list[Flask]) -> None:
+        for registration in self.values():
+            registration.access.check()
+
+        for app in apps:
+            for authentication in self.authentications.values():
+                check_passwords(self._records, app, authentication)

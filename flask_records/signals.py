@@ -16,73 +16,13 @@ from inspect import (
 from blinker import ANY, Signal
 from flask import current_app
 
+from .names import METHODS
+
 if t.TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
     from contextlib import ExitStack
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
-
-
-class Method(t.NamedTuple):
-    """A method of services, as its callers know it."""
-
-    name: str
-    """Its name."""
-
-    verb: str
-    """The verb of its HTTP requests. See section 4.1 of the specification."""
-
-    arguments: tuple[str, ...] = ()
-    """Its arguments before the params: ``"id"`` and ``"data"``."""
-
-    event: str | None = None
-    """The event that it sends. See section 6.1 of the specification."""
-
-    @property
-    def has_id(self) -> bool:
-        """``True`` if it takes an identifier."""
-        return "id" in self.arguments
-
-    @property
-    def has_data(self) -> bool:
-        """``True`` if it takes data, as the body of its requests."""
-        return "data" in self.arguments
-
-
-CUSTOM: t.Final = Method("", "POST", ("data",))
-"""The verb and the arguments that all custom methods have."""
-
-METHODS_BY_NAME: t.Final = {
-    method.name: method
-    for method in (
-        Method("find", "GET"),
-        Method("get", "GET", ("id",)),
-        Method("create", "POST", ("data",), "created"),
-        Method("update", "PUT", ("id", "data"), "updated"),
-        Method("patch", "PATCH", ("id", "data"), "patched"),
-        Method("remove", "DELETE", ("id",), "removed"),
-    )
-}
-"""The six methods of a service."""
-
-METHODS: t.Final = tuple(METHODS_BY_NAME)
-"""The names of the six methods."""
-
-READS: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.event is None)
-"""The names of the methods that write nothing."""
-
-BODIES: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.has_data)
-"""The names of the methods with a body of their own."""
-
-EVENTS: t.Final = {
-    name: each.event for name, each in METHODS_BY_NAME.items() if each.event is not None
-}
-"""The event that each method sends, by the name of the method."""
-
-
-def method_named(name: str) -> Method:
-    """Return a method, which may be a custom one."""
-    return METHODS_BY_NAME.get(name, CUSTOM)
 
 
 class OrderedSet(dict[t.Any, None]):
@@ -107,16 +47,13 @@ class OrderedSignal(Signal):
 
     The sender is a name: of a method, or of an event.
 
-    :param doc: The purpose of the signal.
     :param senders: The names that may be connected to. Any by default.
     """
 
     set_class = OrderedSet  # type: ignore[assignment]  # the part of a set in use
 
-    def __init__(
-        self, doc: str | None = None, senders: Collection[str] | None = None
-    ) -> None:
-        super().__init__(doc)
+    def __init__(self, senders: Collection[str] | None = None) -> None:
+        super().__init__()
         self.senders = senders
         self._orders: dict[str, tuple[Callable[..., t.Any], ...]] = {}
 
@@ -231,6 +168,35 @@ class AroundSignal(OrderedSignal):
             stack.enter_context(receiver(sender, *args))
 
 
+class EventSignal(OrderedSignal):
+    """An ordered signal of events, some of whose receivers run in the background.
+
+    :param senders: The events that may be connected to. Any by default.
+    """
+
+    def __init__(self, senders: Collection[str] | None = None) -> None:
+        super().__init__(senders)
+        self.in_background: set[Callable[..., t.Any]] = set()
+        """The receivers that run in another thread."""
+
+    def __call__(self, *senders: str, background: bool = False) -> Callable[[F], F]:
+        """Connect the decorated function.
+
+        :param senders: The events to connect it to. Every event by default.
+        :param background: Run it in another thread, so that the answer and the event
+            do not wait for it.
+        :raises ValueError: There is no such event.
+        :raises TypeError: There is a function in place of the names.
+        """
+        connect = super().__call__(*senders)
+
+        def connect_in_background(receiver: F) -> F:
+            self.in_background.add(receiver)
+            return connect(receiver)
+
+        return connect_in_background if background else connect
+
+
 class CallSignals:
     """The five signals of a service, or of all services of an extension.
 
@@ -241,11 +207,11 @@ class CallSignals:
     def __init__(
         self, methods: Collection[str] = METHODS, events: Collection[str] | None = None
     ) -> None:
-        self.around = AroundSignal("Surrounds the call.", methods)
-        self.before = OrderedSignal("Runs before the method.", methods)
-        self.after = OrderedSignal("Runs after the method.", methods)
-        self.error = OrderedSignal("Runs when a call has failed.", methods)
-        self.events = OrderedSignal("Runs after the commit, for each record.", events)
+        self.around = AroundSignal(methods)
+        self.before = OrderedSignal(methods)
+        self.after = OrderedSignal(methods)
+        self.error = OrderedSignal(methods)
+        self.events = EventSignal(events)
 
 
 def refuse_function(names: Collection[t.Any]) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from .errors import ERRORS, GeneralError, RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
-from .signals import method_named
+from .names import method_named
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 
-from .errors import Unavailable
-
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping
     from contextlib import AbstractContextManager
     from contextvars import Token
+
+    from .adapter.sessions import JoinedSession, SessionSavepoint
 
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None
@@ -24,53 +24,8 @@ This needs a call of a service around it. Use the service that 'FlaskRecords.add
 returned, or open a 'Transaction'.\
 """
 
-UNDONE: t.Final = "The database has undone the call. Try again."
 
-
-class Savepoint(t.Protocol):
-    """A point that a part of a transaction can be rolled back to."""
-
-    def has_writes(self) -> bool:
-        """Return ``True`` if something was written since."""
-
-    def commit(self) -> None:
-        """Keep the writes since."""
-
-    def rollback(self) -> None:
-        """Undo the writes since."""
-
-
-class Participant(t.Protocol):
-    """Something that commits with the transaction, such as a database session."""
-
-    is_in_progress: bool
-    """``True`` if the application had begun to write before, and commits that itself.
-    The transaction is a savepoint then.
-    """
-
-    def savepoint(self) -> Savepoint:
-        """Return a point to roll back to."""
-
-    def await_commit(self, conclusion: Conclusion) -> None:
-        """Let a conclusion follow the commit of what is in progress."""
-
-    def prepare(self) -> None:
-        """Raise if the writes can't be committed. Called before any commit."""
-
-    def commit(self) -> None:
-        """Make all writes durable."""
-
-    def rollback(self) -> None:
-        """Undo all writes."""
-
-    def close(self) -> None:
-        """Release all resources. Always called last."""
-
-
-Collected: t.TypeAlias = "dict[Callable[[list[t.Any]], None], list[t.Any]]"
-"""Functions, and the items to call them with."""
-
-P = t.TypeVar("P", bound=Participant)
+NOTHING_HELD: t.Final[Mapping[str, AbstractContextManager[t.Any]]] = {}
 
 T = t.TypeVar("T")
 
@@ -103,17 +58,20 @@ class Transaction:
         self._writes = writes
         self._parent: Transaction | None = None
         self._token: Token[Transaction | None]
-        self._participants: dict[Hashable, Participant] = {}
-        self._savepoints: dict[Hashable, Savepoint] = {}
+        self._sessions: dict[Hashable, JoinedSession] = {}
+        self._savepoints: dict[Hashable, SessionSavepoint] = {}
         self._before_commit: list[Callable[[], t.Any]] = []
         self._after_commit: list[Callable[[], None]] = []
-        self._collected: Collected = {}
+        self._collected: dict[Callable[[list[t.Any]], None], list[t.Any]] = {}
         self._held: dict[str, AbstractContextManager[t.Any]] = {}
-        self._is_broken = False
 
     def __enter__(self) -> t.Self:
-        self._parent = _current.get()
+        self._parent = parent = _current.get()
         self._token = _current.set(self)
+
+        if parent is not None:
+            self._sessions = parent._sessions
+            self._held = parent._held
 
         try:
             self._begin()
@@ -150,28 +108,41 @@ class Transaction:
         """Return the innermost transaction, if there is one."""
         return _current.get()
 
-    def before_commit(self, function: Callable[[], t.Any]) -> None:
-        """Call a function at the end of the outermost transaction, as a part of it. It
-        is not called if this part is rolled back.
+    @staticmethod
+    def before_commit(function: Callable[[], t.Any]) -> None:
+        """Call a function at the end of the outermost transaction in progress, as a
+        part of it, or at once if there is none. It is not called if the innermost one
+        is rolled back.
 
         :param function: An exception that it raises rolls the transaction back.
         """
-        self._before_commit.append(function)
+        with Transaction(writes=False) as transaction:
+            transaction._before_commit.append(function)
 
-    def after_commit(self, function: Callable[[], None]) -> None:
-        """Call a function after the commit of the outermost transaction.
+    @staticmethod
+    def after_commit(function: Callable[[], None]) -> None:
+        """Call a function after the commit of the outermost transaction in progress, or
+        at once if there is none. It is not called if the innermost one is rolled back.
 
         :param function: It must not raise.
         """
-        self._after_commit.append(function)
+        with Transaction(writes=False) as transaction:
+            transaction._after_commit.append(function)
 
-    def collect(self, function: Callable[[list[T]], None], item: T) -> None:
+    @staticmethod
+    def collect(function: Callable[[list[T]], None], item: T) -> None:
         """Call a function with an item and all others that are collected for it, once
-        the functions of :meth:`after_commit` have run.
+        the functions of :meth:`after_commit` have run, or at once if no transaction is
+        in progress.
 
         :param function: It is called with a list of items. It must not raise.
         """
-        self._collected.setdefault(function, []).append(item)
+        transaction = _current.get()
+
+        if transaction is None:
+            function([item])
+        else:
+            transaction._collected.setdefault(function, []).append(item)
 
     def hold(self, key: str, lock: AbstractContextManager[t.Any]) -> None:
         """Hold a lock from before the outermost commit until the functions after it
@@ -179,52 +150,42 @@ class Transaction:
 
         :param lock: A context manager.
         """
-        self._outermost._held.setdefault(key, lock)
+        self._held.setdefault(key, lock)
 
-    def join(self, key: Hashable, make: Callable[[], P]) -> P:
-        """Return the participant of a key.
+    def join(self, key: Hashable, make: Callable[[], JoinedSession]) -> JoinedSession:
+        """Return the session of a key.
 
         :param make: Makes it at the first use in the outermost transaction.
         """
-        participants = self._outermost._participants
+        if key not in self._sessions:
+            self._sessions[key] = make()
 
-        if key not in participants:
-            participants[key] = make()
-
-        return t.cast(P, participants[key])
-
-    def participant(self, key: Hashable) -> Participant | None:
-        """Return the participant of a key, or ``None`` if none has joined."""
-        return self._outermost._participants.get(key)
+        return self._sessions[key]
 
     @property
-    def participants(self) -> Collection[Participant]:
-        """All participants."""
-        return self._outermost._participants.values()
+    def sessions(self) -> Collection[JoinedSession]:
+        """All sessions that have joined."""
+        return self._sessions.values()
 
     def protect(self, key: Hashable) -> None:
-        """Let later writes of a participant be rolled back alone, with this part.
+        """Let later writes of a session be rolled back alone, with this part.
 
-        :param key: The key of the participant.
+        :param key: The key of the session.
         """
-        participant = self._outermost._participants[key]
+        session = self._sessions[key]
 
         if self._parent is not None:
             self._parent.protect(key)
-        elif not participant.is_in_progress:
+        elif not session.is_in_progress:
             return
 
         if key not in self._savepoints:
-            self._savepoints[key] = participant.savepoint()
+            self._savepoints[key] = session.savepoint()
 
     @property
     def is_outermost(self) -> bool:
         """``True`` if it is not a part of another one."""
         return self._parent is None
-
-    @property
-    def _outermost(self) -> Transaction:
-        return self if self._parent is None else self._parent._outermost
 
     def _begin(self) -> None:
         if self._parent is None:
@@ -232,7 +193,7 @@ class Transaction:
                 join(self)
 
         if self._writes:
-            for key in list(self._outermost._participants):
+            for key in list(self._sessions):
                 self.protect(key)
 
     def _end_part(self, parent: Transaction, committing: bool) -> None:
@@ -241,7 +202,10 @@ class Transaction:
             return
 
         try:
-            self._keep_part()
+            for key in self._savepoints:
+                self._sessions[key].prepare()
+
+            self._release()
         except BaseException:
             self._undo_part()
             raise
@@ -252,53 +216,38 @@ class Transaction:
         for function, items in self._collected.items():
             parent._collected.setdefault(function, []).extend(items)
 
-    def _keep_part(self) -> None:
-        participants = self._outermost._participants
-
-        for key in self._savepoints:
-            participants[key].prepare()
-
-        self._release()
-
     def _release(self) -> None:
         while self._savepoints:
-            key, savepoint = self._savepoints.popitem()
-
-            try:
-                savepoint.commit()
-            except Exception as error:
-                self._outermost._is_broken = True
-                raise Unavailable(UNDONE) from error
+            _, savepoint = self._savepoints.popitem()
+            savepoint.commit()
 
     def _undo_part(self) -> None:
         while self._savepoints:
             _, savepoint = self._savepoints.popitem()
 
-            try:
+            # The database has undone the whole, as after a deadlock. The session can't
+            # be committed any more.
+            with suppress(Exception):
                 savepoint.rollback()
-            except Exception:
-                # The database has rolled back the whole transaction by itself, as after
-                # a deadlock. Its other parts are gone, too.
-                self._outermost._is_broken = True
 
     def _end_outermost(self, committing: bool) -> None:
-        conclusion = Conclusion(self._held, self._after_commit, self._collected)
-        awaited: list[Participant] = []
+        conclusion = Conclusion(self._conclude, self._held)
+
+        if not committing:
+            self._rollback()
+            return
 
         try:
-            try:
-                if committing:
-                    awaited = self._commit(conclusion)
-                else:
-                    self._rollback()
-            finally:
-                _close(list(self._participants.values()))
+            awaited = self._commit(conclusion)
         except BaseException:
-            conclusion.drop()
+            try:
+                self._rollback()
+            finally:
+                conclusion.drop()
+
             raise
 
-        if committing:
-            conclusion.run_after(awaited)
+        conclusion.run_after(awaited)
 
     def _prepare(self) -> None:
         # Writes of these functions belong to the transaction, too.
@@ -310,164 +259,102 @@ class Transaction:
         finally:
             _current.reset(token)
 
-    def _commit(self, conclusion: Conclusion) -> list[Participant]:
-        """Commit, and return the participants whose commit is left to others."""
-        participants, savepoints = self._participants, self._savepoints
+    def _commit(self, conclusion: Conclusion) -> list[JoinedSession]:
+        """Commit, and return the sessions whose commit is left to the application."""
+        sessions, savepoints = self._sessions, self._savepoints
+        self._prepare()
+        ours = [
+            each
+            for each in sessions.values()
+            if self.is_final or not each.is_in_progress
+        ]
 
-        try:
-            self._prepare()
+        for key, session in sessions.items():
+            if session in ours or key in savepoints:
+                session.prepare()
 
-            if self._is_broken:
-                raise Unavailable(UNDONE)
+        awaited = [
+            sessions[key]
+            for key, savepoint in savepoints.items()
+            if not self.is_final and savepoint.has_writes()
+        ]
 
-            ours = [
-                each
-                for each in participants.values()
-                if self.is_final or not each.is_in_progress
-            ]
+        if not awaited:
+            conclusion.prepare()
 
-            for key, participant in participants.items():
-                if participant in ours or key in savepoints:
-                    participant.prepare()
+        self._release()
 
-            awaited = [
-                participants[key]
-                for key, savepoint in savepoints.items()
-                if not self.is_final and savepoint.has_writes()
-            ]
-
-            if not awaited:
-                conclusion.prepare()
-
-            self._release()
-
-            for participant in ours:
-                participant.commit()
-        except BaseException:
-            self._rollback()
-            raise
+        for session in ours:
+            session.commit()
 
         return awaited
+
+    def _conclude(self) -> None:
+        for function in self._after_commit:
+            function()
+
+        for collector, items in self._collected.items():
+            collector(items)
 
     def _rollback(self) -> None:
         self._undo_part()
 
-        for participant in self._participants.values():
-            if not participant.is_in_progress:
-                participant.rollback()
-
-
-def _close(participants: list[Participant]) -> None:
-    """Close participants, last to first: all of them, even if one raises."""
-    while participants:
-        participant = participants.pop()
-
-        try:
-            participant.close()
-        except BaseException:
-            _close(participants)
-            raise
+        # All of them are, even if one raises.
+        with ExitStack() as stack:
+            for session in self._sessions.values():
+                if not session.is_in_progress:
+                    stack.callback(session.rollback)
 
 
 class Conclusion:
-    """The end of a transaction: takes locks before the commit, and runs functions after
-    it, also where the application commits.
+    """The end of a transaction, also where the application commits.
 
-    :param held: The locks by their keys.
-    :param functions: The functions, which must not raise.
-    :param collected: Functions that are called after these, and their items.
+    :param function: What follows the commit. It must not raise.
+    :param held: The locks to hold from before the commit until then, by their keys.
     """
 
     def __init__(
         self,
-        held: Mapping[str, AbstractContextManager[t.Any]],
-        functions: Sequence[Callable[[], None]],
-        collected: Collected,
+        function: Callable[[], None],
+        held: Mapping[str, AbstractContextManager[t.Any]] = NOTHING_HELD,
     ) -> None:
+        self._function = function
         self._held = held
-        self._functions = functions
-        self._collected = collected
         self._locks = ExitStack()
         self._number_awaited = 0
 
     def prepare(self) -> None:
-        """Take the locks."""
-        held, self._held = self._held, {}
+        """Take the locks, before the commit."""
+        held, self._held = self._held, NOTHING_HELD
 
         for key in sorted(held):
             self._locks.enter_context(held[key])
 
-    def run_after(self, participants: Collection[Participant]) -> None:
-        """Run the functions after the commits of participants, or now without any."""
-        self._number_awaited = len(participants)
+    def run_after(self, sessions: Collection[JoinedSession]) -> None:
+        """Run after the commits of sessions, or now without any."""
+        self._number_awaited = len(sessions)
 
-        for participant in participants:
-            participant.await_commit(self)
+        for session in sessions:
+            session.await_commit(self)
 
-        if not participants:
+        if not sessions:
             self.run()
 
     def run(self) -> None:
-        """Run the functions, once the last of the participants has committed."""
+        """Run, if the last of the sessions has committed."""
         self._number_awaited -= 1
 
-        if self._number_awaited > 0:
-            return
-
-        try:
-            for function in self._functions:
-                function()
-
-            for hand_on, items in self._collected.items():
-                hand_on(items)
-        finally:
-            self.drop()
+        if self._number_awaited <= 0:
+            with self._locks:
+                self._function()
 
     def drop(self) -> None:
-        """Forget the functions, as the transaction is rolled back."""
-        self._functions, self._collected = (), {}
+        """Release the locks, as the transaction is rolled back."""
         self._locks.close()
 
 
 def on_begin(function: Callable[[Transaction], None]) -> None:
     """Call a function with each outermost transaction as it begins, so that it can let
-    participants join.
+    sessions join.
     """
     _joining.append(function)
-
-
-def before_commit(function: Callable[[], t.Any]) -> None:
-    """Call a function at the end of the transaction in progress, or at once if there is
-    none. An exception that it raises rolls the transaction back.
-    """
-    transaction = _current.get()
-
-    if transaction is None:
-        function()
-    else:
-        transaction.before_commit(function)
-
-
-def after_commit(function: Callable[[], None]) -> None:
-    """Call a function, which must not raise, after the commit of the transaction in
-    progress, or at once if there is none.
-    """
-    transaction = _current.get()
-
-    if transaction is None:
-        function()
-    else:
-        transaction.after_commit(function)
-
-
-def collect(function: Callable[[list[T]], None], item: T) -> None:
-    """Call a function, which must not raise, with an item and all others that are
-    collected for it in the transaction in progress, after its commit; or with this item
-    at once if there is none.
-    """
-    transaction = _current.get()
-
-    if transaction is None:
-        function([item])
-    else:
-        transaction.collect(function, item)

@@ -9,7 +9,7 @@ if t.TYPE_CHECKING:
     from flask import Request
     from flask.typing import ResponseReturnValue
 
-    from .context import HookContext
+    from .context import HookContext, Params
     from .errors import RecordsError
 
 Record: t.TypeAlias = dict[str, t.Any]
@@ -17,6 +17,9 @@ Record: t.TypeAlias = dict[str, t.Any]
 
 Id: t.TypeAlias = t.Any
 """The value of a record's identifier field: text as it came in a URL, or typed."""
+
+AnyParams: t.TypeAlias = "Params | Mapping[str, t.Any] | None"
+"""Params, or their query alone. No query by default."""
 
 Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
 """A function of the method's name and the context of the call."""

@@ -86,6 +86,44 @@ class Event(Base):
     rank: Mapped[int | None]
 
 
+class Star(Base):
+    """A record whose key JavaScript rounds."""
+
+    __tablename__ = "star"
+
+    id: Mapped[int] = mapped_column(sa.BigInteger, primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    distance: Mapped[int] = mapped_column(sa.BigInteger)
+
+
+shelf_label = sa.Table(
+    "shelf_label",
+    Base.metadata,
+    sa.Column("shelf_id", sa.ForeignKey("shelf.id"), primary_key=True),
+    sa.Column("label_id", sa.ForeignKey("label.id"), primary_key=True),
+)
+
+
+class Label(Base):
+    __tablename__ = "label"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+class Shelf(Base):
+    """A record whose relationships can be written."""
+
+    __tablename__ = "shelf"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+    ownerId: Mapped[int | None] = mapped_column(sa.ForeignKey("owner.id"))
+
+    owner: Mapped[Owner | None] = relationship()
+    labels: Mapped[list[Label]] = relationship(secondary=shelf_label)
+
+
 class Words:
     """Records without a schema, whose identifiers mean something in JavaScript."""
 
@@ -138,6 +176,12 @@ def create_app() -> t.Any:
     events = SQLAlchemyService(Event)
     records.add("log/events", events, methods=["find", "create"], public=True)
 
+    records.add("stars", SQLAlchemyService(Star, multi=True), public=True)
+    records.add("labels", SQLAlchemyService(Label), public=True)
+    shelves = SQLAlchemyService(
+        Shelf, whitelist=["$populate"], writable_relations=["owner", "labels"]
+    )
+    records.add("shelves", shelves, public=True)
     records.add("words", Words(), public=True)
     records.add("status", Status(), public=True)
     notes = {"methods": ["find", "count"], "events": ["counted"]}
@@ -195,4 +239,10 @@ def _examples() -> list[Base]:
         Event(text=f"Line {number}", rank=number if number > 3 else None)
         for number in range(1, 121)
     ]
-    return [owner, full, empty, Thing(), *others, *lines]
+    stars = [
+        Star(id=2**53 + number, name=name, distance=2**60)
+        for number, name in enumerate(["even", "odd"])
+    ]
+    labels = [Label(name="red"), Label(name="blue")]
+    shelf = Shelf(name="Top", owner=owner, labels=labels[:1])
+    return [owner, full, empty, Thing(), *others, *lines, *stars, *labels, shelf]

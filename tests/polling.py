@@ -7,8 +7,7 @@ from http.client import HTTPConnection
 
 import websocket
 
-from flask_records.realtime.asgi.packet import Packet
-from flask_records.realtime.asgi.protocol import PROTOCOLS
+from flask_records.realtime.asgi.protocol import Packet, PROTOCOLS
 
 
 class Polling:

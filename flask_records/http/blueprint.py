@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 
-from flask import Blueprint, request, Response
+from flask import Blueprint, current_app, Response
+from werkzeug.exceptions import PreconditionFailed
 
 from ..context import HookContext, Params
-from ..errors import BadRequest, MethodNotAllowed
-from ..globals import remember_call, remembered_call
+from ..errors import BadRequest, MethodNotAllowed, NotFound
+from ..globals import current_request, remember_call, remembered_call
+from ..names import method_named, METHODS_BY_NAME
 from ..query.bounds import current_bounds
-from ..signals import EVENTS, METHODS_BY_NAME
+from ..service.results import cut_throughout
+from ..transaction import Transaction
 from .body import read_body
-from .formatter import empty, weak_etag
+from .formatter import empty, format_json, weak_etag
 from .headers import cache_control_of, complete
-from .placeholders import rule_of
+from .routes import rule_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
 
     from flask import Request
     from flask.typing import ResponseReturnValue
@@ -36,8 +39,6 @@ PREFIX: t.Final = "records:"
 
 ID: t.Final = "record_id_"
 """The placeholder of the identifier in URL rules."""
-
-NAMELESS = re.compile("(?:^|&)=[^&]")
 
 VERBS: t.Final = tuple(dict.fromkeys(each.verb for each in METHODS_BY_NAME.values()))
 """The verbs of the six methods."""
@@ -58,17 +59,8 @@ BY_VERB: t.Final = {verb: _methods_of(verb) for verb in VERBS} | {
 }
 """The method of each verb, without and with an identifier."""
 
-CONDITIONS: t.Final = frozenset(
-    {
-        "HTTP_IF_MATCH",
-        "HTTP_IF_MODIFIED_SINCE",
-        "HTTP_IF_NONE_MATCH",
-        "HTTP_IF_UNMODIFIED_SINCE",
-    }
-)
-"""The headers of conditional requests, as WSGI spells them."""
-
-HAS_NO_BODY: t.Final = frozenset({"find", "get", "remove"})
+NOT_THERE: t.Final = "There is no record that 'If-Match' could be true for."
+CHANGED: t.Final = "The record has changed since you read it. Load it again."
 
 
 @dataclass(eq=False, kw_only=True)
@@ -90,10 +82,13 @@ class ServiceBlueprint:
     after_request: Collection[Callable[[t.Any], t.Any]]
 
     def __post_init__(self) -> None:
-        verbs = {
-            verb for has_id in (False, True) for verb in _verbs(self.service, has_id)
-        }
-        self._allow = ",".join(verb for verb in VERBS if verb in verbs)
+        methods, custom = {*self.service.methods}, self.service.custom_methods
+        allowed = [
+            verb
+            for verb in VERBS
+            if methods & {*BY_VERB[verb]} or (verb == "POST" and custom)
+        ]
+        self._allow = ",".join(allowed)
 
     def make(self) -> Blueprint:
         """Return the blueprint. Its name is ``records:`` and the path."""
@@ -144,13 +139,52 @@ class ServiceBlueprint:
         context = self._context(current, id, route)
         remember_call(context)
         self.service.check_access(context)
-        context.params.query = self._query(current, context)
+        context.params.query = self._query(current)
+        method = method_named(context.method)
 
-        if context.method not in HAS_NO_BODY and context.method in self.service.methods:
+        if method.has_data and context.method in self.service.methods:
             context.data = read_body(current, context.method, self.body_parsers)
 
-        self.service.call(context)
+        # A look-up of a header that is not there costs an exception.
+        if method.changes_records and "HTTP_IF_MATCH" in current.environ:
+            self._call_if_match(current, context)
+        else:
+            self.service.call(context)
+
+        return self._formatted(context)
+
+    def _formatted(self, context: HookContext) -> ResponseReturnValue:
+        if self.formatter is not format_json:
+            # It may encode the result by other means, which cut no records.
+            context.dispatch = cut_throughout(context.sent, context.params.user)
+
         return self.formatter(context)
+
+    def _call_if_match(self, current: Request, context: HookContext) -> None:
+        """Run a call if a read of its URL has one of the tags in ``If-Match``.
+
+        :raises PreconditionFailed: It has none of them.
+        """
+        service, id, query = self.service, context.id, deepcopy(context.params.query)
+        params = replace(context.params, query=query, extra={})
+        method = BY_VERB["GET"][id is not None]
+        read = HookContext(service, t.cast(str, method), params, id)
+
+        # Nobody else writes the record until the commit.
+        with Transaction(is_final=True):
+            try:
+                service.capabilities.lock(id, params)
+                service.check_access(read, is_counted=False)
+                service.call(read)
+            except (MethodNotAllowed, NotFound) as error:
+                raise PreconditionFailed(NOT_THERE) from error
+
+            etag = weak_etag(current_app.make_response(self._formatted(read)))
+
+            if not current.if_match.contains_weak(etag[3:-1]):
+                raise PreconditionFailed(CHANGED)
+
+            service.call(context)
 
     def _context(
         self, current: Request, id: str | None, route: dict[str, t.Any]
@@ -185,20 +219,13 @@ class ServiceBlueprint:
 
         return name
 
-    def _query(self, current: Request, context: HookContext) -> dict[str, t.Any]:
+    def _query(self, current: Request) -> dict[str, t.Any]:
         query_string = current.query_string
 
         if not query_string:
             return {}
 
-        text = query_string.decode("utf-8", "replace")
-
-        # The parser drops a value without a name, as qs does. A write of some records
-        # could become a write of all.
-        if context.id is None and context.method in EVENTS and NAMELESS.search(text):
-            raise BadRequest("A value of the query has no name.")
-
-        query = self.query_parser(text)
+        query = self.query_parser(query_string.decode("utf-8", "replace"))
 
         if not isinstance(query, Mapping):
             raise BadRequest("The query is not an object.")
@@ -213,22 +240,10 @@ class ServiceBlueprint:
         cache = cache_control_of(remembered_call()) if self.has_callers() else None
         complete(response.headers, allow=self._allow, cache_control=cache, etag=etag)
 
-        if etag is not None and not CONDITIONS.isdisjoint(current.environ):
-            response.make_conditional(current)
+        # A look-up of a header that is not there costs an exception.
+        if etag is not None and "HTTP_IF_NONE_MATCH" in current.environ:
+            # The application may have set another tag.
+            if current.if_none_match.contains_weak(response.get_etag()[0] or ""):
+                response.status_code = 304
 
         return response
-
-
-def _verbs(service: Service, has_id: bool) -> Iterator[str]:
-    """Yield the verbs that a service supports, with or without an identifier."""
-    for verb in VERBS:
-        is_custom = verb == "POST" and not has_id and service.custom_methods
-
-        if is_custom or BY_VERB[verb][has_id] in service.methods:
-            yield verb
-
-
-def current_request() -> Request:
-    """Return the current request itself."""
-    # The proxy finds the request anew at each use.
-    return t.cast("Request", request._get_current_object())  # type: ignore[attr-defined]  # a proxy has it

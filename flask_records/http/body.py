@@ -25,7 +25,6 @@ from ..errors import (
 )
 from ..query.field import shown
 from ..settings import is_positive
-from .formatter import JSON
 from .qs import PARAMETER_LIMIT, parse, parse_pairs
 
 if t.TYPE_CHECKING:
@@ -38,9 +37,6 @@ if t.TYPE_CHECKING:
 
 T = t.TypeVar("T")
 
-CUTS_BODIES_OFF: t.Final = frozenset({"Granian"})
-"""The servers that end a body of unknown length where a connection breaks."""
-
 MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 """The maximum size of a body in bytes, if the application sets no limit."""
 
@@ -51,11 +47,6 @@ IDENTITY: t.Final = "identity"
 """The only supported content coding of bodies: none."""
 
 BOM: t.Final = b"\xef\xbb\xbf"
-
-REASONS: t.Final[dict[type[Exception], str]] = {
-    UnicodeDecodeError: "it is not in UTF-8",
-    RecursionError: "it nests too deep",
-}
 
 
 def _refuse_constant(name: str) -> t.NoReturn:
@@ -134,12 +125,7 @@ class MultipartParser:
 
         form = _read(lambda: _form_of(request))
         files = [pair for pair in request.files.items(multi=True) if pair[1].filename]
-        pairs = [*form.items(multi=True), *files]
-
-        if not all(name for name, _ in pairs):
-            raise BadRequest("A part of the form has no name.")
-
-        return parse_pairs(pairs, PARAMETER_LIMIT)
+        return parse_pairs([*form.items(multi=True), *files], PARAMETER_LIMIT)
 
 
 BODY_PARSERS: Mapping[str, BodyParser] = {
@@ -162,7 +148,7 @@ def read_body(
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
     :raises ForeignError: The body is compressed.
-    :raises LengthRequired: The body might be cut off without notice.
+    :raises LengthRequired: It does not tell its length, nor show its end.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
     parser = parsers.get(request.mimetype)
@@ -170,7 +156,6 @@ def read_body(
     if parser is None:
         raise BadRequest(NO_DATA)
 
-    _check_end(request, parser)
     _check_encoding(request)
     is_multipart = isinstance(parser, MultipartParser)
     own = parser.max_size if isinstance(parser, MultipartParser) else None
@@ -178,6 +163,11 @@ def read_body(
 
     if (request.content_length or 0) > limit:
         raise RequestEntityTooLarge
+
+    # A server may end such a body where the connection breaks, which JSON and forms
+    # with files show.
+    if request.content_length is None and not (is_multipart or request.is_json):
+        raise LengthRequired("A body of this type needs a Content-Length.")
 
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
@@ -192,17 +182,6 @@ def read_body(
         raise not_an_object(method)
 
     return data
-
-
-def _check_end(request: Request, parser: BodyParser) -> None:
-    """Refuse a body without a length if it may be cut off without notice."""
-    server = request.environ.get("SERVER_SOFTWARE")
-
-    # These show their end.
-    has_end = request.mimetype == JSON or isinstance(parser, MultipartParser)
-
-    if request.content_length is None and server in CUTS_BODIES_OFF and not has_end:
-        raise LengthRequired("A body of this type needs a Content-Length.")
 
 
 def _load(request: Request, limit: int) -> None:
@@ -275,7 +254,11 @@ def _check_charset(request: Request) -> None:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return str(error)
+    if isinstance(error, RecursionError):
+        return "it nests too deep"
 
-    return REASONS.get(type(error), "it has a number that is too long")
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not in UTF-8"
+
+    is_malformed = isinstance(error, json.JSONDecodeError)
+    return str(error) if is_malformed else "it has a number that is too long"

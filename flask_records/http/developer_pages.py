@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import typing as t
 from dataclasses import dataclass
 
+from flask import Blueprint, request
+
 from ..errors import Forbidden, NotAuthenticated
+from ..globals import current_request
 from ..settings import Check, FLAG, read_settings
+from .formatter import json_response, weak_etag
+from .headers import CALLER, forbid_sniffing, vary
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,7 +20,7 @@ if t.TYPE_CHECKING:
     from flask import Flask, Response
 
     from ..context import Params
-
+    from .error_handler import ErrorHandler
 
 POLICY: t.Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
@@ -41,7 +47,9 @@ class PageSettings:
     """The settings of pages."""
 
     enabled: bool | None = None
-    """``True`` or ``False`` to have the pages or not. In debug mode by default."""
+    """``True`` or ``False`` to have the pages or not. By default, an application has
+    them in debug mode, or for those whom ``allow`` names.
+    """
 
     login: bool = False
     """``True`` to show data to callers with a valid login only."""
@@ -69,7 +77,8 @@ class PageSettings:
 
     def is_on(self, app: Flask) -> bool:
         """Return whether an application has the pages."""
-        return app.debug if self.enabled is None else self.enabled
+        is_wanted = app.debug or self.allow is not None
+        return is_wanted if self.enabled is None else self.enabled
 
     @property
     def needs_login(self) -> bool:
@@ -92,6 +101,19 @@ class PageSettings:
             raise Forbidden("You may not see this.")
 
 
+def page_blueprint(name: str, package: str, errors: ErrorHandler) -> Blueprint:
+    """Return a blueprint of pages, whose responses are compressed.
+
+    :param package: The name of the package with its templates.
+    :param errors: Answers its errors.
+    """
+    blueprint = Blueprint(name, package, template_folder="templates")
+    blueprint.after_request(compress)
+    blueprint.after_request(forbid_sniffing)
+    blueprint.register_error_handler(Exception, errors.handle)
+    return blueprint
+
+
 def protect(response: Response, *, images: str = "'self' data:") -> Response:
     """Return a page that loads from its own origin only, and is not kept.
 
@@ -100,4 +122,33 @@ def protect(response: Response, *, images: str = "'self' data:") -> Response:
     response.headers["Content-Security-Policy"] = POLICY.format(images=images)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+def send_json(body: bytes) -> Response:
+    """Return a response of JSON for one caller, which asks each time whether it has
+    changed.
+    """
+    response = json_response(body, 200)
+    response.headers["ETag"] = weak_etag(response)
+    response.headers["Cache-Control"] = "private, no-cache"
+    vary(response.headers, CALLER)
+    response.make_conditional(current_request())
+    return response
+
+
+def compress(response: Response) -> Response:
+    """Compress a response for clients that take that. An ``after_request`` function."""
+    vary(response.headers, "Accept-Encoding")
+
+    if response.status_code == 200 and request.accept_encodings.quality("gzip"):
+        response.direct_passthrough = False
+        response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+        etag, _ = response.get_etag()
+
+        # The text is the same, and its bytes are not.
+        if etag is not None:
+            response.set_etag(etag, weak=True)
+
     return response

@@ -6,7 +6,6 @@ import re
 import time
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from flask import (
@@ -17,13 +16,18 @@ from flask import (
     request,
     Response,
 )
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.exceptions import NotFound as UnknownURL
 
 from ..adapter.database_errors import unavailable
-from ..errors import is_answer, NotFound, RecordsError, to_records_error, Unavailable
-from ..query.redaction import without_parameters
-from ..service.hidden_names import without_hidden
+from ..errors import (
+    is_answer,
+    NotFound,
+    RecordsError,
+    to_records_error,
+    Unavailable,
+    without_parameters,
+)
 from ..settings import FLAG, read_settings
 from .formatter import dumps, json_response
 from .headers import forbid_sniffing
@@ -31,7 +35,6 @@ from .headers import forbid_sniffing
 if t.TYPE_CHECKING:
     from flask import Flask
     from flask.typing import ResponseReturnValue
-    from werkzeug.routing import MapAdapter
 
     from ..typing import ErrorPages
 
@@ -44,9 +47,6 @@ All others share ``error.html``. Templates of an application of these names come
 SETTING: t.Final = "RECORDS_ERRORS"
 """The key of ``app.config`` that has the settings of an application."""
 
-EXTENSION: t.Final = "records_errors"
-"""The key of ``app.extensions`` that holds them."""
-
 LOG_INTERVAL: t.Final = 1.0
 """The seconds between two lines in the log about the same outage."""
 
@@ -56,30 +56,13 @@ MAX_REASONS: t.Final = 100
 NEWLINE: t.Final = "\n"
 
 
-@dataclass(frozen=True)
-class ErrorSettings:
-    """The settings of an application: ``RECORDS_ERRORS``."""
-
-    codes: bool = False
-    """``True`` to send the code of each problem of a field beside its text."""
-
-    @classmethod
-    def of(cls, settings: t.Any) -> ErrorSettings:
-        """Return the settings of an application.
-
-        :param settings: A mapping, or ``None`` for the defaults.
-        :raises RuntimeError: A name is unknown, or a value is neither true nor false.
-        """
-        checks, example = {"codes": FLAG}, {"codes": True}
-        return cls(**read_settings(SETTING, settings, checks, example=example))
-
-
 def init_app(app: Flask) -> None:
-    """Read the setting of an application.
+    """Check the setting of an application.
 
     :raises RuntimeError: It is not valid.
     """
-    app.extensions[EXTENSION] = ErrorSettings.of(app.config.get(SETTING))
+    checks, example = {"codes": FLAG}, {"codes": True}
+    read_settings(SETTING, app.config.get(SETTING), checks, example=example)
 
 
 class Logger(t.Protocol):
@@ -140,7 +123,6 @@ class ErrorHandler:
         """
         shown = unavailable(error) or error
         visible = to_records_error(shown, debug=current_app.debug)
-        visible.data = without_hidden(visible.data)
 
         if isinstance(visible, Unavailable):
             if self._outages.is_due(visible.message):
@@ -198,8 +180,8 @@ class ErrorHandler:
         environ = request.environ
         types = f"{environ.get('CONTENT_TYPE', '')} {environ.get('HTTP_ACCEPT', '')}"
         is_asked = self._html is not False and "json" not in types and "html" in types
-        # A page has addresses of the application.
-        return is_asked and _url_adapter() is not None
+        # There is no address of the files of a page at a host that is not trusted.
+        return is_asked and not isinstance(request.routing_exception, SecurityError)
 
     def _page(self, error: RecordsError) -> Response:
         code = error.code or 500
@@ -215,17 +197,15 @@ class ErrorHandler:
         else:
             template = f"flask_records/{code if code in TITLES else 'error'}.html"
             title = TITLES.get(code) or re.sub(r"\B(?=[A-Z])", " ", error.name)
-            page = render_template(
-                template, error=error, code=code, title=title, front_page=_front_page()
-            )
+            page = render_template(template, error=error, code=code, title=title)
 
         return Response(page, code, mimetype="text/html")
 
 
 def body_of(error: RecordsError) -> dict[str, t.Any]:
     """Return the body of an error as the current application sends it."""
-    settings = current_app.extensions.get(EXTENSION) or ErrorSettings()
-    return error.to_dict(codes=settings.codes)
+    settings = current_app.config.get(SETTING) or {}
+    return error.to_dict(codes=settings.get("codes", False))
 
 
 def line_of(error: BaseException | None) -> str:
@@ -235,25 +215,6 @@ def line_of(error: BaseException | None) -> str:
 
     cause = without_parameters(getattr(error, "orig", None) or error)
     return f" ({type(cause).__name__}: {str(cause).partition(NEWLINE)[0]})"
-
-
-def _url_adapter() -> MapAdapter | None:
-    """Return what makes the addresses of the application, or ``None`` for a request to
-    a host that it does not trust.
-    """
-    try:
-        return current_app.create_url_adapter(request)
-    except HTTPException:
-        return None
-
-
-def _front_page() -> str | None:
-    """Return the path of the front page, or ``None`` if the application has none, or
-    the error is its own.
-    """
-    adapter = _url_adapter()
-    is_there = adapter is not None and adapter.test("/", "GET")
-    return f"{request.script_root}/" if is_there and request.path != "/" else None
 
 
 def _json(error: RecordsError) -> Response:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import decimal
 import enum
 import json
 import math
 import typing as t
-import uuid
 from collections.abc import Callable
+from functools import partial
 
 import orjson
 from flask import current_app, has_app_context, Response
@@ -20,7 +19,9 @@ from werkzeug.http import generate_etag, quote_etag
 
 from ..context import NO_RESULT
 from ..pagination import Page
-from ..service.plain_records import as_record, shows_itself
+from ..query.casts import moment_text
+from ..service.foreign_records import as_record, shows_itself
+from ..service.results import NOBODY, PrivateRecord
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +37,11 @@ URL_HEADERS: t.Final = frozenset({"location", "content-location"})
 UNKNOWN: t.Final = object()
 """The form of a value that the application's JSON provider does not know."""
 
-OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+OPTIONS = (
+    orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 
 
 def format_json(context: HookContext) -> Response:
@@ -51,7 +56,8 @@ def format_json(context: HookContext) -> Response:
         return empty(context.status_code or 204)
 
     status = context.status_code or (201 if context.method == "create" else 200)
-    return json_response(dumps(checked(sent, context)), status)
+    body = dumps(sent, context.params.user)
+    return json_response(body, status)
 
 
 class CompleteResponse(Response):
@@ -113,30 +119,40 @@ def empty(status: int = 204) -> Response:
     return response
 
 
-def dumps(value: t.Any) -> bytes:
+def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:
     """Return a value as JSON text.
 
     Times are ISO 8601 in UTC, naive ones taken for UTC. Decimals and UUIDs are text,
     bytes are base64, intervals are seconds, enums are their value. Files are their
-    names. NaN and infinity are null.
+    names. NaN and infinity are null. Other types go by the ``default`` of the
+    application's JSON provider, or by a ``__str__`` of their own.
 
     :param value: A record, a page, or anything made of JSON's types and the above.
-    Types that are none of these go by the ``default`` of the application's JSON
-    provider, or by a ``__str__`` of their own.
-
+    :param viewer: The user who gets it, or ``None`` for an anonymous client: records
+    that calls in Python have returned have no other fields than this user may see. No
+    field that a rule may hide by default.
     :raises TypeError: The value holds something else.
     """
+    encode = partial(encoded, viewer=viewer)
+
     try:
-        return orjson.dumps(value, default=encoded, option=OPTIONS)
+        return orjson.dumps(value, default=encode, option=OPTIONS)
     except TypeError:
         # orjson refuses integers of more than 64 bits and halves of surrogate pairs.
-        return json.dumps(_plain(value), allow_nan=False).encode()
+        return json.dumps(as_json(value, viewer), allow_nan=False).encode()
 
 
-def encoded(value: t.Any) -> t.Any:
+def encoded(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
     """Return a value that JSON lacks as one that it has, or raise :exc:`TypeError`."""
     if type(value) is dt.datetime:
-        return _moment(value)
+        return moment_text(value)
+
+    if isinstance(value, PrivateRecord):
+        return value.shown_to(viewer)
+
+    for type_, read in BUILTINS.items():
+        if isinstance(value, type_) and not isinstance(value, enum.Enum):
+            return read(value)
 
     for type_, encode in ENCODERS.items():
         if isinstance(value, type_):
@@ -160,33 +176,6 @@ def encoded(value: t.Any) -> t.Any:
     )
 
 
-def checked(result: t.Any, context: HookContext) -> t.Any:
-    """Return a result that is records, or values of types that have a form on the wire.
-
-    :param context: The call, for the error.
-    :raises TypeError: There is an object of another class in the place of a record.
-    """
-    records = result.data if isinstance(result, Page) else result
-    records = records if type(records) is list else [records]
-
-    if RECORDS.issuperset(map(type, records)):
-        return result
-
-    place = f"The result of '{context.path}.{context.method}'"
-
-    for record in records:
-        if record is None or isinstance(record, KNOWN) or as_record(record, place):
-            continue
-
-        if _form_of_provider(record) is UNKNOWN:
-            raise TypeError(
-                f"{place} has an object of the class '{type(record).__name__}', which"
-                " is not a record. Return a dict, a dataclass or a pydantic model."
-            )
-
-    return result
-
-
 def _form_of_provider(value: t.Any) -> t.Any:
     """Return a value as the application's JSON provider encodes it, or
     :data:`UNKNOWN`.
@@ -203,36 +192,32 @@ def _form_of_provider(value: t.Any) -> t.Any:
         return UNKNOWN
 
 
-def _plain(value: t.Any) -> t.Any:
-    """Return a value made of JSON's types alone."""
+def as_json(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
+    """Return a value made of JSON's types alone, as :func:`dumps` encodes it."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        items = value.shown_to(viewer) if isinstance(value, PrivateRecord) else value
+        return {key: as_json(item, viewer) for key, item in items.items()}
 
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [as_json(item, viewer) for item in value]
 
     if isinstance(value, float) and not math.isfinite(value):
         return None
 
     is_plain = value is None or type(value) in (str, int, float, bool)
-    return value if is_plain else _plain(encoded(value))
+    return value if is_plain else as_json(encoded(value, viewer), viewer)
 
 
-def _moment(value: dt.datetime) -> str:
-    if value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
-
-    # isoformat(timespec="milliseconds") takes much longer.
-    text, fraction = value.isoformat(), value.microsecond
-
-    if fraction % 1000:
-        return f"{text}Z"
-
-    return f"{text[:-3]}Z" if fraction else f"{text}.000Z"
-
+BUILTINS: dict[t.Any, Callable[[t.Any], t.Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    dict: dict,
+    list: list,
+}
+"""The types whose subclasses orjson passes through, and what makes them of these."""
 
 ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
-    dt.datetime: _moment,
+    dt.datetime: moment_text,
     dt.date: dt.date.isoformat,
     dt.time: dt.time.isoformat,
     dt.timedelta: dt.timedelta.total_seconds,
@@ -243,12 +228,3 @@ ENCODERS: dict[t.Any, Callable[[t.Any], t.Any]] = {
     FileStorage: lambda file: file.filename,
 }
 """The encoders of types that orjson passes through."""
-
-RECORDS: t.Final = frozenset({dict})
-"""The usual class of records."""
-
-KNOWN: t.Final = (
-    *(dict, list, tuple, str, int, float, decimal.Decimal, uuid.UUID),
-    *ENCODERS,
-)
-"""The classes of results that have a form on the wire."""

@@ -22,20 +22,85 @@ PARAMETER_LIMIT: t.Final = 1000
 """The maximum number of parameters of a query string."""
 
 INDEX = re.compile("0|[1-9][0-9]{0,8}")
-DIGITS = re.compile("[0-9]{1,4000}")
-"""A key that counts as an index. Python reads no more than 4,300 digits."""
+
+NESTED = re.compile(r"[^\[\]]*(?:\[[^\[\]]*\])+")
+"""A name with brackets. Others, whose brackets do not pair, are taken as they are."""
 
 BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 OPENING = re.compile("%5B", re.IGNORECASE)
 CLOSING = re.compile("%5D", re.IGNORECASE)
 
 
-class Array(dict[int, t.Any]):
-    """A list under construction: items by index, with gaps."""
+Step: t.TypeAlias = "str | int | None"
 
 
-class Overflow(dict[str, t.Any]):
-    """A list with too many items, as a mapping of indices."""
+class Node(dict[str | int, t.Any]):
+    """A mapping or a list under construction: parts by their names or indices."""
+
+    end = 0
+    """The index after the last one."""
+
+    has_names = False
+    """``True`` for a mapping."""
+
+    def put(self, key: Step, value: t.Any) -> None:
+        """Set a part. If there is one already, both become items of a list.
+
+        :param key: The name or the index, or ``None`` for the end of a list.
+        """
+        key = self.end if key is None else key
+
+        if key in self:
+            self.inner(key).put(None, value)
+        else:
+            self._set(key, value)
+
+    def inner(self, key: Step) -> Node:
+        """Return the mapping or list at a name or index. A value that is there becomes
+        its first item.
+
+        :param key: ``None`` stands for the first item of a list.
+        """
+        key = 0 if key is None else key
+        part = self.get(key)
+
+        if type(part) is Node:
+            return part
+
+        node = Node()
+        self._set(key, node)
+
+        if part is not None:
+            node.put(None, part)
+
+        return node
+
+    def _set(self, key: str | int, part: t.Any) -> None:
+        self[key] = part
+
+        if isinstance(key, str):
+            self.has_names = True
+        elif key >= self.end:
+            self.end = key + 1
+
+    def built(self, limit: int) -> dict[str, t.Any] | list[t.Any]:
+        """Return the list that all parts are items of, or a mapping.
+
+        :param limit: The first index that a list does not have.
+        """
+        parts: dict[t.Any, t.Any] = {
+            key: part.built(limit) if type(part) is Node else part
+            for key, part in self.items()
+        }
+
+        if not self.end:
+            return parts
+
+        if not self.has_names and self.end <= limit:
+            return [parts[index] for index in sorted(parts)]
+
+        names = parts if self.has_names else sorted(parts)
+        return {str(name): parts[name] for name in names}
 
 
 def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
@@ -45,7 +110,7 @@ def parse(text: str, array_limit: int = ARRAY_LIMIT) -> dict[str, t.Any]:
         indices. To raise it for an application, give ``FlaskRecords`` the query parser
         ``functools.partial(parse, array_limit=100)``.
     :raises BadRequest: There are too many parameters, they nest too deep, or a name is
-        too long.
+        too long, or empty.
     """
     if text.count("&") >= PARAMETER_LIMIT:
         raise BadRequest(f"A query string has at most {PARAMETER_LIMIT} parameters.")
@@ -62,40 +127,28 @@ def parse_pairs(
     """Return the nested mapping of names with brackets, as :func:`parse` does.
 
     :param pairs: The names, each with a text or a file.
-    :raises BadRequest: Names nest too deep, or one is too long.
+    :raises BadRequest: Names nest too deep, or one is too long, or empty.
     """
-    flat = _flat(pairs, array_limit)
-
-    if not any("[" in name for name in flat):
-        return {name: _compact(value) for name, value in flat.items() if name}
-
-    return _nested(flat, array_limit)
-
-
-def _flat(pairs: Iterable[tuple[str, t.Any]], limit: int) -> dict[str, t.Any]:
-    """Return values by name. A repeated name has an array."""
-    flat: dict[str, t.Any] = {}
-    repeated = set()
-    bounds = current_bounds()
+    root, bounds = Node(), current_bounds()
 
     for name, value in pairs:
+        if not name:
+            raise BadRequest("A value has no name.")
+
         if len(name) > bounds.name_length:
-            # The error of a name that also nests too deep comes first.
-            _segments.__wrapped__(name)
             raise bounds.long_name()
 
-        if name not in flat:
-            flat[name] = value
-        elif name in repeated:
-            flat[name][len(flat[name])] = value
-        else:
-            flat[name] = Array({0: flat[name], 1: value})
-            repeated.add(name)
+        node, (outer, last) = root, _steps(name)
 
-    for name in repeated:
-        flat[name] = _limited(flat[name], limit)
+        for step in outer:
+            node = node.inner(step)
 
-    return flat
+        node.put(last, value)
+
+    return {
+        str(name): part.built(array_limit) if type(part) is Node else part
+        for name, part in root.items()
+    }
 
 
 def _split(part: str) -> tuple[str, str]:
@@ -124,192 +177,22 @@ def _decode(text: str) -> str:
         return text
 
 
-def _nested(flat: dict[str, t.Any], limit: int) -> dict[str, t.Any]:
-    result: dict[str, t.Any] = {}
-
-    for name, value in flat.items():
-        segments = _segments(name)
-
-        if segments:
-            _put(result, segments, value, limit)
-
-    return {name: _compact(value) for name, value in result.items()}
-
-
 @lru_cache(maxsize=1024)
-def _segments(name: str) -> tuple[str | int | None, ...]:
-    """Return the steps of a name: keys, indices, and ``None`` for the next index."""
-    opening = name.find("[")
+def _steps(name: str) -> tuple[tuple[Step, ...], Step]:
+    """Return the keys and indices of a name, and the last one: ``None`` for empty
+    brackets.
+    """
+    if not NESTED.fullmatch(name):
+        return (), name
 
-    if opening < 0:
-        return (name,) if name else ()
+    first, *rest = name.replace("]", "").split("[")
 
-    segments: list[str | int | None] = [name[:opening]] if opening else []
+    if len(rest) > DEPTH_LIMIT:
+        raise BadRequest(
+            f"A query nests at most {DEPTH_LIMIT} levels deep.",
+            errors={shortened(first): too_deep(DEPTH_LIMIT)},
+        )
 
-    while opening >= 0:
-        closing = _closing(name, opening)
-        content = name[opening + 1 : closing] if closing else name[opening:]
-        segments.append(_step(content))
-        opening = name.find("[", closing) if closing else -1
-
-        if len(segments) > DEPTH_LIMIT + 1:
-            raise BadRequest(
-                f"A query nests at most {DEPTH_LIMIT} levels deep.",
-                errors={shortened(str(segments[0])): too_deep(DEPTH_LIMIT)},
-            )
-
-    return tuple(segments)
-
-
-def _closing(name: str, opening: int) -> int | None:
-    """Return the position of the bracket that closes an opening one, if it exists."""
-    level = 0
-
-    for place in range(opening, len(name)):
-        if name[place] == "[":
-            level += 1
-        elif name[place] == "]":
-            level -= 1
-
-            if level == 0:
-                return place
-
-    return None
-
-
-def _step(content: str) -> str | int | None:
-    if content == "":
-        return None
-
-    return int(content) if INDEX.fullmatch(content) else content
-
-
-def _put(
-    result: dict[str, t.Any],
-    segments: tuple[str | int | None, ...],
-    value: t.Any,
-    limit: int,
-) -> None:
-    """Merge a value into the result at the position that the segments name."""
-    if not isinstance(segments[0], str):
-        chain = _chain(segments, value, limit)
-        segments, value = (str(next(iter(chain))),), next(iter(chain.values()))
-
-    node: t.Any = result
-
-    # Walking down mappings needs no merge.
-    for place, segment in enumerate(segments, 1):
-        rest = segments[place:]
-
-        if segment not in node:
-            node[segment] = _chain(rest, value, limit)
-            return
-
-        if not rest or type(node[segment]) is not dict or type(rest[0]) is not str:
-            node[segment] = _merge(node[segment], _chain(rest, value, limit), limit)
-            return
-
-        node = node[segment]
-
-
-def _chain(segments: tuple[str | int | None, ...], value: t.Any, limit: int) -> t.Any:
-    """Return the nested structure that has a value at the end of the segments."""
-    for segment in reversed(segments):
-        if segment is None:
-            value = value if isinstance(value, (Array, Overflow)) else Array({0: value})
-        elif isinstance(segment, str):
-            value = {segment: value}
-        elif segment < limit:
-            value = Array({segment: value})
-        else:
-            value = Overflow({str(segment): value})
-
-    return value
-
-
-def _merge(target: t.Any, source: t.Any, limit: int) -> t.Any:
-    """Merge two structures at the same position."""
-    if not isinstance(source, dict):
-        return _append(target, source, limit)
-
-    if not isinstance(target, dict):
-        return _prepend(target, source, limit)
-
-    if isinstance(target, Array) and isinstance(source, Array):
-        return _merge_arrays(target, source, limit)
-
-    if isinstance(target, Array):
-        target = {str(index): target[index] for index in sorted(target)}
-
-    if isinstance(source, Overflow) and not isinstance(target, Overflow):
-        target = Overflow(target)
-
-    if isinstance(source, Array):
-        source = {str(index): source[index] for index in sorted(source)}
-
-    for key, value in source.items():
-        target[key] = _merge(target[key], value, limit) if key in target else value
-
-    return target
-
-
-def _prepend(target: t.Any, source: dict[t.Any, t.Any], limit: int) -> t.Any:
-    if isinstance(source, Overflow):
-        shifted = {_next_index([key]): value for key, value in source.items()}
-        return Overflow({"0": target, **shifted})
-
-    if not isinstance(source, Array):
-        return _limited(Array({0: target, 1: source}), limit)
-
-    array = Array({0: target, **{1 + index: source[index] for index in source}})
-    return _overflow(array) if max(array) >= limit else array
-
-
-def _append(target: t.Any, source: t.Any, limit: int) -> t.Any:
-    if isinstance(target, Overflow):
-        target[_next_index(target)] = source
-        return target
-
-    if isinstance(target, Array):
-        target[1 + max(target, default=-1)] = source
-        return _limited(target, limit)
-
-    return _limited(Array({0: target, 1: source}), limit)
-
-
-def _merge_arrays(target: Array, source: Array, limit: int) -> t.Any:
-    for index in sorted(source):
-        item = source[index]
-
-        if index not in target:
-            target[index] = item
-        elif isinstance(target[index], dict) and isinstance(item, dict):
-            target[index] = _merge(target[index], item, limit)
-        else:
-            target[1 + max(target)] = item
-
-    return _limited(target, limit)
-
-
-def _limited(array: Array, limit: int) -> Array | Overflow:
-    return array if len(array) <= limit else _overflow(array)
-
-
-def _overflow(array: Array) -> Overflow:
-    return Overflow({str(index): array[index] for index in sorted(array)})
-
-
-def _next_index(keys: Iterable[str]) -> str:
-    """Return the index after the greatest one."""
-    return str(1 + max(map(int, filter(DIGITS.fullmatch, keys)), default=-1))
-
-
-def _compact(value: t.Any) -> t.Any:
-    """Return a structure as plain lists and mappings."""
-    if not isinstance(value, dict):
-        return value
-
-    if isinstance(value, Array):
-        return [_compact(value[index]) for index in sorted(value)]
-
-    return {key: _compact(item) for key, item in value.items()}
+    inner = [int(step) if INDEX.fullmatch(step) else step or None for step in rest]
+    *outer, last = [first, *inner] if first else inner
+    return tuple(outer), last

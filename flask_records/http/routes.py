@@ -10,10 +10,11 @@ from flask import current_app, request_started
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.routing import Map, Rule
 
-from .blueprint import current_request
-from .placeholders import PLACEHOLDER, rule_of
+from ..globals import current_request
 
 if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flask import Blueprint, Flask
     from flask.blueprints import BlueprintSetupState
 
@@ -21,6 +22,12 @@ if t.TYPE_CHECKING:
 
 EXTENSION: t.Final = "records_routes"
 """The key of ``app.extensions`` with the routes."""
+
+PLACEHOLDER = re.compile(r"<(?:(?P<converter>\w+)(?:\([^<>]*\))?:)?(?P<name>\w+)>")
+"""A placeholder of a URL rule."""
+
+COLON_PLACEHOLDER = re.compile(r"(^|/):(\w+)")
+"""A placeholder of a path as FeathersJS has it."""
 
 TAKEN: t.Final = """\
 {name} and the view '{endpoint}' have the same URL: {rule}. {cure}\
@@ -62,17 +69,6 @@ class Mount:
         return cls(prefix, name, state.subdomain)
 
 
-@dataclass(frozen=True)
-class Owner:
-    """The service or the page of a route."""
-
-    name: str
-    """Its name in messages."""
-
-    cure: str = OTHER_PATH
-    """A sentence that tells how to give it another URL."""
-
-
 class Routes:
     """Registers the blueprints of services, and refuses services and pages that have a
     URL of another view of the application.
@@ -82,8 +78,9 @@ class Routes:
         self.mount = mount
         """The place of the services."""
         self._errors = errors
-        self._owners: dict[str, Owner] = {}
-        self._paths: dict[str, str] = {}
+        # The name of what has an endpoint, and a sentence that tells how to move it.
+        self._owners: dict[str, tuple[str, str]] = {}
+        self._endpoints: dict[str, str] = {}
         self._literal_paths: set[str] = set()
         self._names = Map(converters=app.url_map.converters)
         self._below = _urls_below(mount.url_prefix)
@@ -102,35 +99,28 @@ class Routes:
         """Register the blueprint of a service.
 
         :param path: The path of the service.
-        :raises RuntimeError: The application has a view with the same URL.
         """
         name = self.add(app, blueprint)
-        endpoints = [f"{name}.{kind}" for kind in ("many", "one")]
-        self._paths |= dict.fromkeys(endpoints, path)
-        self._owners |= dict.fromkeys(endpoints, Owner(f"The service '{path}'"))
+        owner = f"The service '{path}'", OTHER_PATH
+        self._owners |= dict.fromkeys((f"{name}.many", f"{name}.one"), owner)
+        self._endpoints[path] = f"{name}.many"
         rule = rule_of(path)
         self._names.add(Rule(rule, endpoint=path))
 
         if "<" not in rule:
             self._literal_paths.add(path)
 
-        self._is_checked = False
-        self.check(app)
-
     def add_pages(self, app: Flask, blueprint: Blueprint, setting: str) -> None:
         """Register a blueprint of pages.
 
         :param setting: The setting that has their paths.
-        :raises RuntimeError: The application has a view with the same URL.
         """
         name = self.add(app, blueprint)
-        owner = Owner(f"A page of {setting}", f"Give it another path in {setting}.")
+        owner = f"A page of {setting}", f"Give it another path in {setting}."
 
         for rule in app.url_map.iter_rules():
             if rule.endpoint.startswith(f"{name}."):
                 self._owners[rule.endpoint] = owner
-
-        self.check(app)
 
     def check(self, app: Flask) -> None:
         """Check that requests reach the services, and that no other view of the
@@ -145,26 +135,20 @@ class Routes:
             owner = self._owners.get(rule.endpoint)
 
             if owner and app.url_map.host_matching and rule.host is None:
-                raise RuntimeError(WITHOUT_HOST.format(name=owner.name))
+                raise RuntimeError(WITHOUT_HOST.format(name=owner[0]))
 
-            if not rule.build_only:
-                other = seen.setdefault(_place_of(rule), rule)
-                self._check_pair(other, rule)
+            if rule.build_only:
+                continue
 
-    def _check_pair(self, first: Rule, second: Rule) -> None:
-        """Refuse two rules of one URL if one of them is a service's or a page's.
+            other = seen.setdefault(_place_of(rule), rule)
 
-        :raises RuntimeError: It is.
-        """
-        for own, view in ((first, second), (second, first)):
-            owner = self._owners.get(own.endpoint)
-            is_same = view is own or owner is self._owners.get(view.endpoint)
-
-            if owner is not None and not is_same:
-                endpoint, rule = view.endpoint, view.rule
-                name, cure = owner.name, owner.cure
+            if owner != self._owners.get(other.endpoint):
+                own, view = (rule, other) if owner else (other, rule)
+                name, cure = self._owners[own.endpoint]
                 raise RuntimeError(
-                    TAKEN.format(name=name, endpoint=endpoint, rule=rule, cure=cure)
+                    TAKEN.format(
+                        name=name, endpoint=view.endpoint, rule=view.rule, cure=cure
+                    )
                 )
 
     def endpoint_of(self, path: str) -> str:
@@ -172,8 +156,7 @@ class Routes:
 
         :param path: The path of the service.
         """
-        names = [name for name, its in self._paths.items() if its == path]
-        return next(name for name in names if name.endswith(".many"))
+        return self._endpoints[path]
 
     def service_at(self, path: str) -> tuple[str | None, dict[str, t.Any]]:
         """Return the path of the service with a name, if any, and its placeholders.
@@ -225,6 +208,24 @@ def join_prefixes(first: str | None, second: str) -> str:
     """Return two prefixes of URLs as one, without a slash at its end."""
     parts = [part.strip("/") for part in (first or "", second)]
     return "".join(f"/{part}" for part in parts if part)
+
+
+def rule_of(path: str) -> str:
+    """Return the URL rule of a service, without a prefix."""
+    return "/" + COLON_PLACEHOLDER.sub(r"\1<\2>", path)
+
+
+def placeholders_of(rule: str) -> list[str]:
+    """Return the names of the placeholders in a URL rule, in their order."""
+    return [match["name"] for match in PLACEHOLDER.finditer(rule)]
+
+
+def fill_placeholders(rule: str, value_of: Callable[[str], str]) -> str:
+    """Return a URL rule with values in place of its placeholders.
+
+    :param value_of: Returns the value of a placeholder by its name.
+    """
+    return PLACEHOLDER.sub(lambda match: value_of(match["name"]), rule)
 
 
 def _urls_below(prefix: str) -> re.Pattern[str]:

@@ -18,9 +18,10 @@ from flask_records import (
     Params,
     SQLAlchemyService,
 )
-from flask_records.realtime.audience import Audience, AUTHENTICATED
-from flask_records.realtime.connection import Connection
-from flask_records.realtime.connections import Connections
+from flask_records.realtime.connections import Connection, Connections
+from flask_records.realtime.messages import AUTHENTICATED
+from flask_records.realtime.messages import Message as Event
+from flask_records.realtime.recipients import Recipients
 
 from ..models import Base, Message, User
 
@@ -52,8 +53,8 @@ RULES = {
 }
 
 
-def audience_of(rule, users):
-    """Whom events of messages may reach."""
+def selection_of(rule, users):
+    """A function that selects who gets events of messages."""
     records = FlaskRecords()
     records.add("authentication", AuthenticationService())
     users_only = SQLAlchemyService(User, hidden=["password"])
@@ -83,22 +84,21 @@ def audience_of(rule, users):
         connection.join(AUTHENTICATED)
         connections.add(connection)
 
-    return Audience(records, connections), db, context
+    def select(events):
+        service = records["messages"]
+        return Recipients(records, service, events, connections).deliveries()
+
+    return select, db, context
 
 
-def message(id):
+def event(id):
     record = {"id": id, "text": "Hi", "rank": None, "read": False, "user_id": id}
-    return {
-        "service": "messages",
-        "event": "created",
-        "record": record,
-        "channels": [AUTHENTICATED],
-    }
+    return Event("messages", "created", record, [AUTHENTICATED])
 
 
-def measure(audience, db, count):
+def measure(select, db, count):
     """The seconds of the fastest round, the statements and the deliveries."""
-    messages = [message(id) for id in range(count)]
+    events = [event(id) for id in range(count)]
     times = []
     statements = []
 
@@ -109,7 +109,7 @@ def measure(audience, db, count):
     for _ in range(ROUNDS):
         statements.clear()
         start = time.process_time()
-        found = audience.deliveries(messages)
+        found = select(events)
         times.append(time.process_time() - start)
 
     sa.event.remove(db.engine, "before_cursor_execute", remember)
@@ -123,10 +123,10 @@ def main():
 
     for name, rule in RULES.items():
         for users in USERS:
-            audience, db, context = audience_of(rule, users)
+            select, db, context = selection_of(rule, users)
 
             for count in COUNTS:
-                seconds, statements, delivered = measure(audience, db, count)
+                seconds, statements, delivered = measure(select, db, count)
                 each = seconds * 1e6 / count
                 row = f"{name:24}{users:8,}{count:8,}{each:13,.0f}"
                 print(f"{row}{statements:12,}{delivered:12,}", flush=True)

@@ -63,6 +63,7 @@ def serving(options, url, folder):
         # gunicorn puts its control socket there.
         "XDG_RUNTIME_DIR": folder,
         "FLASK_RECORDS_REALTIME__max_connections": str(most),
+        "FLASK_RECORDS_REALTIME__max_connections_per_address": str(most),
         "FLASK_RECORDS_REALTIME__calls_per_second": "1000000",
     }
 

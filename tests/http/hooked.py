@@ -89,7 +89,8 @@ def app(db, records, users, echo, messages):
     app = Flask("tests")
     app.config["SQLALCHEMY_DATABASE_URI"] = "sqlite://"
     app.config["RECORDS_AUTHENTICATION"] = {"secret": SECRET, "passwords": CHEAP}
-    app.config["STAFF"] = {"secret": "t" * 32, "passwords": CHEAP | {"memory": 72}}
+    staff = {"secret": SECRET, "issuer": "staff", "passwords": CHEAP | {"memory": 72}}
+    app.config["STAFF"] = staff
     db.init_app(app)
     records.init_app(app)
 

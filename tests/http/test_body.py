@@ -228,8 +228,14 @@ BODIES = {
         (2 * MEBIBYTE, 2 * MEBIBYTE + 1, 413),
     ],
 )
-@pytest.mark.parametrize("environ", [{}, CHUNKED])
-@pytest.mark.parametrize("content_type", BODIES)
+@pytest.mark.parametrize(
+    ("content_type", "environ"),
+    [
+        ("application/json", {}),
+        ("application/json", CHUNKED),
+        ("application/x-www-form-urlencoded", {}),
+    ],
+)
 def test_size_of_a_body_is_limited(
     app, client, limit, size, status, environ, content_type
 ):
@@ -292,44 +298,27 @@ def send_without_length(client, body, content_type, environ):
     return Response.from_app(client.application, sent)
 
 
+@pytest.mark.parametrize("environ", [CHUNKED, FRAMED])
 @pytest.mark.parametrize(
-    ("body", "content_type", "answer"),
+    ("body", "content_type", "status", "message"),
     [
-        (b'{"a":1}', "application/json", (201, {"a": 1})),
-        (b"a=1", "application/x-www-form-urlencoded", (201, {"a": "1"})),
-        (b"", "application/json", (400, bad_request("No data provided"))),
+        (b'{"a":1}', "application/json", 201, None),
+        (b"", "application/json", 400, "No data provided"),
         (
-            b"",
+            b"a=1",
             "application/x-www-form-urlencoded",
-            (400, bad_request("No data provided")),
+            411,
+            "A body of this type needs a Content-Length.",
         ),
     ],
 )
-def test_body_over_http_2_needs_no_length(client, body, content_type, answer):
-    response = send_without_length(client, body, content_type, FRAMED)
-
-    assert (response.status_code, response.json) == answer
-
-
-@pytest.mark.parametrize(
-    ("environ", "content_type", "status"),
-    [
-        (CHUNKED, "application/x-www-form-urlencoded", 411),
-        (FRAMED, "application/x-www-form-urlencoded", 411),
-        (CHUNKED, "application/json", 201),
-        (FRAMED, "application/json", 201),
-    ],
-)
-def test_form_of_unknown_length_is_refused_where_it_may_be_cut_off(
-    client, environ, content_type, status
+def test_body_of_unknown_length_shows_its_end(
+    client, environ, body, content_type, status, message
 ):
-    """Granian ends the body where the connection breaks. JSON shows that itself."""
-    body = b"1".join(BODIES[content_type])
-    environ = {"SERVER_SOFTWARE": "Granian", **environ}
-
+    """Some servers end the body where the connection breaks."""
     response = send_without_length(client, body, content_type, environ)
 
-    assert response.status_code == status
+    assert (response.status_code, response.json.get("message")) == (status, message)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "x" * 5000, "identity, gzip"])

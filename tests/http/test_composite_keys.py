@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-import itertools
 import uuid
 from urllib.parse import quote
 
@@ -21,8 +20,6 @@ from sqlalchemy.orm import (
 )
 
 from flask_records import FlaskRecords, NotFound, Params, SQLAlchemyService
-from flask_records.query import Fields
-from flask_records.query.composite_keys import text_of
 
 from ..databases import served
 
@@ -139,7 +136,7 @@ def test_record_is_found_by_the_parts_of_its_key(client, student, path):
 
 @pytest.mark.parametrize(
     "course",
-    ["", ",", "~", "a~2Cb", "../x", "[1]", '"', "%", "\\", "é 🙂", "null"],
+    ["", "é 🙂", *r""", ~ ~~ a~2Cb ~2C ../x [ [1] " % \ null""".split()],
 )
 def test_any_characters_of_a_part_are_found(client, student, path, course):
     created = client.post(path, json={"studentId": student, "course": course}).json
@@ -233,15 +230,7 @@ def test_many_records_are_written_by_their_identifiers(client, three):
 @pytest.mark.parametrize("verb", ["put", "patch"])
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        *(
-            ("course", "A"),
-            ("course", None),
-            ("studentId", "x"),
-            ("id", "0,a"),
-            ("id", []),
-        ),
-    ],
+    [("course", "A"), ("course", None), ("studentId", "x"), ("id", "0,a"), ("id", [])],
 )
 def test_body_can_not_change_the_identifier(client, three, verb, name, value):
     path = f"/enrolments/{three['a']['id']}"
@@ -291,7 +280,8 @@ def test_parts_of_other_types_are_found(client):
     path = f"/odd/{quote(record['id'])}"
 
     assert created.status_code == 201
-    assert record["id"] == f"2026-01-02,{body['token']},true,2026-01-02T03:04:05Z,red,x"
+    id = f"2026-01-02,{body['token']},true,2026-01-02T03:04:05.000Z,red,x"
+    assert record["id"] == id
     assert client.get(path).json == record
     assert client.patch(path, json=record | {"note": "a"}).json["note"] == "a"
     assert client.get(f"/odd?id={record['id']}").json == [record | {"note": "a"}]
@@ -324,22 +314,6 @@ def test_misspelt_identifier_does_not_start():
 
     with pytest.raises(ValueError, match=message):
         records.init_app(Flask("tests"))
-
-
-@pytest.mark.parametrize(
-    "values", [*itertools.product(["", "a", "~", ",", "[", "~2C"], repeat=2)]
-)
-def test_text_of_an_identifier_is_reversible(values):
-    key = Fields(Pair).id.conversion
-
-    assert key.cast(text_of(values)) == values
-
-
-class Pair(Base):
-    __tablename__ = "pair"
-
-    left: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
-    right: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
 
 
 def test_identifier_is_never_null_in_schemas(app):

@@ -1,9 +1,20 @@
 from __future__ import annotations
 
-import pytest
-from flask import Flask
+import threading
 
-from flask_records import FlaskRecords
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from flask_records import FlaskRecords, Forbidden, SQLAlchemyService
+
+from ..databases import served
+
+
+class Base(DeclarativeBase):
+    pass
 
 
 class Notes:
@@ -34,8 +45,8 @@ CONDITIONS = [
     ({"If-None-Match": "*"}, 304),
     ({"If-None-Match": '"other"'}, 200),
     ({"If-None-Match": ""}, 200),
-    ({"If-Match": "same"}, 412),
-    ({"If-Match": '"other"'}, 412),
+    ({"If-Match": "same"}, 200),
+    ({"If-Match": '"other"'}, 200),
     ({"If-Modified-Since": LATER}, 200),
     ({"If-Unmodified-Since": LATER}, 200),
     ({"If-None-Match": "same", "If-Modified-Since": LATER}, 304),
@@ -63,7 +74,7 @@ def test_an_answer_depends_on_what_the_client_knows(
 
     assert response.status_code == status
     assert response.headers["ETag"] == etag
-    assert response.data == (b"" if status == 304 else plain.data)
+    assert response.data == (plain.data if status == 200 else b"")
 
 
 def test_an_answer_without_a_condition_is_whole(client):
@@ -82,6 +93,149 @@ def test_an_answer_without_a_condition_is_whole(client):
 def test_what_has_no_etag_has_no_condition(client, verb, path, status, header):
     response = client.open(path, method=verb, json={}, headers={header: '"other"'})
 
-    is_refused = header == "If-Match" and status == 200
-    assert response.status_code == (412 if is_refused else status)
+    assert response.status_code == status
     assert ("ETag" in response.headers) == (status == 200)
+
+
+class Author(Base):
+    __tablename__ = "conditional_author"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+@pytest.fixture
+def site(database_url):
+    """The client of a database with one author, and the service."""
+    records = FlaskRecords(app_errors=True)
+    service = SQLAlchemyService(Author, multi=True)
+    authors = records.add("authors", service, public=True)
+    blind = ["create", "update", "patch", "remove"]
+    records.add("blind", SQLAlchemyService(Author), public=True, methods=blind)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        client.post("/authors", json={"name": "Ann"})
+        yield client, authors
+
+
+WRITES = [("PUT", {"name": "Bob"}), ("PATCH", {"name": "Bob"}), ("DELETE", None)]
+
+
+@pytest.mark.parametrize(("verb", "data"), WRITES)
+@pytest.mark.parametrize("path", ["/authors/1", "/authors/1?$select=name"])
+def test_write_of_what_the_client_has_read(site, verb, data, path):
+    client, _ = site
+    etag = client.get(path).headers["ETag"]
+
+    response = client.open(path, method=verb, json=data, headers={"If-Match": etag})
+    again = client.open(path, method=verb, json=data, headers={"If-Match": etag})
+
+    assert response.status_code == 200
+    assert again.status_code == 412
+
+
+@pytest.mark.parametrize(("verb", "data"), WRITES)
+def test_write_of_what_has_changed_is_refused(site, verb, data):
+    client, _ = site
+    etag = client.get("/authors/1").headers["ETag"]
+    client.patch("/authors/1", json={"name": "Eve"})
+
+    response = client.open(
+        "/authors/1", method=verb, json=data, headers={"If-Match": f'"x", {etag}'}
+    )
+
+    assert response.status_code == 412
+    assert (response.json["name"], response.json["className"]) == (
+        "PreconditionFailed",
+        "precondition-failed",
+    )
+    assert client.get("/authors").json == [{"id": 1, "name": "Eve"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "status"),
+    [
+        ("/authors/1", "*", 200),
+        ("/authors/2", "*", 412),
+        ("/authors/x", "*", 412),
+        ("/authors/2", '"x"', 412),
+        ("/authors/1", "nonsense", 412),
+        ("/authors/1", "", 412),
+        ("/authors?name=Ann", "*", 200),
+        ("/authors?name=Ann", '"x"', 412),
+        ("/blind/1", "*", 412),
+    ],
+)
+def test_condition_is_never_ignored(site, path, header, status):
+    client, _ = site
+
+    response = client.patch(path, json={"name": "Bob"}, headers={"If-Match": header})
+
+    assert response.status_code == status
+    names = [author["name"] for author in client.get("/authors").json]
+    assert names == ["Bob" if status == 200 else "Ann"]
+
+
+def test_condition_is_about_what_the_caller_sees(site):
+    client, authors = site
+
+    @authors.after("get")
+    def shout(method, context):
+        context.result["name"] = context.params.headers.get("Name", "Ann")
+
+    etag = client.get("/authors/1", headers={"Name": "Eve"}).headers["ETag"]
+    headers = {"If-Match": etag}
+    other = client.patch("/authors/1", json={"name": "Bob"}, headers=headers)
+    same = client.patch(
+        "/authors/1", json={"name": "Bob"}, headers={**headers, "Name": "Eve"}
+    )
+
+    assert (other.status_code, same.status_code) == (412, 200)
+
+
+def test_write_that_fails_after_its_condition_changes_nothing(site):
+    client, authors = site
+    events = []
+    authors.events()(lambda event, record, context: events.append(event))
+
+    @authors.after("patch")
+    def fail(method, context):
+        raise Forbidden("no")
+
+    response = client.patch(
+        "/authors/1", json={"name": "Bob"}, headers={"If-Match": "*"}
+    )
+
+    assert response.status_code == 403
+    assert client.get("/authors/1").json["name"] == "Ann"
+    assert events == []
+
+
+def test_write_waits_for_another_one(site):
+    """Nobody else changes a record between its look-up and the write."""
+    client, authors = site
+    app, etag = client.application, client.get("/authors/1").headers["ETag"]
+    begun, statuses = threading.Event(), []
+
+    def write():
+        begun.set()
+        headers = {"If-Match": etag}
+        response = app.test_client().patch(
+            "/authors/1", json={"name": "Bob"}, headers=headers
+        )
+        statuses.append(response.status_code)
+
+    other = threading.Thread(target=write)
+
+    @authors.before("patch")
+    def start(method, context):
+        if not begun.is_set():
+            other.start()
+            begun.wait()
+
+    client.patch("/authors/1", json={"name": "Eve"}, headers={"If-Match": etag})
+    other.join()
+
+    assert statuses == [412]
+    assert client.get("/authors/1").json["name"] == "Eve"

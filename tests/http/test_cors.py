@@ -10,7 +10,7 @@ from flask_limiter.util import get_remote_address
 
 from flask_records import BadRequest, FlaskRecords
 from flask_records.authentication.oauth_settings import OAuthSettings
-from flask_records.authentication.settings import Settings
+from flask_records.authentication.settings import AuthenticationSettings
 from flask_records.http.cors import CorsSettings
 from flask_records.realtime.settings import Settings as RealtimeSettings
 
@@ -262,7 +262,7 @@ def test_wrong_setting_is_named_at_the_start(value, message):
 def test_sockets_and_logins_have_the_same_origins_by_default():
     app = app_with({"origins": [APP, IONIC, "null"]})
 
-    oauth = Settings.of(app, "RECORDS_AUTHENTICATION").oauth
+    oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
     assert RealtimeSettings.of(app).origins == (APP, IONIC, "null")
     assert oauth.redirects.origins == (APP,)
 
@@ -272,12 +272,14 @@ def test_sockets_and_logins_may_have_others():
     app = app_with({"origins": "*"}, RECORDS_REALTIME={"origins": f"{EVIL}/"})
     app.config["RECORDS_AUTHENTICATION"] = own
 
-    oauth = Settings.of(app, "RECORDS_AUTHENTICATION").oauth
+    oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
     assert RealtimeSettings.of(app).origins == (EVIL,)
     assert oauth.redirects.origins == (APP,)
 
 
 def test_all_origins_are_none_that_a_login_returns_to():
-    oauth = Settings.of(app_with({"origins": "*"}), "RECORDS_AUTHENTICATION").oauth
+    oauth = AuthenticationSettings.of(
+        app_with({"origins": "*"}), "RECORDS_AUTHENTICATION"
+    ).oauth
 
     assert oauth.redirects.origins == OAuthSettings().redirects.origins == ()

@@ -30,7 +30,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:Type object")
 
 class Size(enum.Enum):
     small = "S"
+    tiny = "S"
     large = "L"
+
+
+LETTERS = sa.Enum(Size, values_callable=lambda sizes: [each.value for each in sizes])
 
 
 UNSIGNED = sa.Integer().with_variant(mysql.INTEGER(unsigned=True), "mysql", "mariadb")
@@ -92,14 +96,16 @@ def url_on(server_urls):
     on_databases(
         [
             (ALL, sa.Double(), 1234567.8, 1234567.8),
-            (ALL, sa.Float(53, asdecimal=True), 1 / 3, str(1 / 3)),
+            (ALL, sa.Float(53, asdecimal=True), 1 / 3, 1 / 3),
             (ALL, sa.Numeric(10), 0, "0"),
             (ALL, EXACT, "9.9", "9.9000"),
             (ALL, sa.Enum(Size), "large", "large"),
+            (ALL, LETTERS, "L", "L"),
+            (SQLITE, sa.Enum(Size, omit_aliases=False), "tiny", "small"),
+            (SQLITE, sa.VARBINARY(5), "AP8=", "AP8="),
             (MARIADB, UNSIGNED, 2**32 - 1, 2**32 - 1),
             (MARIADB, mysql.YEAR(), 2155, 2155),
             (MARIADB, mysql.SET("a", "b", "c"), "a,c", "a,c"),
-            (POSTGRESQL, sa.Time(timezone=True), "10:00:00", "10:00:00+00:00"),
             (
                 POSTGRESQL,
                 sa.ARRAY(sa.Enum(Size)),
@@ -142,12 +148,10 @@ def test_an_answered_value_is_found_and_taken_back(
             (MARIADB, mysql.TINYINT(), 128, "is out of range"),
             (MARIADB, mysql.BIT(8), 256, "is out of range"),
             (MARIADB, mysql.YEAR(), 1900, "is out of range"),
-            (MARIADB, mysql.SET("a", "b", "c"), "d", "is none of a, b, c"),
+            (MARIADB, mysql.SET("a", "b", "c"), "d", MISFIT),
             (MARIADB, mysql.TIMESTAMP(), "2107-01-01", MISFIT),
             (POSTGRESQL, AWARE, "9999-12-31T23:00:00Z", "is out of range"),
             (POSTGRESQL, AWARE, "0001-01-01T01:00:00Z", "is out of range"),
-            (SQLITE, sa.Interval(), 10**12, MISFIT),
-            (MARIADB, sa.Interval(), -(10**12), MISFIT),
             (
                 MARIADB,
                 sa.Uuid(),
@@ -160,13 +164,6 @@ def test_an_answered_value_is_found_and_taken_back(
                 ["medium"],
                 "is none of small, large",
             ),
-            (
-                POSTGRESQL,
-                postgresql.BIT(3),
-                "11",
-                "does not have the number of bits of its column",
-            ),
-            (POSTGRESQL, postgresql.BIT(3), "12x", "is not made of 0 and 1"),
             (POSTGRESQL, MATRIX, [1], "is not a list"),
             (POSTGRESQL, MATRIX, [[2**15]], "is out of range"),
         ]

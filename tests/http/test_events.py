@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from flask_records import Params, SQLAlchemyService
+from flask_records import Params, SQLAlchemyService, Transaction
 
 from ..models import User
 
@@ -54,13 +57,14 @@ def test_calls_that_fail_send_no_event(client, sent):
     assert sent == []
 
 
-def test_event_has_the_body_of_the_answer(client, messages):
+def test_event_is_whole_whatever_the_client_selects(client, messages):
     events = []
     messages.events()(lambda event, record, context: events.append(record))
 
     answer = client.post("/messages?$select=rank", json={"text": "a", "rank": 3}).json
 
-    assert events == [answer] == [{"id": 1, "rank": 3}]
+    assert answer == {"id": 1, "rank": 3}
+    assert events == [client.get("/messages/1").json]
 
 
 def test_event_has_what_the_client_is_sent(client, messages):
@@ -74,6 +78,14 @@ def test_event_has_what_the_client_is_sent(client, messages):
     client.post("/messages", json={"text": "a"})
 
     assert events == [{"id": 1}]
+
+
+def test_receiver_that_changes_the_record_changes_no_answer(client, messages):
+    @messages.events("created")
+    def shorten(event, record, context):
+        record.clear()
+
+    assert client.post("/messages", json={"text": "a"}).json["text"] == "a"
 
 
 def test_receiver_is_connected_to_one_event(client, messages):
@@ -182,3 +194,120 @@ def test_extension_has_the_events_of_all_services(client, records):
     client.post("/messages", json={"text": "a"})
 
     assert seen == [("rooms", 1), ("messages", 1)]
+
+
+@pytest.fixture
+def answered():
+    """An event that a test sets once it has an answer."""
+    answered = threading.Event()
+    yield answered
+    answered.set()
+
+
+def test_receiver_in_the_background_delays_nobody(client, messages, rooms, answered):
+    seen, done = [], threading.Event()
+
+    @messages.events("created", background=True)
+    def welcome(event, record, context):
+        assert answered.wait(60)
+        seen.append(event)
+        rooms.create({"name": record["text"]})
+        Transaction.current().after_commit(done.set)
+
+    messages.events()(lambda event, record, context: seen.append("at once"))
+    response = client.post("/messages", json={"text": "a"})
+    answered.set()
+
+    assert response.status_code == 201
+    assert done.wait(60)
+    assert seen == ["at once", "created"]
+
+
+def test_receiver_in_the_background_calls_services(client, messages, rooms):
+    done = threading.Event()
+
+    @rooms.events("created", background=True)
+    def welcome(event, record, context):
+        messages.create({"text": f"Welcome to {record['name']}"})
+        Transaction.current().after_commit(done.set)
+
+    client.post("/rooms", json={"name": "Lobby"})
+
+    assert done.wait(60)
+    assert client.get("/messages/1").json["text"] == "Welcome to Lobby"
+
+
+def test_error_in_the_background_is_logged(client, messages, caplog):
+    logged = threading.Event()
+
+    class Logged(logging.Handler):
+        def emit(self, record):
+            messages_logged.append(record.getMessage())
+            logged.set()
+
+    messages_logged, handler = [], Logged()
+
+    @messages.events("created", background=True)
+    def fail(event, record, context):
+        raise LookupError("The mail server is down.")
+
+    logging.getLogger("flask_records.service").addHandler(handler)
+
+    try:
+        response = client.post("/messages", json={"text": "a"})
+        assert logged.wait(60)
+    finally:
+        logging.getLogger("flask_records.service").removeHandler(handler)
+
+    assert response.status_code == 201
+    assert messages_logged == ["A receiver of 'messages created' failed."]
+
+
+def test_receiver_in_the_background_is_disconnected(client, messages):
+    seen, done = [], threading.Event()
+
+    @messages.events("created", background=True)
+    def remember(event, record, context):
+        seen.append(event)
+
+    messages.events.disconnect(remember)
+
+    @messages.events("created", background=True)
+    def tell(event, record, context):
+        Transaction.current().after_commit(done.set)
+
+    client.post("/messages", json={"text": "a"})
+
+    assert done.wait(60)
+    assert seen == []
+
+
+PROGRAM = """
+import sys, threading
+from flask import Flask
+from flask_records import FlaskRecords
+
+class Notes:
+    def create(self, data, params):
+        return data
+
+app, records = Flask("program"), FlaskRecords()
+notes = records.add("notes", Notes(), public=True)
+records.init_app(app)
+
+@notes.events("created", background=True)
+def write(event, record, context):
+    # The program has come to its end by then.
+    threading.Event().wait(0.1)
+    sys.stdout.write(record["text"])
+
+for text in "abcdef":
+    app.test_client().post("/notes", json={"text": text})
+"""
+
+
+def test_process_that_ends_finishes_what_is_in_the_background():
+    program = [sys.executable, "-c", PROGRAM]
+    run = subprocess.run(program, capture_output=True, text=True, check=True)
+
+    assert sorted(run.stdout) == list("abcdef")

@@ -178,7 +178,11 @@ def test_formatter_chooses_by_content_negotiation(accept, content_type, text):
 def test_etag_of_the_formatter_is_kept():
     client = client_of([], formatter=lambda context: ("[]", 200, {"ETag": '"mine"'}))
 
-    assert client.get("/things").headers["ETag"] == '"mine"'
+    plain = client.get("/things")
+    again = client.get("/things", headers={"If-None-Match": '"mine"'})
+
+    assert (plain.status_code, plain.headers["ETag"]) == (200, '"mine"')
+    assert (again.status_code, again.data) == (304, b"")
 
 
 CLOSED = []

@@ -133,17 +133,11 @@ def test_call_over_the_limit_is_told_when_to_try_again(client):
         ({"json": LOGIN}, 401),
         ({"json": {"strategy": "nothing"}}, 401),
         ({"json": {**LOGIN, "email": 1}}, 400),
-        ({"json": None, "data": b"{", "headers": JSON}, 400),
-        ({"json": None, "data": b"x" * 2000, "headers": JSON}, 413),
         ({"path": "/authentication?$limit=x"}, 401),
-        ({"path": "/authentication/1"}, 405),
-        ({"path": "/authentication/"}, 401),
-        ({"headers": {"X-Service-Method": "create"}}, 401),
     ],
 )
-def test_call_counts_whatever_its_outcome(call, status):
-    limits = {"authentication.create": "2 per minute"}
-    client = make_app(limits, MAX_CONTENT_LENGTH=1000).test_client()
+def test_attempt_to_log_in_counts_whatever_its_outcome(call, status):
+    client = make_app({"authentication.create": "2 per minute"}).test_client()
     options = {"path": "/authentication", "json": LOGIN, **call}
 
     found = [client.post(**options).status_code for _ in range(3)]
@@ -151,21 +145,33 @@ def test_call_counts_whatever_its_outcome(call, status):
     assert found == [status, status, 429]
 
 
-def test_body_of_a_call_over_the_limit_is_not_read(client):
+def test_token_that_is_sent_again_is_no_attempt_to_log_in():
+    """The official client does so when a page loads, and when it connects again."""
+    app = make_app({"authentication.create": "1 per minute"})
+
+    with app.app_context():
+        service = app.extensions["records"].authentication()
+        token, _ = service.create_token({"id": "1"})
+
+    login = {"strategy": "jwt", "accessToken": token}
+    client = app.test_client()
+
+    assert statuses(lambda: log_in(client, json=login), times=30) == [201] * 30
+    assert statuses(log_in, client, times=2) == [401, 429]
+
+
+def test_body_of_a_call_over_the_limit_is_not_read():
     class Unreadable(BytesIO):
         def read(self, *args):
             raise AssertionError
 
         readinto = readline = read
 
-    statuses(log_in, client, times=20)
+    client = make_app().test_client()
+    statuses(register, client, times=10)
 
     environ = {"wsgi.input": Unreadable(), "CONTENT_LENGTH": "1000"}
-    response = client.post(
-        "/authentication",
-        headers=JSON,
-        environ_overrides={**environ, "REMOTE_ADDR": "192.0.2.1"},
-    )
+    response = client.post("/users", headers=JSON, environ_overrides=environ)
 
     assert response.status_code == 429
 
@@ -176,14 +182,10 @@ def test_body_of_a_call_over_the_limit_is_not_read(client):
         ("192.0.2.1", "192.0.2.1", True),
         ("192.0.2.1", "192.0.2.2", False),
         ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8:0:0:1::", "2001:db8::2", True),
         ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::1", "127.0.0.1", False),
-        ("fe80::1%eth0", "fe80::1%eth0", True),
         ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         ("::ffff:192.0.2.1", "192.0.2.1", True),
         ("", "", True),
-        ("unix:", "192.0.2.1", False),
     ],
 )
 def test_clients_are_told_apart_by_address_or_network(
@@ -208,26 +210,10 @@ def test_client_behind_a_trusted_proxy_has_its_own_address():
     assert log_in(client, headers=other).status_code == 401
 
 
-def test_other_methods_are_not_limited(client):
-    statuses(register, client, times=11)
-
-    for _ in range(11):
-        found = [
-            client.get("/users"),
-            client.get("/users/1"),
-            client.patch("/users/1", json={}),
-            client.delete("/users/1"),
-            client.post("/users", json={}, headers={"X-Service-Method": "shout"}),
-        ]
-        assert [response.status_code for response in found] == [200] * 5
-
-
 @pytest.mark.parametrize(
     ("name", "call"),
     [
         ("users.find", lambda client: client.get("/users")),
-        ("users.find", lambda client: client.head("/users")),
-        ("users.get", lambda client: client.get("/users/1")),
         ("users.patch", lambda client: client.patch("/users", json={})),
         (
             "users.shout",
@@ -241,13 +227,6 @@ def test_setting_limits_any_method(name, call):
     client = make_app({name: "2 per minute"}).test_client()
 
     assert statuses(call, client, times=3) == [200, 200, 429]
-
-
-def test_setting_replaces_a_limit_and_leaves_the_others():
-    client = make_app({"authentication.create": "1 per minute"}).test_client()
-
-    assert statuses(log_in, client, times=2) == [401, 429]
-    assert statuses(register, client, times=11) == [201] * 10 + [429]
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -271,58 +250,6 @@ def test_setting_removes_a_limit(nothing):
 def test_wrong_limits_are_refused_at_start_up(limits, message):
     with pytest.raises(RuntimeError, match=message):
         make_app(limits)
-
-
-def test_users_that_are_no_service_need_no_limit():
-    """An application without tokens may have no such service."""
-    limiter = Limiter(get_remote_address)
-    records = FlaskRecords(limiter=limiter)
-    records.add("authentication", AuthenticationService())
-    settings = {**AUTHENTICATION, "strategies": []}
-    app = app_with(records, limiter, RECORDS_AUTHENTICATION=settings)
-
-    assert app.extensions["records"] is records
-
-
-def test_services_added_to_an_app_later_are_limited_too():
-    limiter = Limiter(get_remote_address)
-    records = FlaskRecords(limiter=limiter)
-    client = app_with(records, limiter).test_client()
-    records.add("users", Users(), public=True)
-    records.add("authentication", AuthenticationService())
-
-    assert statuses(log_in, client, times=21)[-1] == 429
-    assert statuses(register, client, times=11)[-1] == 429
-
-
-def test_logins_of_each_authentication_service_count_apart():
-    limiter = Limiter(get_remote_address)
-    records = FlaskRecords(limiter=limiter)
-    records.add("users", Users(), public=True)
-    records.add("authentication", AuthenticationService())
-    records.add("admins", AuthenticationService(settings="ADMINS"))
-    admins = {**AUTHENTICATION, "audience": "admins"}
-    client = app_with(records, limiter, ADMINS=admins).test_client()
-
-    found = [client.post("/admins", json=LOGIN).status_code for _ in range(21)]
-
-    assert found == [401] * 20 + [429]
-    assert log_in(client, "127.0.0.1").status_code == 401
-
-
-@pytest.mark.parametrize("is_extension_first", [True, False])
-def test_extensions_can_be_set_up_in_either_order(is_extension_first):
-    limiter = Limiter(get_remote_address, storage_uri="memory://")
-    records = FlaskRecords(limiter=limiter)
-    records.add("users", Users(), public=True)
-    app = Flask("tests")
-    app.config["RECORDS_LIMITS"] = {"users.find": "1 per minute"}
-
-    for extension in (records, limiter) if is_extension_first else (limiter, records):
-        extension.init_app(app)
-
-    found = statuses(app.test_client().get, "/users", times=2)
-    assert found == [200, 429]
 
 
 def test_nothing_is_limited_where_flask_limiter_is_off():
@@ -366,24 +293,3 @@ def test_workers_count_together_in_redis(shared):
 
     assert found == [401] * 20 + [429]
     assert 1 <= int(log_in(one).headers["Retry-After"]) <= 60
-
-
-def test_default_limits_of_the_host_hold_for_each_url_of_a_service_too():
-    limiter = Limiter(get_remote_address, default_limits=["2 per minute"])
-    app = make_app(limiter=limiter)
-    app.add_url_rule("/view", "view", lambda: "view")
-    client = app.test_client()
-
-    found = {
-        path: statuses(client.get, path, times=3)
-        for path in ("/view", "/users", "/users/1")
-    }
-
-    assert found == dict.fromkeys(["/view", "/users", "/users/1"], [200, 200, 429])
-    assert client.get("/users").json == {
-        "name": "TooManyRequests",
-        "message": "2 per 1 minute",
-        "code": 429,
-        "className": "too-many-requests",
-        "errors": {},
-    }

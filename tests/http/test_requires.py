@@ -4,12 +4,11 @@ import inspect
 
 import pytest
 from flask import Blueprint, Flask, g
-from flask.views import MethodView, View
+from flask.views import MethodView
 
 from flask_records import (
     AuthenticationService,
     FlaskRecords,
-    NotAuthenticated,
     NotFound,
     requires,
 )
@@ -52,7 +51,7 @@ def records():
 def app(records):
     app = Flask("tests")
     app.config["RECORDS_AUTHENTICATION"] = {"secret": "s" * 32}
-    app.config["STAFF"] = {"secret": STAFF_SECRET}
+    app.config["STAFF"] = {"secret": STAFF_SECRET, "issuer": "staff"}
     app.testing = True
     records.init_app(app)
     return app
@@ -72,7 +71,7 @@ def bob():
 @pytest.fixture
 def clerk():
     """The headers of a user whose token another authentication service issued."""
-    return bearer(signed(STAFF_SECRET))
+    return bearer(signed(STAFF_SECRET, iss="staff"))
 
 
 def who():
@@ -94,14 +93,6 @@ class Who(MethodView):
         return who()
 
 
-class WhoOnce(View):
-    decorators = [requires()]
-    methods = ["GET", "POST"]
-
-    def dispatch_request(self):
-        return who()
-
-
 def route_view(app):
     app.add_url_rule("/who", view_func=requires()(who), methods=["GET", "POST"])
 
@@ -113,10 +104,6 @@ def route_async_view(app):
 
 def route_method_view(app):
     app.add_url_rule("/who", view_func=Who.as_view("who"))
-
-
-def route_class_view(app):
-    app.add_url_rule("/who", view_func=WhoOnce.as_view("who"))
 
 
 def route_blueprint(app):
@@ -133,7 +120,7 @@ def route_app(app):
 
 @pytest.fixture(
     params=[
-        *(route_view, route_async_view, route_method_view, route_class_view),
+        *(route_view, route_async_view, route_method_view),
         *(route_blueprint, route_app),
     ]
 )
@@ -159,14 +146,6 @@ def test_user_passes(protected, ann, verb):
     assert (response.status_code, response.json) == (200, {"id": "1"})
 
 
-def test_nobody_is_remembered_from_request_to_request(protected, ann, bob):
-    callers = [ann, {}, bob]
-
-    answers = [protected.get("/who", headers=caller).json for caller in callers]
-
-    assert answers == [{"id": "1"}, REFUSED, {"id": "2"}]
-
-
 def test_anybody_may_ask_for_the_verbs(protected):
     response = protected.options("/who")
 
@@ -178,16 +157,6 @@ def test_view_that_answers_options_itself_is_protected(app, client):
     app.add_url_rule("/", view_func=requires()(lambda: "passed"), methods=["OPTIONS"])
 
     assert client.options("/").status_code == 401
-
-
-def test_refusal_is_a_page_where_html_is_asked_for(app, client):
-    route_view(app)
-
-    response = client.get("/who", headers={"Accept": "text/html"})
-
-    assert (response.status_code, response.mimetype) == (401, "text/html")
-    assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert "<title>Not Authorized</title>" in response.text
 
 
 def test_result_of_a_token(app, client):
@@ -267,20 +236,6 @@ def test_what_is_wrong_is_refused_with_its_reason(app, client, headers, message)
     )
 
 
-def test_token_counts_in_the_header_only(app, client):
-    route_view(app)
-    token = {"accessToken": signed(), "access_token": signed(), "strategy": "jwt"}
-    client.set_cookie("accessToken", token["accessToken"])
-
-    answers = [
-        client.get("/who", query_string=token),
-        client.post("/who", data=token),
-        client.post("/who", json=token),
-    ]
-
-    assert [answer.status_code for answer in answers] == [401, 401, 401]
-
-
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_arguments_of_the_view_are_passed_on(app, client, ann, asynchronous):
     def view(name, number=0):
@@ -305,15 +260,6 @@ def test_view_keeps_its_name_and_signature():
     assert inspect.unwrap(view) is who
 
 
-def test_application_can_answer_a_refusal_itself(app, client):
-    app.register_error_handler(NotAuthenticated, lambda error: (error.message, 418))
-    route_view(app)
-
-    response = client.get("/who")
-
-    assert (response.status_code, response.text) == (418, "Not authenticated")
-
-
 def test_application_without_an_authentication_service_is_told_the_cure():
     app = Flask("tests")
     app.testing = True
@@ -321,15 +267,6 @@ def test_application_without_an_authentication_service_is_told_the_cure():
     app.add_url_rule("/", view_func=requires()(lambda: "passed"))
 
     with pytest.raises(RuntimeError, match=r"Add one: records.add\('authentication'"):
-        app.test_client().get("/")
-
-
-def test_application_without_an_extension_is_told_the_cure():
-    app = Flask("tests")
-    app.testing = True
-    app.add_url_rule("/", view_func=requires()(lambda: "passed"))
-
-    with pytest.raises(RuntimeError, match="Did you forget to call 'init_app'?"):
         app.test_client().get("/")
 
 

@@ -7,6 +7,7 @@ from flask import abort, Blueprint, Flask
 from werkzeug.routing import BaseConverter
 
 from flask_records import FlaskRecords
+from flask_records.openapi import document
 from flask_records.realtime import Realtime
 
 from ..authentication import bearer, LOGIN, make_records, serving
@@ -359,6 +360,26 @@ def test_converters_of_the_application_work_in_paths():
 
 
 @pytest.mark.parametrize(
+    ("path", "rule", "shown"),
+    [
+        ("rooms/<room>/bells", "/rooms/<room>/bells", "/rooms/{room}/bells"),
+        ("rooms/:room/bells", "/rooms/<room>/bells", "/rooms/{room}/bells"),
+        (":a/<int:b>", "/<a>/<int:b>", "/{a}/{b}"),
+        ("<any(x, y):a>", "/<any(x, y):a>", "/{a}"),
+        ("<any('x:y', z):a>", "/<any('x:y', z):a>", "/{a}"),
+        ("<path:a>/b:c", "/<path:a>/b:c", "/{a}/b:c"),
+    ],
+)
+def test_placeholders_of_paths_are_those_of_rules(path, rule, shown):
+    app = app_with(path)
+
+    with app.app_context():
+        assert list(document()["paths"]) == [shown, f"{shown}/{{id}}"]
+
+    assert rule in [each.rule for each in app.url_map.iter_rules()]
+
+
+@pytest.mark.parametrize(
     ("verb", "path"),
     [
         ("POST", "/messages"),
@@ -533,7 +554,7 @@ def test_view_with_the_url_of_a_page_is_refused(is_first):
 
 
 def test_service_with_the_url_of_a_page_is_refused():
-    with pytest.raises(RuntimeError, match="The service 'docs' and the view"):
+    with pytest.raises(RuntimeError, match="A page .* and the view 'records:docs"):
         app_with_pages("docs")
 
 

@@ -70,6 +70,15 @@ def test_arguments_of_each_method(echo, method, given, gets):
     assert result == (method, *gets, PARAMS)
 
 
+def test_mapping_is_the_query(echo):
+    assert echo.find({"a": "1"}) == ("find", PARAMS)
+    assert echo.get(7, {"a": "1"}) == ("get", 7, PARAMS)
+    assert echo._remove(7, {"a": "1"}) == ("remove", 7, PARAMS)
+    assert echo.as_caller(Params(user={"id": 1})).find({"a": "1"})[1].query == {
+        "a": "1"
+    }
+
+
 def test_params_are_of_one_call_only(echo):
     first = echo.find()[1]
     first.query["a"] = "1"

@@ -61,7 +61,7 @@ def is_now(text):
 
 
 def test_client_gets_the_time_whatever_it_sends(client):
-    body = {"text": "hi", "updatedAt": LONG_AGO.isoformat(), "createdAt": "nonsense"}
+    body = {"text": "hi", "updatedAt": LONG_AGO.isoformat(), "createdAt": "2001-02-03"}
     answer = client.post("/notes", json=body)
 
     assert answer.status_code == 201

@@ -10,8 +10,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from werkzeug.datastructures import FileStorage
 
-from flask_records import FlaskRecords, MultipartParser, SQLAlchemyService
-from flask_records.http.body import BODY_PARSERS
+from flask_records import BODY_PARSERS, FlaskRecords, MultipartParser, SQLAlchemyService
 
 MEBIBYTE = 1024 * 1024
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from flask_records import Transaction, Unavailable
+from flask_records import Unavailable
 
 from ..databases import served, SERVERS, url_of
 from ..models import Message
@@ -114,18 +113,6 @@ def test_wait_for_a_connection_that_the_application_holds(crowded, db, call):
     assert crowded.test_client().get("/messages/1").json["text"] == "first"
 
 
-def test_connection_that_comes_back_while_a_call_waits(crowded, db):
-    db.engine.pool._timeout = 30
-    connection = db.engine.connect()
-    timer = threading.Timer(0.05, connection.close)
-    timer.start()
-
-    answer = crowded.test_client().get("/messages/1")
-    timer.join()
-
-    assert (answer.status_code, answer.json["text"]) == (200, "first")
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_gives_its_connection_back(crowded, messages, fails):
     @messages.after("create")
@@ -139,30 +126,6 @@ def test_a_call_gives_its_connection_back(crowded, messages, fails):
         status = client.post("/messages", json={"text": "x"}).status_code
         assert status == (503 if fails else 201)
         assert client.get("/messages").status_code == 200
-
-
-def test_a_participant_that_can_not_be_closed_keeps_none_open(crowded, messages):
-    class Broken:
-        is_in_progress = False
-
-        def savepoint(self):
-            return self
-
-        def prepare(self):
-            pass
-
-        def commit(self):
-            pass
-
-        def close(self):
-            raise OSError("The connection is gone.")
-
-    for _ in range(3):
-        with pytest.raises(OSError), Transaction() as transaction:
-            transaction.join("broken", Broken)
-            messages.create({"text": "x"})
-
-    assert len(crowded.test_client().get("/messages").json["data"]) == 4
 
 
 KILLS = {

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 
 import pytest
 import sqlalchemy as sa
 
-from flask_records import BadRequest, Unavailable
+from flask_records import BadRequest, Conflict, Params, Unavailable
 
 from ..databases import served, url_of
 from ..models import Message, Room
@@ -153,6 +153,42 @@ def test_records_that_came_while_a_hook_ran_are_written(app, db, messages):
     assert client.get("/messages").json["total"] == 0
 
 
+@pytest.mark.parametrize("read", ["get", "find"])
+def test_records_that_are_read_with_a_lock_are_written_by_nobody_else(
+    app, db, messages, read
+):
+    """A hook decides by the state of a record: the second call sees the new one."""
+    waiting = ThreadPoolExecutor(1)
+    others = []
+
+    @messages.before("patch")
+    def check(method, context):
+        if read == "get":
+            message = messages.get(context.id, lock=True)
+        else:
+            query = {"id": context.id, "$limit": 1}
+            message = messages.find(Params(query), lock=True).data[0]
+
+        if message["read"]:
+            raise Conflict("It is read.")
+
+        if not others:
+            others.append(waiting.submit(patch))
+            # The other call has nothing to decide by until this one has committed.
+            wait([others[0]], timeout=0.2)
+            assert not others[0].done()
+
+    def patch():
+        return app.test_client().patch("/messages/1", json={"read": True}).status_code
+
+    app.test_client().post("/messages", json={"text": "new", "read": False})
+
+    with waiting:
+        assert patch() == 200
+
+    assert others[0].result() == 409
+
+
 def patch_in_opposite_order(app, patch_other):
     """Answer two calls at once, each of which wants what the other has."""
     messages = app.extensions["records"]["messages"]
@@ -211,7 +247,7 @@ def test_deadlock_in_a_call_fails_the_commit_of_the_application(
         with pytest.raises(BadRequest):
             rooms.create({"name": "Lobby"})
 
-        with pytest.raises(Unavailable):
+        with pytest.raises(sa.exc.PendingRollbackError):
             db.session.commit()
 
         db.session.rollback()

@@ -4,7 +4,7 @@ from werkzeug.datastructures import Headers
 
 from flask_records import HookContext, Params
 from flask_records.authentication.tokens import Tokens
-from flask_records.realtime.connection import Connection
+from flask_records.realtime import Connection
 
 SECRET = "told-to-nobody"
 
@@ -22,7 +22,7 @@ def test_calls_are_shown_without_values_of_clients(messages):
         extra=values,
     )
     context = HookContext(messages, "create", params, data=values)
-    context.result = context.stored = context.dispatch = [values]
+    context.result = context.dispatch = [values]
 
     assert SECRET not in repr(context)
     assert "service=<Service 'messages'>, method='create'" in repr(context)

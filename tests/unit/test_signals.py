@@ -14,7 +14,7 @@ def calls():
 
 @pytest.fixture
 def signal():
-    return OrderedSignal("Runs before.", ("find", "create"))
+    return OrderedSignal(("find", "create"))
 
 
 def noting(calls, name):

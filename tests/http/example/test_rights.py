@@ -90,7 +90,7 @@ def test_room_without_an_owner_is_changed_by_nobody(example, api, ann, verb):
     assert (status, room["userId"]) == (404, None)
 
 
-@pytest.mark.parametrize("owner", [None, 0, "x", {"$ne": 0}, "bob"])
+@pytest.mark.parametrize("owner", [None, 0, "0", "bob"])
 @pytest.mark.parametrize("path", ["/rooms", "/messages"])
 def test_owner_is_the_user_who_writes_whatever_the_body_says(
     api, ann, bob, path, owner

@@ -73,16 +73,6 @@ def test_record_of_a_composite_key_is_called_by_its_parts(site):
     assert site("GET", path)[0] == 404
 
 
-def test_simple_parts_of_a_key_are_joined_by_a_comma(site):
-    film = create(site, "/film", **FILM)["film_id"]
-    actor = create(site, "/actor", name="Ann")["actor_id"]
-    create(site, "/film_actor", film_id=film, actor_id=actor, role="tree")
-
-    status, record = site("GET", f"/film_actor/{actor},{film}")
-
-    assert (status, record["role"]) == (200, "tree")
-
-
 def test_record_that_others_refer_to_is_not_removed(site):
     film = create(site, "/film", **FILM)["film_id"]
     actor = create(site, "/actor", name="Ann")["actor_id"]
@@ -116,25 +106,3 @@ def test_view_is_read_and_not_written(site):
     assert site("GET", "/film_list") == (200, [listed])
     status, answer = site("POST", "/film_list", json={"title": "New"})
     assert (status, answer["className"]) == (405, "method-not-allowed")
-
-
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(
-    ("field", "right", "wrong"),
-    [
-        ("rating", "PG", "XXX"),
-        ("year", 1999, 1800),
-        ("features", ["a", "b"], "a"),
-        ("shown", "[1,5)", "[5,1)"),
-    ],
-)
-def test_types_of_postgresql(site, field, right, wrong):
-    film = create(site, "/film", **FILM, **{field: right})
-    status, answer = site("POST", "/film", json=FILM | {"title": "B", field: wrong})
-
-    assert film[field] == right
-    # PostgreSQL does not tell which of the values a range is.
-    assert (status, list(answer["errors"])) == (
-        400,
-        [field] if field != "shown" else [],
-    )

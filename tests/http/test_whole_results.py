@@ -1,0 +1,150 @@
+"""Results are whole inside of a call, and cut where they leave it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from flask import jsonify
+
+from flask_records import FromUser, SQLAlchemyService
+
+from ..databases import served
+from ..models import Message, User
+
+ANN = {"email": "ann@example.com", "password": "correct horse", "age": 30}
+
+
+@pytest.fixture
+def site(records, db):
+    """A client, and services of users, whose ages they alone see, and of messages."""
+    options = {"hidden": ["password"], "visible": {"age": {"id": FromUser("id")}}}
+    users = records.add("users", SQLAlchemyService(User, **options), public=True)
+    messages = records.add("messages", SQLAlchemyService(Message), public=True)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users.create(ANN)
+        yield app.test_client(), users, messages
+
+
+@pytest.mark.parametrize("place", ["after", "events", "around"])
+def test_functions_of_the_application_get_what_a_client_did_not_select(site, place):
+    client, _, messages = site
+    seen = []
+
+    if place == "around":
+
+        @messages.around("create")
+        @contextmanager
+        def look(method, context):
+            yield
+            seen.append(context.result["text"])
+
+    elif place == "after":
+        messages.after("create")(lambda m, context: seen.append(context.result["text"]))
+    else:
+        messages.events("created")(lambda e, record, c: seen.append(record["text"]))
+
+    answer = client.post("/messages?$select=rank", json={"text": "Hi", "rank": 1})
+
+    assert answer.json == {"id": 1, "rank": 1}
+    assert seen == ["Hi"]
+
+
+def test_names_that_a_hook_adds_stay(site):
+    client, _, messages = site
+
+    @messages.after("create")
+    def add(method, context):
+        context.result["length"] = len(context.result["text"])
+
+    answer = client.post("/messages?$select=rank", json={"text": "Hi"}).json
+
+    assert answer == {"id": 1, "rank": None, "length": 2}
+
+
+def test_hook_sees_what_the_client_may_not_see(site):
+    client, users, _ = site
+    seen = []
+    users.after()(lambda method, context: seen.append(context.result["age"]))
+    users.events()(lambda event, record, context: seen.append(record["age"]))
+
+    answer = client.patch("/users/1", json={"email": "a@example.com"}).json
+
+    assert answer == {"id": 1, "email": "a@example.com"}
+    assert seen == [30, 30]
+
+
+def test_hidden_field_is_not_read_for_a_client(site):
+    client, users, messages = site
+    seen = []
+    users.after()(lambda method, context: seen.append(dict(context.result)))
+
+    client.patch("/users/1", json={"password": "another horse"})
+
+    assert "password" not in seen[0]
+
+
+def test_record_of_a_call_in_python_is_cut_for_who_gets_it(site):
+    client, users, messages = site
+
+    @messages.after("create")
+    def add_user(method, context):
+        context.result["about"] = [{"user": users.get(1)}]
+
+    answer = client.post("/messages", json={"text": "Hi"}).json
+
+    assert answer["about"] == [{"user": {"id": 1, "email": "ann@example.com"}}]
+
+
+@dataclass
+class Person:
+    id: int
+    email: str
+    password: str
+    name: str
+    age: int
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("make", [dict, Person])
+def test_record_of_a_hook_is_cut(site, when, make):
+    client, users, _ = site
+
+    @getattr(users, when)("get")
+    def replace(method, context):
+        context.result = make(**users._get(1), name="Ann")
+
+    shown = {"id": 1, "email": "ann@example.com", "name": "Ann"}
+    assert client.get("/users/1").json == shown
+
+
+@pytest.mark.parametrize("place", ["result", "list", "page"])
+def test_formatter_of_the_application_gets_cut_records(records, db, place):
+    users = records.add(
+        "users", SQLAlchemyService(User, hidden=["password"]), public=True
+    )
+    messages = records.add(
+        "messages",
+        SQLAlchemyService(Message, paginate={"default": 5}),
+        public=True,
+        formatter=lambda context: jsonify(getattr(context.sent, "data", context.sent)),
+    )
+
+    @messages.after()
+    def add_author(method, context):
+        if place == "list":
+            context.result = {"authors": [users.get(1)]}
+        elif place == "page":
+            context.result.data[0]["author"] = users.get(1)
+        else:
+            context.result = users.get(1)
+
+    with served(db, records, "sqlite://") as app, app.app_context():
+        users.create(ANN)
+        messages._create({"text": "Hi"})
+        text = app.test_client().get("/messages").text
+
+    assert ANN["email"] in text
+    assert "password" not in text
