@@ -1,4 +1,4 @@
-"""The settings of gunicorn for the example. See docs/configuration.md."""
+"""The settings of gunicorn for the example. See docs/example.md."""
 
 from os import environ
 

@@ -292,6 +292,15 @@ def anchor_of(heading):
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def test_architecture_names_modules_that_are_there():
+    text = (DOCS / "architecture.md").read_text()
+    package = Path(flask_records.__file__).parent
+
+    names = re.findall(r"`([a-z_]+(?:/[a-z_]+)+)`", text)
+
+    assert [name for name in names if not (package / f"{name}.py").is_file()] == []
+
+
 def test_index_lists_every_page():
     blocks = blocks_of(DOCS / "index.md")
     trees = [block.text for block in blocks if block.language == "{toctree}"]
