@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import typing as t
 from contextlib import suppress
-from urllib.parse import quote, urljoin
+from urllib.parse import urljoin
 
 from flask import current_app, request, url_for
 
 from ..errors import BadRequest, NotFound, RecordsError
 from ..globals import current_records
-from ..http.routes import current_routes, fill_placeholders
+from ..http.routes import current_routes
 from ..names import BODIES, METHODS, READS
 from ..openapi.description import describe
 from ..openapi.document import REALTIME
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..authentication.oauth_settings import OAuthSettings
     from ..authentication.service import AuthenticationService
     from ..context import Params
     from ..openapi.description import ServiceDescription
-    from ..openapi.schemas import Schema
     from ..typing import Record
 
 
-def services_for(params: Params, route: Mapping[str, t.Any]) -> Record:
+def services_for(params: Params) -> Record:
     """Return the services that a caller may use, each with the methods that the caller
     may call, as JSON values.
 
     :param params: The params of the caller, with its login.
-    :param route: The values of placeholders in the prefix of services.
     """
     authenticator = params.authenticator
     return {
-        **entrance(route),
+        **entrance(),
         "user": _user(params),
         "userPath": authenticator.users_path if authenticator else None,
         "services": [_summary(each) for each in describe(params, only_usable=True)],
@@ -60,7 +56,7 @@ def service_for(params: Params, path: str) -> Record:
     calls = {call.method: call for call in reversed(service.calls)}
     shown = {
         "record": schemas.record,
-        "query": _query(schemas.query),
+        "query": schemas.query,
         "relations": {
             name: {"path": each.path, "isList": each.is_list, "field": each.field}
             for name, each in schemas.relations.items()
@@ -82,16 +78,9 @@ def service_for(params: Params, path: str) -> Record:
     }
 
 
-def entrance(route: Mapping[str, t.Any]) -> Record:
-    """Return what a caller needs to log in: no more than the application tells anybody.
-
-    :param route: The values of placeholders in the prefix of services.
-    """
-    prefix = fill_placeholders(
-        current_routes().mount.url_prefix,
-        lambda name: quote(str(route[name]), safe=""),
-    )
-    root = f"{request.script_root}{prefix}"
+def entrance() -> Record:
+    """Return what a caller needs to log in, which the application tells anybody."""
+    root = f"{request.script_root}{current_routes().mount.url_prefix}"
     server = current_app.extensions.get(REALTIME)
     path = server and f"{request.script_root}{server.settings.url_path.rstrip('/')}"
     return {
@@ -131,7 +120,7 @@ def _way_back(settings: OAuthSettings) -> str | None:
     """Return the ``redirect`` that leads from a provider back to the page, or ``None``
     if the application lets nobody return there.
     """
-    page = url_for(".page", **(request.view_args or {}))
+    page = url_for(".page")
     url = urljoin(request.host_url, page)
 
     for redirect in (page, page.removeprefix(request.script_root), url):
@@ -170,15 +159,4 @@ def _summary(service: ServiceDescription) -> Record:
         "events": service.event_names,
         "id": service.id,
         "isPaged": service.is_paged,
-    }
-
-
-def _query(query: Schema) -> Schema:
-    """Return the schema of queries without that of the queries in groups."""
-    properties = query.get("properties", {})
-    return {
-        "properties": {
-            name: {"type": "array"} if "properties" in each.get("items", {}) else each
-            for name, each in properties.items()
-        }
     }

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from flask import (
-    abort,
     current_app,
     make_response,
     render_template,
@@ -50,12 +49,17 @@ IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
 
 
+WITH_PLACEHOLDERS: t.Final = """\
+The explorer is for services whose URL prefix has no placeholders, and has none itself.\
+"""
+
+
 class Explorer:
     """Gives applications a page on which developers see, query and change records. It
     calls the services as the user who is logged in there, and has no right of its own.
 
-    It is there in debug mode. Otherwise it is there if ``allow`` tells for whom, or
-    ``RECORDS_EXPLORER`` has ``{"enabled": True}``.
+    It is there if the application is in debug mode when it is set up, ``allow`` tells
+    for whom, or ``RECORDS_EXPLORER`` has ``{"enabled": True}``.
 
     :param records: The extension with the services.
     :param app: The application to set up. Call :meth:`init_app` if there is none yet.
@@ -88,7 +92,8 @@ class Explorer:
 
         :param app: The application.
         :raises RuntimeError: The application has no services of the extension, or an
-            explorer already, a service has its URL, or a setting is not valid.
+            explorer already, there are placeholders in a prefix of URLs, a service has
+            its URL, or a setting is not valid.
         """
         if app.extensions.get("records") is not self._records:
             raise RuntimeError(
@@ -99,38 +104,29 @@ class Explorer:
         if NAME in app.extensions:
             raise RuntimeError("This app has an Explorer already.")
 
-        self._check_placeholders(app)
+        mount = routes_of(app).mount
+
+        if placeholders_of(mount.url_prefix + self._url_prefix):
+            raise RuntimeError(WITH_PLACEHOLDERS)
+
         settings = PageSettings.of(app.config.get(SETTING), SETTING)
         settings = replace(settings, allow=settings.allow or self._allow)
         app.extensions[NAME] = settings
 
-        if settings.enabled is not False:
+        if settings.is_on(app):
             app.register_blueprint(
                 _blueprint(self._records.errors),
                 url_prefix=self._url_prefix or None,
-                subdomain=routes_of(app).mount.subdomain,
+                subdomain=mount.subdomain,
             )
             routes_of(app).check(app)
 
     def is_on(self, app: Flask) -> bool:
-        """Return whether an application has the page now.
+        """Return whether an application has the page.
 
         :param app: The application.
         """
-        return NAME in app.extensions and _settings_of(app).is_on(app)
-
-    def _check_placeholders(self, app: Flask) -> None:
-        """Refuse a path of the page that does not tell where the services are."""
-        prefix = routes_of(app).mount.url_prefix
-        own = placeholders_of(self._url_prefix)
-        missing = [name for name in placeholders_of(prefix) if name not in own]
-
-        if missing:
-            example = f"{prefix}/_records"
-            raise RuntimeError(
-                f"The services are below {prefix!r}. Give the explorer a path with the"
-                f" same placeholders: Explorer(records, url_prefix={example!r})."
-            )
+        return NAME in app.blueprints
 
 
 def _blueprint(errors: ErrorHandler) -> Blueprint:
@@ -139,7 +135,6 @@ def _blueprint(errors: ErrorHandler) -> Blueprint:
     :param errors: Answers errors of the page.
     """
     blueprint = page_blueprint(NAME, __package__, errors)
-    blueprint.before_request(_refuse_if_off)
     blueprint.add_url_rule("/", "page", _send_page)
     blueprint.add_url_rule("/files/<path:name>", "file", _send_file)
     blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
@@ -148,16 +143,7 @@ def _blueprint(errors: ErrorHandler) -> Blueprint:
     return blueprint
 
 
-def _settings_of(app: Flask) -> PageSettings:
-    return t.cast("PageSettings", app.extensions[NAME])
-
-
-def _refuse_if_off() -> None:
-    if not _settings_of(current_app).is_on(current_app):
-        abort(404)
-
-
-def _send_page(**route: t.Any) -> ResponseReturnValue:
+def _send_page() -> ResponseReturnValue:
     page = render_template(
         "flask_records/explorer.html",
         name=current_app.name,
@@ -167,30 +153,30 @@ def _send_page(**route: t.Any) -> ResponseReturnValue:
     return protect(make_response(page), images=IMAGES)
 
 
-def _send_file(name: str, **route: t.Any) -> Response:
+def _send_file(name: str) -> Response:
     folder = CLIENTS if name in SHARED else FILES
     # Modules name each other without a version, so that none may be kept unchecked.
     return send_from_directory(folder, name, max_age=0)
 
 
-def _send_entrance(**route: t.Any) -> Response:
-    return send_json(dumps(entrance(route)))
+def _send_entrance() -> Response:
+    return send_json(dumps(entrance()))
 
 
-def _send_services(**route: t.Any) -> Response:
-    return send_json(dumps(services_for(_allowed_visitor(), route)))
+def _send_services() -> Response:
+    return send_json(dumps(services_for(_allowed_visitor())))
 
 
-def _send_service(**route: t.Any) -> Response:
-    return send_json(
-        dumps(service_for(_allowed_visitor(), request.args.get("path", "")))
-    )
+def _send_service() -> Response:
+    path = request.args.get("path", "")
+    return send_json(dumps(service_for(_allowed_visitor(), path)))
 
 
 def _allowed_visitor() -> Params:
     """Return the params of the caller, who may see data."""
     params = params_of_visitor(request.headers)
-    _settings_of(current_app).check(params)
+    settings: PageSettings = current_app.extensions[NAME]
+    settings.check(params)
     return params
 
 

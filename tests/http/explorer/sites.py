@@ -44,9 +44,10 @@ def serving_explorer(records=None, *, config=ON, options=None, **settings):
         yield client
 
 
-def app_with(config=ON, options=None, **settings):
+def app_with(config=ON, options=None, debug=False, **settings):
     """An application with one public service, and an explorer."""
     app = Flask("tests")
+    app.debug = debug
     app.config["RECORDS_EXPLORER"] = config
     records = FlaskRecords(**settings)
     records.add("things", Things(), public=True)

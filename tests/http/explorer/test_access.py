@@ -36,10 +36,9 @@ def statuses_of(client):
     ],
 )
 def test_explorer_is_on_in_debug_mode_or_by_its_setting(config, debug, status):
-    app = app_with(config)
-    app.debug = debug
+    client = app_with(config, debug=debug).test_client()
 
-    assert statuses_of(app.test_client()) == {status}
+    assert statuses_of(client) == {status}
 
 
 @pytest.mark.parametrize(("config", "status"), [(None, 200), ({"enabled": False}, 404)])
