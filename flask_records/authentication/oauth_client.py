@@ -240,11 +240,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         if url is None:
             return {}
 
-        headers = {
-            name: value.format(key=self.client_id)
-            for name, value in self._provider.profile_headers.items()
-        }
-        response = self._get(url, token, **headers)
+        response = self._get(url, token)
         raise_error_in(response, "profile")
         return _object(response)
 
@@ -268,8 +264,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         )
         return {"email": next(primary, None)}
 
-    def _get(self, url: str, token: Record, **headers: str) -> Response:
-        headers["Accept"] = "application/json"
+    def _get(self, url: str, token: Record) -> Response:
+        headers = {"Accept": "application/json"}
         return t.cast("Response", self.get(url, token=token, headers=headers))
 
 

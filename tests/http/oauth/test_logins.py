@@ -189,7 +189,6 @@ def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
         *(("name", value, None) for value in ("n" * 51, "A\nL", " ", 1815)),
         ("avatar_url", "https://img.example/" + "a" * 200, None),
         ("avatar_url", "javascript:alert(1)", None),
-        ("avatar_url", "//img.example/1.png", "https://img.example/1.png"),
         *(("email", value, None) for value in ("a" * 100 + "@x.yz", "a@b@x.yz", 7)),
         ("email", "Ada@Example.COM", "Ada@Example.COM"),
     ],
