@@ -1,4 +1,4 @@
-"""Passwords, hashed and verified by Argon2, bcrypt or Werkzeug."""
+"""Passwords, hashed by Argon2, and verified by Argon2, bcrypt or Werkzeug."""
 
 from __future__ import annotations
 
@@ -11,142 +11,57 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 
-from werkzeug import security
+from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
 from ..problems import TOO_LONG, UNHASHABLE
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from argon2 import PasswordHasher
 
 MAX_LENGTH: t.Final = 1024
 """The number of characters of the longest password."""
 
-PREFIXES: t.Final[dict[str | tuple[str, ...], str]] = {
-    "$argon2": "argon2",
-    ("$2a$", "$2b$", "$2y$"): "bcrypt",
-    ("scrypt:", "pbkdf2:"): "werkzeug",
-}
-"""The names of hashers, by the beginnings of their hashes."""
-
-ROUNDS: t.Final = 12
-"""The cost of new hashes of bcrypt, which is that of the package."""
-
 MAX_BYTES: t.Final = 72
 """The number of bytes of a password that bcrypt takes into account."""
 
 
-class Argon2id:
-    """Hashes passwords with Argon2id, and verifies all types of Argon2.
+def _verify_argon2(hash: str, password: str) -> bool:
+    from argon2 import PasswordHasher
+    from argon2.exceptions import Argon2Error
 
-    :param memory: The memory in KiB.
-    :param passes: The number of passes over the memory.
-    :param threads: The number of threads.
-    """
+    with suppress(Argon2Error):
+        # The costs are in the hash.
+        return PasswordHasher().verify(hash, _encoded(password))
 
-    def __init__(self, memory: int, passes: int, threads: int) -> None:
-        self._costs = passes, memory, threads
-
-    def hash(self, password: str) -> str:
-        """Return a new hash of a password."""
-        return self._hasher.hash(_encoded(password))
-
-    def verify(self, password: str, hash: str) -> bool:
-        """Return whether a password has a hash."""
-        from argon2.exceptions import Argon2Error
-
-        try:
-            return self._hasher.verify(hash, _encoded(password))
-        except (Argon2Error, ValueError):
-            return False
-
-    def needs_update(self, hash: str) -> bool:
-        """Return whether a hash has another type or other costs than new ones."""
-        try:
-            return self._hasher.check_needs_rehash(hash)
-        except ValueError:
-            return True
-
-    @cached_property
-    def _hasher(self) -> PasswordHasher:
-        from argon2 import PasswordHasher
-
-        return PasswordHasher(*self._costs)
+    return False
 
 
-class Bcrypt:
-    """Hashes passwords with bcrypt."""
+def _verify_bcrypt(hash: str, password: str) -> bool:
+    try:
+        bcrypt: t.Any = import_module("bcrypt")
+    except ImportError:
+        raise RuntimeError(
+            "Password hashes of bcrypt need the package 'bcrypt'. Install"
+            " 'flask-record-services[bcrypt]'."
+        ) from None
 
-    def hash(self, password: str) -> str:
-        """Return a new hash of a password.
-
-        :raises ValueError: The hash would not depend on all of it.
-        """
-        secret, bcrypt = _encoded(password), self._package
-
-        if len(secret) > MAX_BYTES:
-            raise ValueError(f"it has more than {MAX_BYTES} bytes")
-
-        return t.cast("str", bcrypt.hashpw(secret, bcrypt.gensalt(ROUNDS)).decode())
-
-    def verify(self, password: str, hash: str) -> bool:
-        """Return whether a password has a hash."""
-        bcrypt = self._package
-
-        try:
-            return bool(bcrypt.checkpw(_encoded(password)[:MAX_BYTES], hash.encode()))
-        except ValueError:
-            return False
-
-    def needs_update(self, hash: str) -> bool:
-        """Return whether a hash has another format, or lower costs than new ones."""
-        costs = hash[4:6]
-        is_bcrypt = hash.startswith("$2b$") and costs.isdecimal()
-        return not is_bcrypt or int(costs) < ROUNDS
-
-    @property
-    def _package(self) -> t.Any:
-        try:
-            return import_module("bcrypt")
-        except ImportError:
-            raise RuntimeError(
-                "Password hashes of bcrypt need the package 'bcrypt'. Install"
-                " 'flask-record-services[bcrypt]'."
-            ) from None
+    return bool(bcrypt.checkpw(_encoded(password)[:MAX_BYTES], hash.encode()))
 
 
-class Werkzeug:
-    """Hashes passwords as Werkzeug does, and verifies scrypt and PBKDF2."""
-
-    def hash(self, password: str) -> str:
-        """Return a new hash of a password, by Werkzeug's default method."""
-        return security.generate_password_hash(password)
-
-    def verify(self, password: str, hash: str) -> bool:
-        """Return whether a password has a hash."""
-        try:
-            return security.check_password_hash(hash, password)
-        except (ValueError, OverflowError, TypeError):
-            return False
-
-    def needs_update(self, hash: str) -> bool:
-        """Return whether a hash has another method than new ones."""
-        return hash.partition("$")[0] != self._method
-
-    @cached_property
-    def _method(self) -> str:
-        return self.hash("").partition("$")[0]
-
-
-Hasher: t.TypeAlias = Argon2id | Bcrypt | Werkzeug
-"""Makes hashes of one format, and verifies them."""
+VERIFIERS: t.Final[Mapping[tuple[str, ...], Callable[[str, str], bool]]] = {
+    ("$argon2",): _verify_argon2,
+    ("$2a$", "$2b$", "$2y$"): _verify_bcrypt,
+    ("scrypt:", "pbkdf2:"): check_password_hash,
+}
+"""The functions that verify passwords, by the beginnings of hashes."""
 
 
 @dataclass(frozen=True)
 class Passwords:
-    """Hashes passwords with a hasher, and verifies the hashes of all of them.
+    """Hashes passwords, and verifies the hashes of several formats.
 
     A process runs no more checks at once than it has processors: others wait. They run
     in threads of their own, because a thread does not return the memory that it has
@@ -162,8 +77,8 @@ class Passwords:
     threads: int = 1
     """The number of threads of a check of Argon2."""
 
-    hasher: str = "argon2"
-    """The name of the hasher of new hashes."""
+    hasher: Callable[[str], str] | None = None
+    """Makes new hashes in place of Argon2id."""
 
     def hash(self, password: str) -> str:
         """Return the hash of a password.
@@ -173,7 +88,7 @@ class Passwords:
         _check_length(password)
 
         try:
-            return t.cast("str", _run(self._hasher.hash, password))
+            return t.cast("str", _run(self.hasher or self._hash, password))
         except ValueError as error:
             raise BadRequest(
                 "This password can't be hashed. Use another one.",
@@ -189,51 +104,45 @@ class Passwords:
         """
         _check_length(password)
         text = hash.decode("ascii", "replace") if isinstance(hash, bytes) else hash
+        is_valid = _verify(text or "", password)
 
-        for prefix, name in PREFIXES.items():
-            if text and text.startswith(prefix):
-                return bool(_run(self._hashers[name].verify, password, text))
+        if is_valid is None:
+            _verify(self._unknown_hash, password)
 
-        # Some hashers refuse characters.
-        with suppress(ValueError):
-            _run(self._hasher.verify, password, self._unknown_hash)
-
-        return None
+        return is_valid
 
     def needs_update(self, hash: str) -> bool:
-        """Return whether a hash is to be replaced with a new one."""
-        return self._hasher.needs_update(hash)
+        """Return whether a hash is not one that Argon2id makes, with the same costs."""
+        try:
+            return self._argon2.check_needs_rehash(hash)
+        except ValueError:
+            return True
 
-    def check(self) -> None:
-        """Check that there is the hasher.
-
-        :raises RuntimeError: It is not known, or its package is not installed.
-        """
-        if self.hasher not in self._hashers:
-            names = ", ".join(map(repr, self._hashers))
-            raise RuntimeError(
-                f"AuthenticationService(hasher={self.hasher!r}) is not known. It can be"
-                f" {names}. For others, write a strategy of your own."
-            )
-
-        if self.hasher == "bcrypt":
-            self._hasher.verify("", "")
+    def _hash(self, password: str) -> str:
+        return self._argon2.hash(_encoded(password))
 
     @cached_property
-    def _hashers(self) -> dict[str, Hasher]:
-        return {
-            "argon2": Argon2id(self.memory, self.passes, self.threads),
-            "bcrypt": Bcrypt(),
-            "werkzeug": Werkzeug(),
-        }
+    def _argon2(self) -> PasswordHasher:
+        from argon2 import PasswordHasher
 
-    @property
-    def _hasher(self) -> Hasher:
-        return self._hashers[self.hasher]
+        return PasswordHasher(self.passes, self.memory, self.threads)
 
     @cached_property
     def _unknown_hash(self) -> str:
-        return t.cast("str", _run(self._hasher.hash, secrets.token_hex(16)))
+        return self.hash(secrets.token_hex(16))
+
+
+def _verify(hash: str, password: str) -> bool | None:
+    """Return whether a password has a hash, or ``None`` if its format is not known."""
+    for beginnings, verify in VERIFIERS.items():
+        if hash.startswith(beginnings):
+            # The hash is malformed, or the password has characters that are refused.
+            with suppress(ValueError, OverflowError, TypeError):
+                return t.cast("bool", _run(verify, hash, password))
+
+            return False
+
+    return None
 
 
 @cache

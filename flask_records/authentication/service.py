@@ -71,14 +71,15 @@ class AuthenticationService(Capabilities):
         those of the same name.
     :param revocations: The store of revoked tokens. Without it a token is valid until
         it expires, the password changes, or the user is removed.
-    :param hasher: Makes new password hashes: ``"argon2"``, ``"werkzeug"`` or
-        ``"bcrypt"``. Logins verify the hashes of all of them.
-    :param rehash: A login replaces a hash that ``hasher`` would make in another format
-        or with other costs. By default hashes stay as they are.
+    :param hasher: A function that makes new password hashes, such as Werkzeug's
+        ``generate_password_hash``. Argon2id by default. Logins verify the hashes of
+        Argon2, bcrypt and Werkzeug.
+    :param rehash: A login replaces a hash that is not of Argon2id, or has other costs
+        than new ones. By default hashes stay as they are.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
     :param settings: The name of the application's setting for this service.
-    :raises ValueError: Both the application and logins would hash.
+    :raises ValueError: Logins would replace the hashes of the application.
     """
 
     events = tuple(EVENTS.values())
@@ -93,7 +94,7 @@ class AuthenticationService(Capabilities):
         normalize: Callable[[str], str] | None = None,
         strategies: Mapping[str, Strategy | OAuthStrategy] | None = None,
         revocations: RevocationStore | None = None,
-        hasher: str = "argon2",
+        hasher: Callable[[str], str] | None = None,
         rehash: bool = False,
         custom_hashing: bool = False,
         settings: str = "RECORDS_AUTHENTICATION",
@@ -109,10 +110,16 @@ class AuthenticationService(Capabilities):
         self.custom_hashing = custom_hashing
         """``True`` if the application hashes passwords itself."""
 
-        if rehash and custom_hashing:
+        if hasher is not None and not callable(hasher):
+            raise TypeError(
+                "'hasher' is a function of a password, such as Werkzeug's"
+                f" generate_password_hash, not {hasher!r}."
+            )
+
+        if rehash and (custom_hashing or hasher):
             raise ValueError(
-                "With custom_hashing=True the application hashes passwords itself."
-                " Leave out rehash=True."
+                "rehash=True would replace the hashes that the application makes. Leave"
+                " it out."
             )
 
         if not isinstance(strategies or {}, Mapping):
@@ -297,11 +304,8 @@ class AuthenticationService(Capabilities):
         """Return the credentials in the headers of a request, of the first strategy
         that finds any.
         """
-        names = self.settings.parse_strategies
-
-        for name in self.strategies if names is None else names:
-            parse = self.strategies[name].parse
-            credentials = parse(headers) if parse else None
+        for name, strategy in self.strategies.items():
+            credentials = strategy.parse(headers) if strategy.parse else None
 
             if credentials is not None:
                 return {"strategy": name, **credentials}

@@ -22,7 +22,7 @@ from .passwords import Passwords
 from .tokens import DAY, Tokens
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from flask import Flask
 
@@ -83,7 +83,6 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "audience": NAME,
         "issuer": NAME,
         "strategies": TEXTS,
-        "parse_strategies": TEXTS,
         "passwords": MAPPING,
         "oauth": MAPPING.secret(),
     }.items()
@@ -114,32 +113,27 @@ class AuthenticationSettings:
     strategies: tuple[str, ...] = ("jwt", "local")
     """The strategies that clients can get a token with."""
 
-    parse_strategies: tuple[str, ...] | None = None
-    """The strategies that are read from requests, or ``None`` for all that can be."""
-
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     """The OAuth providers."""
 
     @classmethod
     def of(
-        cls, app: Flask, name: str, hasher: str = "argon2"
+        cls, app: Flask, name: str, hasher: Callable[[str], str] | None
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 
-        :param hasher: The name of the hasher of passwords.
+        :param hasher: Makes the hashes of passwords in place of Argon2id.
         :raises RuntimeError: A setting is missing or wrong. The message has the cure.
         """
         value, example = app.config.get(name), {"lifetime": "12h"}
         settings = read_settings(name, value, CHECKS, example=example)
         options = {o: value for o, value in settings.items() if value is not None}
-        parsed = options.get("parse_strategies")
         origins = CorsSettings.of(app).web_origins
         return cls(
             name=name,
             tokens=_tokens(app, name, options),
             passwords=_passwords(name, options.get("passwords"), hasher),
             strategies=tuple(options.get("strategies", cls.strategies)),
-            parse_strategies=None if parsed is None else tuple(parsed),
             oauth=OAuthSettings.parse(
                 options.get("oauth", {}), f"{name}['oauth']", origins
             ),
@@ -150,31 +144,24 @@ class AuthenticationSettings:
 
         :raises RuntimeError: One does not.
         """
-        for option in ("strategies", "parse_strategies"):
-            for name in getattr(self, option) or ():
-                if name not in names:
-                    raise RuntimeError(
-                        f"{self.name}['{option}'] names '{name}', which is not a"
-                        f" strategy. The strategies are: {', '.join(names)}."
-                    )
+        for name in self.strategies:
+            if name not in names:
+                raise RuntimeError(
+                    f"{self.name}['strategies'] names '{name}', which is not a"
+                    f" strategy. The strategies are: {', '.join(names)}."
+                )
 
 
-def _passwords(name: str, value: t.Any, hasher: str) -> Passwords:
+def _passwords(
+    name: str, value: t.Any, hasher: Callable[[str], str] | None
+) -> Passwords:
     place = f"{name}['passwords']"
     costs = read_settings(place, value, COSTS, example={"passes": 3})
-
-    if costs and hasher != "argon2":
-        raise RuntimeError(
-            f"{place} is for Argon2id, and new hashes are made by another hasher."
-            f" Remove it, or leave 'hasher' out of AuthenticationService()."
-        )
-
     passwords = Passwords(**costs, hasher=hasher)
 
     if passwords.memory < 8 * passwords.threads:
         raise RuntimeError(f"{place} needs 8 KiB of memory per thread.")
 
-    passwords.check()
     return passwords
 
 

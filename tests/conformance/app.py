@@ -83,7 +83,6 @@ def _app(engine, base, **options):
     app.config["RECORDS_AUTHENTICATION"] = {
         "secret": SECRET,
         "allow_short_secret": True,
-        "parse_strategies": ["jwt", "api-key"],
         "oauth": {"redirect": "/after-login", **provider.settings(base)},
     }
     # The sockets of the v4 client are those of Socket.IO 2.

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 
 from flask_records import AuthenticationService, FlaskRecords, hash_password
-from tests.unit.test_passwords import ARGON2, BCRYPT, CHEAP, HASHES, MALFORMED, PASSWORD
+from tests.unit.test_passwords import ARGON2, CHEAP, HASHES, MALFORMED, PASSWORD
 
 
 class Users:
@@ -77,9 +77,7 @@ def test_wrong_costs_are_refused_at_the_start(users, costs, message):
         client_of(users, costs)
 
 
-@pytest.mark.parametrize(
-    "password", ["x", "a\0b", "\0", "\ud800", "x" * 1024, "\U0001f600" * 1024]
-)
+@pytest.mark.parametrize("password", ["a\0b", "\ud800", "\U0001f600" * 1024])
 def test_user_logs_in_with_the_password_of_the_registration(client, password):
     registered = register(client, password)
 
@@ -105,7 +103,7 @@ def test_password_that_is_too_long_is_told_over_http(client, call, subject):
 
 
 @pytest.mark.parametrize("email", ["ann@a.test", "nobody@a.test"])
-@pytest.mark.parametrize("hash", [None, ARGON2, BCRYPT, *MALFORMED[:3]])
+@pytest.mark.parametrize("hash", [None, ARGON2, MALFORMED[3]])
 def test_failed_login_looks_the_same_whatever_there_is(client, users, hash, email):
     users.user = {"id": 1, "email": "ann@a.test", "password": hash}
 

@@ -60,7 +60,6 @@ def test_closed_service_needs_the_strategies_that_it_names():
             {"strategies": "local"},
             "['strategies'] must be a list of texts, not 'local'.",
         ),
-        ({"parse_strategies": {}}, "['parse_strategies'] must be a list of texts, not"),
         ({"strategies": [["jwt"]]}, "['strategies'] must be a list of texts, not"),
         ({"passwords": 5}, "['passwords'] must be a mapping, not 5."),
         ({"oauth": []}, "['oauth'] must be a mapping."),
@@ -68,13 +67,10 @@ def test_closed_service_needs_the_strategies_that_it_names():
             {"allow_short_secret": 1},
             "['allow_short_secret'] must be True or False",
         ),
-        *(
-            (
-                {option: ["jwt", "locale"]},
-                f"['{option}'] names 'locale', which is not a strategy. The strategies"
-                " are: jwt, local, api-key.",
-            )
-            for option in ("strategies", "parse_strategies")
+        (
+            {"strategies": ["jwt", "locale"]},
+            "['strategies'] names 'locale', which is not a strategy. The strategies"
+            " are: jwt, local, api-key.",
         ),
     ],
 )

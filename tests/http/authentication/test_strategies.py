@@ -8,7 +8,6 @@ from flask_records import Strategy
 from tests.authentication import (
     API_KEY,
     bearer,
-    log_in,
     LOGIN,
     make_records,
     serving,
@@ -39,24 +38,6 @@ def test_service_accepts_its_strategies_only(client, path, headers, message):
 
     assert response.status_code == 401
     assert response.json == refused(message)
-
-
-@pytest.mark.parametrize(
-    ("names", "status", "strategy"),
-    [
-        (["api-key", "jwt"], 200, "api-key"),
-        (["jwt", "api-key"], 200, "jwt"),
-        (["jwt"], 200, "jwt"),
-        (["local"], 401, None),
-        ([], 401, None),
-    ],
-)
-def test_strategies_are_read_from_a_request_in_order(names, status, strategy):
-    with serving(make_records(), {**SETTINGS, "parse_strategies": names}) as client:
-        response = client.get("/vault", headers={**KEY, **bearer(log_in(client))})
-
-    assert response.status_code == status
-    assert response.json.get("authentication", {}).get("strategy") == strategy
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 import requests
+from werkzeug.security import generate_password_hash
 
 from flask_records import (
     AuthenticationService,
@@ -38,7 +39,7 @@ def serve_records(app):
     posts = records.add("posts", SQLAlchemyService(Post, readonly=["user_id"]))
     posts.before("create")(set_user_field("user_id"))
     login = AuthenticationService(
-        username="username", password="password_hash", hasher="werkzeug"
+        username="username", password="password_hash", hasher=generate_password_hash
     )
     records.add("authentication", login)
     records.init_app(app)
