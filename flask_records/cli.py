@@ -9,11 +9,9 @@ import typing as t
 from functools import partial
 
 import click
-from flask import current_app
 from flask.cli import AppGroup
 
 from .globals import current_records
-from .http.origins import origin_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +22,6 @@ if t.TYPE_CHECKING:
 
 group = AppGroup("records", help="Commands of Flask-Records.")
 """The commands. Each is added here."""
-
-NO_PROVIDERS = "No OAuth provider is configured."
 
 RESERVED_NAMES: t.Final = frozenset({*keyword.kwlist, *dir(builtins), "app", "g"})
 """The names of ``flask shell`` that are no services."""
@@ -53,55 +49,6 @@ def _shell_context(services: Mapping[str, Service]) -> dict[str, t.Any]:
     return {"current_records": current_records, **named}
 
 
-def checked_url(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> str | None:
-    """Return the address of an application.
-
-    :raises click.BadParameter: It is not a web address.
-    """
-    if value is not None and origin_of(value) is None:
-        raise click.BadParameter("It must begin with https:// or http://.")
-
-    return value
-
-
-@group.command("oauth")
-@click.option(
-    "--base-url",
-    metavar="URL",
-    callback=checked_url,
-    help="The address of your application, if it is not in the settings.",
-)
-def check_oauth(base_url: str | None) -> None:
-    """Test the OAuth providers, and print the callback addresses to register."""
-    providers = [
-        (provider, authentication.settings.oauth.base_url)
-        for authentication in current_records.authentications.values()
-        for provider in authentication.settings.oauth.providers.values()
-    ]
-
-    if not providers:
-        click.echo(NO_PROVIDERS)
-        return
-
-    # They are loaded for the providers alone.
-    from .authentication.oauth_client import problem_of
-
-    has_problem = False
-
-    for provider, own_url in providers:
-        address = callback_address(provider.name, base_url or own_url)
-        click.echo(f"{provider.name}\n  register {address}")
-
-        problem = problem_of(provider)
-        has_problem = has_problem or problem is not None
-        click.echo(f"  {problem or 'responds'}")
-
-    if has_problem:
-        raise SystemExit(1)
-
-
 @group.command("openapi")
 def print_openapi() -> None:
     """Print the OpenAPI document of all services, as anonymous clients may see it."""
@@ -118,23 +65,3 @@ def print_types() -> None:
     from .openapi.typescript import typescript
 
     click.echo(typescript(), nl=False)
-
-
-def callback_address(provider: str, base_url: str | None) -> str:
-    """Return the address that a provider sends users back to.
-
-    :param base_url: The address of the application, if it is known.
-    """
-    rules = current_app.url_map.iter_rules()
-    endpoint = next(
-        rule.endpoint
-        for rule in rules
-        if rule.endpoint.endswith("records_oauth.callback")
-    )
-
-    with current_app.test_request_context(base_url=base_url):
-        is_known = base_url or current_app.config["SERVER_NAME"]
-        address = current_app.url_for(endpoint, provider=provider, _external=True)
-        path = current_app.url_for(endpoint, provider=provider, _external=False)
-
-    return address if is_known else f"<the address of your application>{path}"

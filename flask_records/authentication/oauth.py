@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import typing as t
 from urllib.parse import urlencode
 
@@ -20,7 +19,6 @@ from ..errors import (
 from ..globals import current_records
 from ..http.formatter import dumps, empty, JSON
 from ..http.headers import forbid_sniffing
-from ..http.origins import origin_of
 from ..http.routes import routes_of
 from .limits import client_address
 from .oauth_client import ProviderClient, SESSION
@@ -41,17 +39,11 @@ LOST: t.Final = "The login took too long, or began in another browser. Try again
 
 FAILED: t.Final = "The login failed because of an error of this site. Try again later."
 
-LIFETIME: t.Final = 10 * 60
-"""The number of seconds that a user has to log in at the provider."""
-
 MAX_LOGINS: t.Final = 3
 """The number of logins that one browser can have in progress."""
 
 MAX_SIZE: t.Final = 1000
 """The number of characters of a login. Browsers drop cookies of more than 4 kB."""
-
-MAX_ANSWER: t.Final = 8 * 1024
-"""The number of bytes of the largest answer that a browser posts from a provider."""
 
 
 def add_views(app: Flask, service: AuthenticationService) -> None:
@@ -113,11 +105,7 @@ class OAuthViews:
         client = self._client(provider)
         _count("start")
         query = request.args.to_dict()
-        # A front end of another origin gets its users back.
-        page = request.referrer or ""
-        is_own = origin_of(page) == origin_of(self._url("start", provider))
-        redirect = query.pop("redirect", "")
-        target = self._settings.redirects.target(redirect, "" if is_own else page)
+        target = self._settings.target(query.pop("redirect", ""))
 
         def begin() -> Response:
             link = self._claims_of_link(query.pop("feathers_token", None))
@@ -127,14 +115,13 @@ class OAuthViews:
 
     def _begin(self, client: ProviderClient, login: Record) -> Response:
         """Return the response that sends a user to a provider."""
-        redirect_uri = self._url("callback", client.name)
+        redirect_uri = _callback_url(client.name)
 
         with client.reporting():
             started = client.create_authorization_url(redirect_uri)
             response = _redirect_to(started.pop("url"))
 
-        known = {"redirect_uri": redirect_uri, "began": time.time()}
-        login = {**started, **login, **known}
+        login = {**started, **login, "redirect_uri": redirect_uri}
 
         if len(json.dumps(login)) > MAX_SIZE:
             raise BadRequest("The query of the login is too long.")
@@ -177,30 +164,22 @@ class OAuthViews:
 
         if request.method == "POST":
             # No cookie comes with a form that another site posts, as Apple does.
-            request.max_content_length = MAX_ANSWER
             answer = {
                 name: request.form.get(name, "")
                 for name in ("code", "error", "iss", "state")
                 if name in request.form
             }
-            url = self._url("callback", provider)
-            return _redirect_to(f"{url}?{urlencode(answer)}", 303)
+            url = f"{_callback_url(provider)}?{urlencode(answer)}"
+            return _redirect_to(url, 303)
 
         _count("callback")
         answer = request.args.to_dict()
-        login = self._take(client, answer.get("state", ""))
+        login = client.take(answer.get("state", ""))
         # A login that is lost ends where the one returns to that began last.
         latest = [session[key]["data"] for key in _logins_in_progress(client.name)[-1:]]
         targets = [each["target"] for each in (login, *latest) if each]
-        target = targets[0] if targets else self._settings.redirects.target("")
+        target = targets[0] if targets else self._settings.target("")
         return self._ending(client, target, lambda: self._end(client, login, answer))
-
-    def _take(self, client: ProviderClient, state: str) -> Record | None:
-        """Return a login that this browser began recently. Its state is valid once."""
-        login: Record | None = client.framework.get_state_data(session, state)
-        client.framework.clear_state_data(session, state)
-        is_recent = login and abs(time.time() - login["began"]) <= LIFETIME
-        return login if is_recent else None
 
     def _end(
         self, client: ProviderClient, login: Record | None, answer: Mapping[str, str]
@@ -250,22 +229,17 @@ class OAuthViews:
     def _strategy(self, client: ProviderClient) -> OAuthStrategy:
         return t.cast("OAuthStrategy", self._service.strategy(client.name))
 
-    def _url(self, view: str, provider: str) -> str:
-        """Return the address of a view, as browsers and providers see it."""
-        # The views may be in a blueprint of the application.
-        endpoint, base = f".{view}", self._settings.base_url
-
-        if base is None:
-            return url_for(endpoint, provider=provider, _external=True)
-
-        path = url_for(endpoint, provider=provider)
-        return base.rstrip("/") + path.removeprefix(request.script_root)
-
     def _client(self, provider: str) -> ProviderClient:
         if provider not in self._clients:
             raise NotFound(f"There is no login with '{provider}'.")
 
         return self._clients[provider]
+
+
+def _callback_url(provider: str) -> str:
+    """Return the address of the callback, as browsers and providers see it."""
+    # The views may be in a blueprint of the application.
+    return url_for(".callback", provider=provider, _external=True)
 
 
 def _count(view: str) -> None:
@@ -281,7 +255,7 @@ def _logins_in_progress(provider: str = "") -> list[str]:
     # The keys are Authlib's, which the application may use, too.
     prefix = f"_state_{SESSION}{provider}_" if provider else f"_state_{SESSION}"
     keys = [key for key in session if key.startswith(prefix)]
-    return sorted(keys, key=lambda key: session[key]["data"]["began"])
+    return sorted(keys, key=lambda key: session[key]["exp"])
 
 
 def _visible(provider: str, error: Exception) -> RecordsError:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
+from flask import session
 from joserfc.errors import BadSignatureError
 from requests import HTTPError
 
 from ..http.origins import origin_of
 from ..pagination import without
 from .oauth_errors import (
-    describe,
     InvalidResponse,
     provider_error,
     PROVIDER_ERRORS,
@@ -33,6 +33,9 @@ if t.TYPE_CHECKING:
 
 SESSION: t.Final = "records_"
 """The beginning of the names that Authlib keeps logins by in Flask's session."""
+
+LIFETIME: t.Final = 10 * 60
+"""The number of seconds that a user has to log in at the provider."""
 
 TIMEOUT: t.Final = 5
 """The number of seconds that a provider may be silent."""
@@ -95,8 +98,17 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
                 "default_timeout": TIMEOUT,
             },
         )
+        self.framework.expires_in = LIFETIME
         self._provider = provider
         self._forget()
+
+    def take(self, state: str) -> Record | None:
+        """Return a login that this browser began recently. Its state is valid once."""
+        # This removes those that are older.
+        self.framework.clear_state_data(session, "")
+        login: Record | None = self.framework.get_state_data(session, state)
+        self.framework.clear_state_data(session, state)
+        return login
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -119,8 +131,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         only: Authlib takes any others for options of its client.
         """
         if self._server_metadata_url and "issuer" not in self.server_metadata:
-            with self._get_session() as session:
-                response = session.get(self._server_metadata_url, withhold_token=True)
+            with self._get_session() as requests:
+                response = requests.get(self._server_metadata_url, withhold_token=True)
                 response.raise_for_status()
                 self.server_metadata = self._known_parts(_object(response))
 
@@ -276,22 +288,3 @@ def _object(response: Response) -> Record:
         raise InvalidResponse("The response is not an object.")
 
     return content
-
-
-def problem_of(provider: Provider) -> str | None:
-    """Return the reason why a provider can't be used, or ``None``. Its configuration is
-    requested, or else an address of it, without key and secret.
-    """
-    client = ProviderClient(provider)
-
-    try:
-        client.load_server_metadata()
-
-        if provider.access_url is not None:
-            with client._get_session() as session:
-                # It responds with an error to that: it counts that it responds.
-                session.get(provider.access_url, withhold_token=True)
-    except PROVIDER_ERRORS as error:
-        return describe(error)
-
-    return None

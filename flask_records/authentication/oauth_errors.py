@@ -105,11 +105,11 @@ def provider_error(provider: Provider, error: Exception) -> NotAuthenticated:
     message = _message(error)
     logger = current_app.logger
     log = logger.info if message == CANCELLED else logger.warning
-    log("The login at %s failed: %s", provider.name, describe(error))
+    log("The login at %s failed: %s", provider.name, _describe(error))
     return NotAuthenticated(message.format(provider.title))
 
 
-def describe(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     """Return one line on an error for the log, without a text of the provider, which
     may quote what it was sent.
     """

@@ -40,10 +40,6 @@ def _is_url(value: t.Any) -> bool:
     return isinstance(value, str) and origin_of(value) is not None
 
 
-def _is_base_url(value: t.Any) -> bool:
-    return _is_url(value) and "?" not in value and "#" not in value
-
-
 def _is_redirect(value: t.Any) -> bool:
     return isinstance(value, str) and bool(PATH.fullmatch(value) or _is_url(value))
 
@@ -64,7 +60,6 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         lambda value: _is_list(value, lambda url: _is_url(url) and "*" not in url),
         "a list of addresses that begin with https://",
     ),
-    "base_url": Check(_is_base_url, "an address such as https://a.example/api"),
 }
 """The checks of the settings. All others are names of providers."""
 
@@ -91,63 +86,17 @@ EXAMPLE: t.Final = {"key": "...", "secret": "..."}
 
 
 @dataclass(frozen=True)
-class Redirects:
-    """The address that users return to, and other origins that they may return to."""
-
-    base: str | None = None
-    """The configured address: a URL, or a path of the application."""
-
-    origins: tuple[str, ...] = ()
-    """More origins, such as ``https://app.example``."""
-
-    def target(self, extra: str, page: str = "") -> str | None:
-        """Return the address after a login, or ``None`` if no address is configured.
-
-        :param extra: The value of ``?redirect=``: a path below the configured address,
-            a URL of an origin that is allowed, or nothing.
-        :param page: The address of the page that begins the login. If its origin is one
-            of :attr:`origins`, it takes the place of the configured address.
-        :raises BadRequest: It leads to another site, or sets something after the ``#``.
-        """
-        origin, own = origin_of(page), origin_of(self.base or "")
-        base = origin if origin in self.origins and origin != own else self.base
-
-        if base is None and extra:
-            raise BadRequest("There is no redirect to append to.")
-
-        if base is None or not extra:
-            return base
-
-        if INVISIBLE.search(extra):
-            raise BadRequest("The redirect has a space in it.")
-
-        allowed = {*self.origins, own} - {None}
-        is_url = origin_of(extra) is not None
-        ends_in_fragment = "#" in base and not is_url
-
-        for form in _forms(extra):
-            if not PATH.fullmatch(form) and origin_of(form) not in allowed:
-                raise BadRequest("The redirect leads to another site.")
-
-            # A page would read a token from it before the one that is issued.
-            if "#" in form or (ends_in_fragment and "=" in form):
-                raise BadRequest("The redirect can't set anything after the '#'.")
-
-        return _encoded(extra) if is_url else base.rstrip("/") + _encoded(extra)
-
-
-@dataclass(frozen=True)
 class OAuthSettings:
     """The settings of OAuth. See section 2.5 of the specification."""
 
     providers: Mapping[str, Provider] = field(default_factory=dict)
     """The providers by name."""
 
-    redirects: Redirects = field(default_factory=Redirects)
-    """The addresses that users may be sent to."""
+    redirect: str | None = None
+    """The address that users return to: a URL, or a path of the application."""
 
-    base_url: str | None = None
-    """The address of the application, if it is not taken from the request."""
+    origins: tuple[str, ...] = ()
+    """More origins that users may return to, such as ``https://app.example``."""
 
     @classmethod
     def parse(
@@ -161,15 +110,44 @@ class OAuthSettings:
         options = {name: value[name] for name in CHECKS if value.get(name) is not None}
         read_settings(place, options, CHECKS, example={"redirect": "/"})
         named = [origin_of(url) for url in options.get("origins", origins)]
-        return cls(
-            redirects=Redirects(options.get("redirect"), tuple(filter(None, named))),
-            base_url=options.get("base_url"),
-            providers={
-                name: _provider(name, value[name], f"{place}[{name!r}]")
-                for name in value
-                if name not in CHECKS
-            },
-        )
+        providers = {
+            name: _provider(name, value[name], f"{place}[{name!r}]")
+            for name in value
+            if name not in CHECKS
+        }
+        return cls(providers, options.get("redirect"), tuple(filter(None, named)))
+
+    def target(self, extra: str) -> str | None:
+        """Return the address after a login, or ``None`` if no address is configured.
+
+        :param extra: The value of ``?redirect=``: a path below the configured address,
+            a URL of an origin that is allowed, or nothing.
+        :raises BadRequest: It leads to another site, or sets something after the ``#``.
+        """
+        base = self.redirect
+
+        if base is None and extra:
+            raise BadRequest("There is no redirect to append to.")
+
+        if base is None or not extra:
+            return base
+
+        if INVISIBLE.search(extra):
+            raise BadRequest("The redirect has a space in it.")
+
+        allowed = {*self.origins, origin_of(base)} - {None}
+        is_url = origin_of(extra) is not None
+        ends_in_fragment = "#" in base and not is_url
+
+        for form in _forms(extra):
+            if not PATH.fullmatch(form) and origin_of(form) not in allowed:
+                raise BadRequest("The redirect leads to another site.")
+
+            # A page would read a token from it before the one that is issued.
+            if "#" in form or (ends_in_fragment and "=" in form):
+                raise BadRequest("The redirect can't set anything after the '#'.")
+
+        return _encoded(extra) if is_url else base.rstrip("/") + _encoded(extra)
 
 
 def _provider(name: str, value: t.Any, place: str) -> Provider:

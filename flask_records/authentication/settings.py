@@ -118,7 +118,7 @@ class AuthenticationSettings:
 
     @classmethod
     def of(
-        cls, app: Flask, name: str, hasher: Callable[[str], str] | None
+        cls, app: Flask, name: str, hasher: Callable[[str], str] | None = None
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 

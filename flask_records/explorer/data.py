@@ -125,7 +125,7 @@ def _way_back(settings: OAuthSettings) -> str | None:
 
     for redirect in (page, page.removeprefix(request.script_root), url):
         with suppress(BadRequest):
-            target = settings.redirects.target(redirect)
+            target = settings.target(redirect)
 
             if target is not None and urljoin(url, target) == url:
                 return redirect

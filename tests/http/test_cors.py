@@ -264,7 +264,7 @@ def test_sockets_and_logins_have_the_same_origins_by_default():
 
     oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
     assert RealtimeSettings.of(app).origins == (APP, IONIC, "null")
-    assert oauth.redirects.origins == (APP,)
+    assert oauth.origins == (APP,)
 
 
 def test_sockets_and_logins_may_have_others():
@@ -274,7 +274,7 @@ def test_sockets_and_logins_may_have_others():
 
     oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
     assert RealtimeSettings.of(app).origins == (EVIL,)
-    assert oauth.redirects.origins == (APP,)
+    assert oauth.origins == (APP,)
 
 
 def test_all_origins_are_none_that_a_login_returns_to():
@@ -282,4 +282,4 @@ def test_all_origins_are_none_that_a_login_returns_to():
         app_with({"origins": "*"}), "RECORDS_AUTHENTICATION"
     ).oauth
 
-    assert oauth.redirects.origins == OAuthSettings().redirects.origins == ()
+    assert oauth.origins == OAuthSettings().origins == ()

@@ -18,7 +18,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from flask_records.authentication.oauth_settings import OAuthSettings, Redirects
+from flask_records.authentication.oauth_settings import OAuthSettings
 from flask_records.authentication.providers import KNOWN, Provider
 from tests.authentication import API_KEY, Echo, SECRET
 
@@ -83,7 +83,6 @@ def test_wrong_option_of_a_provider_is_named_in_full(option, values):
     ("option", "values"),
     [
         ("redirect", [*NO_ORIGINS, "//evil.test", "/\\evil.test", "/a\nb", "page"]),
-        ("base_url", [*NO_ORIGINS, "/path", "https://x.yz?x=1", "https://x.yz/#x"]),
         ("origins", ["https://app.example", 5, *([value] for value in NO_ORIGINS)]),
     ],
 )
@@ -125,7 +124,6 @@ def test_settings_are_one_value_without_secrets_in_its_text():
     settings = parse(
         redirect="/after-login",
         origins=["https://App.example/", "http://localhost:3000"],
-        base_url="https://records.example/api",
         github={**GITHUB, "scope": None},
         fake={**FAKE, "scope": "email", "params": {"prompt": "login"}},
     )
@@ -136,10 +134,8 @@ def test_settings_are_one_value_without_secrets_in_its_text():
             "github": replace(KNOWN["github"], **GITHUB),
             "fake": Provider("fake", **FAKE, scope="email", params={"prompt": "login"}),
         },
-        redirects=Redirects(
-            "/after-login", ("https://app.example", "http://localhost:3000")
-        ),
-        base_url="https://records.example/api",
+        redirect="/after-login",
+        origins=("https://app.example", "http://localhost:3000"),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from werkzeug.urls import iri_to_uri
 
 from flask_records import BadRequest
-from flask_records.authentication.oauth_settings import Redirects, with_answer
+from flask_records.authentication.oauth_settings import OAuthSettings, with_answer
 from flask_records.http.origins import origin_of
 from tests.unit.redirects import ALMOST, browser, CHARACTERS, EVIL, FORMS, HOSTS, STARTS
 
@@ -52,7 +52,7 @@ def target_of(text, oauth):
     origins = tuple(map(origin_of, oauth.get("origins", ())))
 
     try:
-        target = Redirects(oauth["redirect"], origins).target(text)
+        target = OAuthSettings({}, oauth["redirect"], origins).target(text)
     except BadRequest:
         return None
 
@@ -73,12 +73,12 @@ def test_every_place_refuses_another_site(place):
     "text", ["/x&access_token=evil", "/x%26access_token%3Devil", "/x&error=Call%20us"]
 )
 def test_redirect_adds_no_parameter_to_a_configured_hash(text):
-    redirects = Redirects("https://app.example/#/login")
+    oauth = OAuthSettings(redirect="https://app.example/#/login")
 
     with pytest.raises(BadRequest, match="after the '#'"):
-        redirects.target(text)
+        oauth.target(text)
 
-    assert redirects.target("/x") == "https://app.example/#/login/x"
+    assert oauth.target("/x") == "https://app.example/#/login/x"
 
 
 def test_generated_redirects_end_on_an_allowed_origin(follow):
@@ -172,9 +172,9 @@ def test_redirect_says_nothing_behind_the_hash_in_any_form(text):
 
 def test_redirect_is_refused_where_none_is_configured():
     with pytest.raises(BadRequest, match="There is no redirect to append to"):
-        Redirects().target("/page")
+        OAuthSettings().target("/page")
 
-    assert Redirects().target("") is None
+    assert OAuthSettings().target("") is None
 
 
 @pytest.mark.parametrize(

@@ -103,32 +103,6 @@ def test_redirect_says_where_to_go_and_the_token_is_behind_the_hash(
     assert (answer_of(answer)[0], error_of(answer)) == (target, None)
 
 
-@pytest.mark.parametrize(
-    ("page", "redirect", "target"),
-    [
-        (f"{SECOND}/deep/page?x=1", "", SECOND),
-        (f"{SECOND}/", "/inbox", f"{SECOND}/inbox"),
-        (f"{SECOND}/", "https://app.example/else", "https://app.example/else"),
-        ("https://app.example/x", "", HOME),
-        ("http://localhost/login", "", HOME),
-        (f"{SECOND}.evil.example/", "", HOME),
-        (f"https://evil.example/{SECOND}", "", HOME),
-        ("http://second.example/", "", HOME),
-        ("null", "", HOME),
-    ],
-)
-def test_login_returns_to_the_allowed_origin_that_it_began_on(
-    provider, page, redirect, target
-):
-    oauth = {"redirect": HOME, "origins": [SECOND, "http://localhost"]}
-    headers = {"Referer": page}
-
-    with serving_logins({"fake": provider}, oauth) as site:
-        answer = site.log_in(f"?redirect={quote(redirect)}", headers=headers)
-
-    assert (answer_of(answer)[0], error_of(answer)) == (target, None)
-
-
 @pytest.mark.parametrize("state", ["", "&state=unknown"])
 def test_login_that_is_cancelled_without_its_state_returns_where_the_last_began(
     provider, other, state
@@ -139,14 +113,18 @@ def test_login_that_is_cancelled_without_its_state_returns_where_the_last_began(
 
     with serving_logins({"fake": provider, "other": other}, oauth) as site:
         site.start("?redirect=/first")
-        site.start(headers={"Referer": f"{SECOND}/"})
+        site.start(f"?redirect={SECOND}/")
         site.start("?redirect=/other", provider="other")
         answers = [site.get(f"/oauth/{name}/{cancelled}") for name in ("fake", "other")]
         stranger = Site(site.app).get(f"/oauth/fake/{cancelled}")
 
     targets = [answer_of(answer) for answer in (*answers, stranger)]
     denied = {"error": DENIED}
-    assert targets == [(SECOND, denied), (f"{HOME}/other", denied), (HOME, denied)]
+    assert targets == [
+        (f"{SECOND}/", denied),
+        (f"{HOME}/other", denied),
+        (HOME, denied),
+    ]
 
 
 def test_no_answer_is_stored_or_told_to_other_sites(site, json_site):
@@ -209,21 +187,6 @@ def test_login_works_below_a_path(provider, config):
 
     assert callback_of(started) == "http://localhost/sub/oauth/fake/callback"
     assert error_of(answer) is None
-
-
-@pytest.mark.parametrize("host", ["localhost", "evil.example", "app.example:81"])
-@pytest.mark.parametrize("base", ["", "/sub"])
-def test_a_base_url_counts_whatever_the_host_and_its_path_once(provider, host, base):
-    """A proxy strips the path, or passes it on."""
-    oauth = {"redirect": HOME, "base_url": f"https://app.example{base}/"}
-
-    with serving_logins({"fake": provider}, oauth) as site:
-        started = [site.start(base_url=f"http://{host}{path}") for path in ("", base)]
-        back = site.client.post("/oauth/fake/callback", data={"state": "x"})
-
-    callback = f"https://app.example{base}/oauth/fake/callback"
-    assert [callback_of(each) for each in started] == [callback] * 2
-    assert back.headers["Location"] == f"{callback}?state=x"
 
 
 # Limits by the address of the client

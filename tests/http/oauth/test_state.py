@@ -105,14 +105,14 @@ def test_a_browser_that_abandons_logins_keeps_three(site):
     assert len(starts[-1].headers["Set-Cookie"]) < 4093
 
 
-@pytest.mark.parametrize(("age", "error"), [(590, None), (610, LOST), (-610, LOST)])
+@pytest.mark.parametrize(("age", "error"), [(590, None), (610, LOST)])
 def test_a_login_has_ten_minutes(site, age, error):
     address = site.authorize(site.start())
 
     with site.client.session_transaction() as kept:
         for name in kept:
             if name.startswith("_state_"):
-                kept[name]["data"]["began"] -= age
+                kept[name]["exp"] -= age
                 kept.modified = True
 
     assert error_of(site.visit(address)) == error
@@ -169,12 +169,3 @@ def test_a_form_of_another_site_brings_the_answer(provider):
 
     assert (posted.status_code, "Set-Cookie" in posted.headers) == (303, False)
     assert (error_of(answer), error_of(lost)) == (None, LOST)
-
-
-def test_a_form_is_a_short_one(site):
-    data = {"state": "x", "code": "c" * 2**14}
-
-    answer = site.client.post("/oauth/fake/callback", data=data)
-
-    assert answer.status_code == 413
-    assert answer.json["className"] == "request-entity-too-large"
