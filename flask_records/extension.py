@@ -77,8 +77,7 @@ class FlaskRecords:
     :param query_parser: Parses query strings. See section 4.3.9.
     :param body_parsers: Parsers of bodies, by media type. JSON and forms by default.
     :param limiter: A ``flask_limiter.Limiter``, which limits how often clients log in,
-        register, change passwords and make the calls that ``RECORDS_LIMITS`` names. No
-        limits by default.
+        register and make the calls that ``RECORDS_LIMITS`` names. No limits by default.
     :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
         Sockets name services without it.
     :param before_request: HTTP middleware before all services, and before nothing else
@@ -139,9 +138,6 @@ class FlaskRecords:
         self._url_prefix = url_prefix or ""
         self._before_request = functions_of("before_request", before_request)
         self._after_request = functions_of("after_request", after_request)
-
-        if self.limits is not None:
-            self.before("update", "patch")(self.limits.count_password_change)
 
         if app is not None:
             self.init_app(app)
@@ -404,9 +400,6 @@ class FlaskRecords:
         if issuer is not None:
             registration.blueprint.after_request(_forbid_storing)
             service.after("create", "remove")(issuer.announce)
-
-            if issuer.revocations is not None:
-                self.after("remove")(issuer.revoke_removed)
 
         for app in self._registrations.apps:
             routes_of(app).add_service(app, service.path, registration.blueprint)

@@ -45,8 +45,8 @@ EXTENSION: t.Final = "records_limits"
 
 
 class Limits:
-    """Refuses calls of a client that come too often, by its address, and logins and
-    password changes by the user, too. The application's Flask-Limiter counts them.
+    """Refuses calls of a client that come too often, by its address, and logins by the
+    user, too. The application's Flask-Limiter counts them.
     """
 
     def __init__(self, limiter: Limiter) -> None:
@@ -73,7 +73,6 @@ class Limits:
             # Attempts to log in as one user, from all addresses.
             limits[f"{path}.account"] = "50 per hour"
             limits[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
-            limits[f"{service.users_path}.password"] = "10 per minute; 50 per hour"
 
         custom = app.config.get(SETTING) or {}
 
@@ -118,32 +117,6 @@ class Limits:
 
         if context is None or context.params.provider is not None:
             self.count(path, "account", partial(_digest, account))
-
-    def count_password_change(self, method: str, context: HookContext) -> None:
-        """Count a call of a client that sets the password of users. It is a before
-        hook of all services.
-
-        :raises TooManyRequests: There were too many.
-        """
-        params = context.params
-
-        if params.provider is None:
-            return
-
-        paths = {
-            service.users_path
-            for service in current_records.authentications.values()
-            if service.password in params._state.client_fields
-            and service.lookup.has(context.service)
-        }
-
-        for path in paths:
-            self.count(path, "password", client_address)
-
-            if params.user_id is not None:
-                users = getattr(params.authenticator, "users_path", "")
-                user = partial(_digest, f"{users}:{params.user_id}")
-                self.count(path, "password", user)
 
     def count(self, path: str, method: str, client: Callable[[], str]) -> None:
         """Count a request of a client to a service or a view.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+import unicodedata
 from collections.abc import Mapping
 
 from flask import current_app
@@ -22,11 +23,10 @@ from .settings import AuthenticationSettings
 from .strategies import (
     JWT,
     LOCAL,
-    log_in,
     schema_of_credentials,
     schema_of_login,
 )
-from .tokens import UserTokens
+from .tokens import UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
@@ -49,6 +49,13 @@ SUMMARIES: t.Final = {"create": "Log in", "remove": "Log out"}
 
 EXTENSION: t.Final = "records_authentication"
 """The key of ``app.extensions`` with the settings of the authentication services."""
+
+UNKNOWN_FORMAT: t.Final = """\
+User %r of '%s' can't log in, because the format of the password hash is not known: \
+it is not of Argon2, bcrypt or Werkzeug. For others, write a strategy 'local' of your \
+own: AuthenticationService(strategies=...).\
+"""
+
 
 SECRET_FIELDS: t.Final = frozenset({"accessToken"})
 """The fields of a login that no event has."""
@@ -329,7 +336,33 @@ class AuthenticationService(Capabilities):
         :raises NotAuthenticated: There is no such user, or the password is wrong.
         :raises TooManyRequests: There were too many attempts for this user.
         """
-        return log_in(self, username, password)
+        users, passwords = self.lookup, self.settings.passwords
+        user = users.find(username) or {}
+
+        if current_records.limits is not None:
+            # However the name is spelt, it is the same account.
+            spelt = unicodedata.normalize("NFKC", username).casefold().strip()
+            account = f"id {user[users.id]}" if user else f"name {spelt}"
+            current_records.limits.count_login(self.as_service.path, account)
+
+        hash: t.Any = user.get(users.password)
+        is_valid = passwords.verify(password, hash)
+
+        if is_valid is None and hash:
+            current_app.logger.warning(UNKNOWN_FORMAT, user.get(users.id), users.path)
+
+        if not is_valid or not password:
+            raise NotAuthenticated("Invalid login")
+
+        # The application reads the bytes of a binary column in its own way.
+        if self.rehash and isinstance(hash, str) and passwords.needs_update(hash):
+            hash = users.replace_hash(user, passwords.hash(password))
+
+        id = user[users.id]
+        user, stored = users.load(id)
+        # Where `get` returns no hash, there is none to compare tokens with.
+        has_hash = users.password in stored or users.password in users.credentials(id)
+        return VerifiedUser(user, users.service, hash if has_hash else None)
 
     def hash_password(self, password: str) -> str:
         """Return the hash of a password, as the hook :func:`.hash_password` stores it.
@@ -384,25 +417,10 @@ class AuthenticationService(Capabilities):
             )
 
         # The identifier may be spelt in another way, such as '01'.
-        self._revoke(self.users._get(id)[self.id])
-
-    def revoke_removed(self, method: str, context: HookContext) -> None:
-        """Refuse the tokens of users who are removed: the database may give their
-        identifiers to others. It is an after hook of all services.
-        """
-        if self.lookup.has(context.service):
-            result: t.Any = context.result
-
-            for user in result if isinstance(result, list) else [result]:
-                if isinstance(user, dict) and self.id in user:
-                    self._revoke(user[self.id])
-
-    def _revoke(self, id: Id) -> None:
-        revocations = t.cast("Revocations", self.revocations)
+        id, revocations = self.users._get(id)[self.id], self.revocations
+        # Other services may issue tokens to the same users.
         services = current_records.authentications.values()
-        # Others may issue tokens to the same users.
-        same = [each for each in services if each.users_path == self.users_path]
-        lifetime = max(each.settings.tokens.lifetime for each in same)
+        lifetime = max(each.settings.tokens.lifetime for each in services)
         Transaction.before_commit(lambda: revocations.revoke_user(id, lifetime))
 
 

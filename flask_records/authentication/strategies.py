@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 import typing as t
-import unicodedata
 from dataclasses import dataclass, field
 
-from flask import current_app
-
 from ..errors import BadRequest, NotAuthenticated
-from ..globals import current_records
 from ..problems import NO_TEXT
-from .tokens import VerifiedUser
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,12 +22,6 @@ if t.TYPE_CHECKING:
 TEXT: t.Final[Schema] = {"type": "string"}
 
 SCHEME = re.compile(r"(\S+)\s+(\S+)")
-
-UNKNOWN_FORMAT: t.Final = """\
-User %r of '%s' can't log in, because the format of the password hash is not known: \
-it is not of Argon2, bcrypt or Werkzeug. For others, write a strategy 'local' of your \
-own: AuthenticationService(strategies=...).\
-"""
 
 
 @dataclass(frozen=True)
@@ -89,44 +78,6 @@ def authenticate_token(
         "authentication": {"accessToken": token, "payload": payload},
         "user": service.tokens.user_of(payload),
     }
-
-
-def log_in(
-    service: AuthenticationService, username: str, password: str
-) -> VerifiedUser:
-    """Return the user with a name and a password, and the hash that was verified. Takes
-    as long if there is none.
-
-    :raises NotAuthenticated: There is no such user, or the password is wrong.
-    :raises TooManyRequests: There were too many attempts for this user.
-    """
-    users, passwords = service.lookup, service.settings.passwords
-    user = users.find(username) or {}
-
-    if current_records.limits is not None:
-        # However the name is spelt, it is the same account.
-        spelt = unicodedata.normalize("NFKC", username).casefold().strip()
-        account = f"id {user[users.id]}" if user else f"name {spelt}"
-        current_records.limits.count_login(service.as_service.path, account)
-
-    hash: t.Any = user.get(users.password)
-    is_valid = passwords.verify(password, hash)
-
-    if is_valid is None and hash:
-        current_app.logger.warning(UNKNOWN_FORMAT, user.get(users.id), users.path)
-
-    if not is_valid or not password:
-        raise NotAuthenticated("Invalid login")
-
-    # The application reads the bytes of a binary column in its own way.
-    if service.rehash and isinstance(hash, str) and passwords.needs_update(hash):
-        hash = users.replace_hash(user, passwords.hash(password))
-
-    id = user[users.id]
-    user, stored = users.load(id)
-    # Where `get` returns no hash, there is none to compare tokens with.
-    has_hash = users.password in stored or users.password in users.credentials(id)
-    return VerifiedUser(user, users.service, hash if has_hash else None)
 
 
 def parse_bearer(headers: Headers) -> Record | None:

@@ -1,4 +1,4 @@
-"""Limits on attempts to log in as one user, and on changes of passwords."""
+"""Limits on attempts to log in as one user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from flask_records import (
     AuthenticationService,
     FlaskRecords,
     hash_password,
-    limit_to_user,
     NotAuthenticated,
     SQLAlchemyService,
     Strategy,
@@ -31,17 +30,14 @@ from ..models import Base, User
 BOB = {"email": "bob@example.com", "password": "battery staple"}
 WRONG = {**LOGIN, "password": "wrong"}
 LIMITS = {"authentication.create": None, "users.create": None}
-FEW = {**LIMITS, "authentication.account": "3 per hour", "users.password": "2 per hour"}
+FEW = {**LIMITS, "authentication.account": "3 per hour"}
 
 
 def make_records(limiter, **options):
     records = FlaskRecords(limiter=limiter)
     users = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", users, public=["create", "patch"])
+    users = records.add("users", users, public=["create"])
     users.before("create", "update", "patch")(hash_password())
-    people = SQLAlchemyService(User, hidden=["password"], id="email")
-    people = records.add("people", people, public=True)
-    people.before("create", "update", "patch")(hash_password())
     basic = {"basic": Strategy(log_in_by_header, parse_basic)}
     options = {"strategies": basic, "normalize": str.lower, **options}
     records.add("authentication", AuthenticationService(**options))
@@ -109,10 +105,6 @@ class Site:
         login = {**WRONG, **login}
         return [self.log_in(address, **login).status_code for _ in range(times)]
 
-    def change(self, path="/users/1", *, verb="PATCH", **options):
-        body = {"password": "a new secret"}
-        return self.call(verb, path, **{"json": body, **options}).status_code
-
 
 @contextmanager
 def site_of(app):
@@ -159,55 +151,6 @@ def test_default_is_50_attempts_an_hour(tmp_path):
         found = [site.fail(1, f"192.0.2.{last}")[0] for last in range(52)]
 
     assert found == [401] * 50 + [429] * 2
-
-
-@pytest.mark.parametrize(
-    ("verb", "path", "body"),
-    [
-        ("PATCH", "/users/1", {"password": "a new secret"}),
-        ("PATCH", "/users/1", {"password": None, "age": 3}),
-        ("PUT", "/users/1", {**ANN}),
-        ("PATCH", f"/people/{ANN['email']}", {"password": "a new secret"}),
-    ],
-)
-def test_changes_of_passwords_count_by_address(tmp_path, verb, path, body):
-    app = make_app(tmp_path)
-    app.extensions["records"]["users"].public = frozenset(["patch", "update"])
-
-    with site_of(app) as site:
-        found = [site.change(path, verb=verb, json=body) for _ in range(4)]
-        elsewhere = site.change(path, verb=verb, json=body, address="192.0.2.9")
-
-    assert (found, elsewhere) == ([200, 200, 429, 429], 200)
-
-
-def test_changes_of_passwords_count_by_user(site):
-    site.app.extensions["records"]["users"].before("patch")(limit_to_user("id"))
-    statuses = []
-
-    for last in range(4):
-        login = {"password": "a new secret"} if 0 < last < 3 else {}
-        token = site.log_in(**login).json.get("accessToken")
-        statuses.append(site.change(token=token, address=f"192.0.2.{last + 20}"))
-
-        if statuses[-1] == 429:
-            break
-
-    assert statuses == [200, 200, 429]
-
-
-def test_call_over_the_limit_hashes_no_password(site):
-    """A call over the limit is refused before its password is hashed."""
-    hashed = []
-
-    @site.app.extensions["records"]["users"].before("patch")
-    def look(method, context):
-        hashed.append(context.data["password"])
-
-    for _ in range(4):
-        site.change()
-
-    assert len(hashed) == 2
 
 
 def test_login_in_a_view_counts_for_the_client(site):
