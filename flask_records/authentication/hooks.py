@@ -9,12 +9,10 @@ from functools import wraps
 from flask import current_app, g, request
 
 from ..context import Params
-from ..errors import BadRequest, Forbidden, NotAuthenticated
+from ..errors import Forbidden, NotAuthenticated
 from ..globals import current_records
-from ..problems import EMPTY, NO_TEXT, TOO_LONG
 from ..query import restrict
 from .access import admit
-from .passwords import MAX_LENGTH
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -41,7 +39,8 @@ class HashPassword:
         for body in context.bodies:
             for name in self.fields:
                 if body.get(name) is not None:
-                    body[name] = _hash(name, body[name], self.service)
+                    settings = current_records.authentication(self.service).settings
+                    body[name] = settings.passwords.hash(body[name], name)
 
 
 def authenticate(*strategies: str, service: str | None = None) -> Hook:
@@ -210,19 +209,3 @@ def _user_id(params: Params) -> Id:
         raise Forbidden("This needs a login of a user.")
 
     raise NotAuthenticated("Not authenticated")
-
-
-def _hash(name: str, password: t.Any, service: str | None) -> str:
-    if not isinstance(password, str):
-        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
-
-    if not password:
-        raise BadRequest(f"'{name}' is empty.", errors={name: EMPTY})
-
-    if len(password) > MAX_LENGTH:
-        raise BadRequest(
-            f"'{name}' has {MAX_LENGTH} characters at most.",
-            errors={name: TOO_LONG},
-        )
-
-    return current_records.authentication(service).settings.passwords.hash(password)

@@ -14,7 +14,7 @@ from importlib import import_module
 from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
-from ..problems import TOO_LONG, UNHASHABLE
+from ..problems import EMPTY, NO_TEXT, TOO_LONG, UNHASHABLE
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,19 +80,26 @@ class Passwords:
     hasher: Callable[[str], str] | None = None
     """Makes new hashes in place of Argon2id."""
 
-    def hash(self, password: str) -> str:
+    def hash(self, password: t.Any, field: str = "password") -> str:
         """Return the hash of a password.
 
-        :raises BadRequest: It is too long, or can't be hashed.
+        :param field: The name of the field that has it, for errors.
+        :raises BadRequest: It is not text, empty or too long, or can't be hashed.
         """
-        _check_length(password)
+        if not isinstance(password, str):
+            raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
+
+        if not password:
+            raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
+
+        _check_length(password, field)
 
         try:
             return t.cast("str", _run(self.hasher or self._hash, password))
         except ValueError as error:
             raise BadRequest(
                 "This password can't be hashed. Use another one.",
-                errors={"password": UNHASHABLE},
+                errors={field: UNHASHABLE},
             ) from error
 
     def verify(self, password: str, hash: str | bytes | None) -> bool | None:
@@ -102,7 +109,7 @@ class Passwords:
         :param hash: The hash, which a binary column has as bytes.
         :raises BadRequest: The password is too long.
         """
-        _check_length(password)
+        _check_length(password, "password")
         text = hash.decode("ascii", "replace") if isinstance(hash, bytes) else hash
         is_valid = _verify(text or "", password)
 
@@ -158,11 +165,10 @@ def _run(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     return _threads().submit(function, *args).result()
 
 
-def _check_length(password: str) -> None:
+def _check_length(password: str, field: str) -> None:
     if len(password) > MAX_LENGTH:
         raise BadRequest(
-            f"A password has {MAX_LENGTH} characters at most.",
-            errors={"password": TOO_LONG},
+            f"'{field}' has {MAX_LENGTH} characters at most.", errors={field: TOO_LONG}
         )
 
 

@@ -233,17 +233,12 @@ def _key(app: Flask, name: str, option: str, options: Record, algorithm: str) ->
 def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
     """Return the secret that signs, then older ones."""
     secret, place, cure = options.get("secret"), f"{name}['secret']", MAKE_A_SECRET
-    older = dict.fromkeys(options.get("secrets", ()), f"A secret of {name}['secrets']")
+    older: t.Any = ()
 
     if not secret:
         cure = f"{cure} To leave SECRET_KEY as it is, set {place} to a new one."
         secret, place = app.config.get("SECRET_KEY"), "SECRET_KEY"
-        fallbacks = app.config.get("SECRET_KEY_FALLBACKS") or ()
-
-        if not TEXTS.is_valid(fallbacks):
-            raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
-
-        older |= dict.fromkeys(fallbacks, "A secret of SECRET_KEY_FALLBACKS")
+        older = app.config.get("SECRET_KEY_FALLBACKS") or ()
 
     if not secret:
         raise RuntimeError(
@@ -251,12 +246,18 @@ def _secrets(app: Flask, name: str, options: Record) -> list[str | bytes]:
             f" SECRET_KEY. {MAKE_A_SECRET}"
         )
 
+    if not TEXTS.is_valid(older):
+        raise RuntimeError("SECRET_KEY_FALLBACKS must be a list of texts.")
+
+    secrets = [secret, *options.get("secrets", ()), *older]
     length = 0 if options.get("allow_short_secret") else MIN_SECRET
 
-    for text, source in ((secret, place), *older.items()):
-        _check_secret(text, source, length, cure)
+    for number, each in enumerate(secrets):
+        _check_secret(
+            each, f"An older secret of {place}" if number else place, length, cure
+        )
 
-    return [secret, *older]
+    return secrets
 
 
 def _check_secret(secret: t.Any, name: str, length: int, cure: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import re
 import secrets
 import time
@@ -39,9 +38,6 @@ CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
 """The errors with which PyJWT ends for parts that are no JSON of a token."""
-
-SCALARS: t.Final = frozenset({str, int, float, bool, type(None)})
-"""The types of the claims that need not be copied."""
 
 REFUSALS: t.Final = {
     "ExpiredSignatureError": "jwt expired",
@@ -119,7 +115,7 @@ class Tokens:
         if token.count(".") != 2 or len(token) > MAX_LENGTH:
             raise NotAuthenticated("jwt malformed")
 
-        payload = self._verified(token)()
+        payload = dict(self._verified(token))
 
         if not payload.get("nbf", 0) <= time.time() < payload["exp"]:
             # It has expired since it was verified. This tells the reason.
@@ -128,21 +124,17 @@ class Tokens:
         return payload
 
     @cached_property
-    def _verified(self) -> Callable[[str], Callable[[], Record]]:
+    def _verified(self) -> Callable[[str], Record]:
         return lru_cache(MAX_VERIFIED)(self._verify)
 
-    def _verify(self, token: str) -> Callable[[], Record]:
-        """Return a function that copies the claims of a token."""
+    def _verify(self, token: str) -> Record:
         import jwt
 
         refusal: Exception = jwt.InvalidSignatureError()
 
         for key in self.verifying_keys:
             try:
-                payload = self._decode(key, token)
-                is_flat = SCALARS.issuperset(map(type, payload.values()))
-                copied = partial(json.loads, json.dumps(payload))
-                return payload.copy if is_flat else copied
+                return self._decode(key, token)
             except jwt.InvalidSignatureError as error:
                 refusal = error
             except (jwt.InvalidTokenError, *PARSER_ERRORS) as error:

@@ -145,7 +145,7 @@ def test_bcrypt_looks_at_the_first_72_bytes(passwords):
 
 @pytest.mark.parametrize("name", [None, "argon2id"])
 def test_password_over_1024_characters_is_refused(passwords, name):
-    with pytest.raises(BadRequest, match="A password has 1024 characters at most."):
+    with pytest.raises(BadRequest, match="'password' has 1024 characters at most."):
         passwords.verify("x" * 1025, HASHES.get(name))
 
 

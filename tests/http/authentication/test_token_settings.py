@@ -70,13 +70,13 @@ KEEP = f" To leave SECRET_KEY as it is, set {OWN} to a new one."
         (
             {"secret": SECRET, "secrets": ["old"]},
             {},
-            "A secret of RECORDS_AUTHENTICATION['secrets']",
+            f"An older secret of {OWN}",
             "",
         ),
         (
             {},
             {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": ["old"]},
-            "A secret of SECRET_KEY_FALLBACKS",
+            "An older secret of SECRET_KEY",
             KEEP,
         ),
     ],
