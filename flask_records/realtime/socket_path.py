@@ -14,8 +14,6 @@ from ..errors import BadRequest
 from ..http.headers import forbid_sniffing
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flask import Flask
 
     from .settings import Settings
@@ -25,19 +23,9 @@ logger = logging.getLogger(__package__)
 FOLDER: t.Final = Path(__file__).parent.parent / "http" / "static"
 """The folder of the scripts."""
 
-FILES: t.Final = {
-    "socket.io.js": "socket.io.min.js",
-    "socket.io.min.js": "socket.io.min.js",
-}
-"""The scripts by the names that Socket.IO has for them."""
+SCRIPT: t.Final = "socket.io.min.js"
 
-LEGACY_FILES: t.Final = {
-    **FILES,
-    # Clients of FeathersJS 4 insist on version 2, and those of version 5 take it.
-    "socket.io.js": "socket.io-2.min.js",
-    "socket.io.slim.js": "socket.io-2.min.js",
-}
-"""The same for pages with clients of Socket.IO 2, which has no minified script."""
+LEGACY_SCRIPT: t.Final = "socket.io-2.min.js"
 
 NO_CONNECTIONS: t.Final = (
     "This server holds no connections. Real time needs an ASGI server, such as"
@@ -50,11 +38,21 @@ def add_routes(app: Flask, settings: Settings) -> None:
     an ASGI server answers these itself.
     """
     path = settings.url_path
-    files = LEGACY_FILES if settings.legacy_clients else FILES
+    # Clients of FeathersJS 4 insist on version 2, and those of version 5 take it.
+    default = LEGACY_SCRIPT if settings.legacy_clients else SCRIPT
+    files = {"socket.io.js": default, SCRIPT: SCRIPT}
     warn_once = cache(partial(logger.warning, "A client can't connect. %s"))
 
     def script(name: str) -> Response:
-        return _script(files, name)
+        if name not in files:
+            raise NotFound(f"There is no '{name}'. Load one of: {', '.join(files)}.")
+
+        text = (FOLDER / files[name]).read_bytes()
+        response = Response(text, mimetype="text/javascript")
+        response.cache_control.no_cache = True
+        response.add_etag()
+        response.make_conditional(request)
+        return forbid_sniffing(response)
 
     def socket() -> Response:
         warn_once(NO_CONNECTIONS)
@@ -63,19 +61,3 @@ def add_routes(app: Flask, settings: Settings) -> None:
     options: t.Any = {"methods": ["GET", "POST"], "strict_slashes": False}
     app.add_url_rule(f"{path}<name>", "records_realtime.script", script)
     app.add_url_rule(path, "records_realtime.socket", socket, **options)
-
-
-def _script(files: Mapping[str, str], name: str) -> Response:
-    """Return a script. Clients may keep it, and ask each time if it has changed.
-
-    :raises NotFound: There is no such script.
-    """
-    if name not in files:
-        raise NotFound(f"There is no '{name}'. Load one of: {', '.join(files)}.")
-
-    script = (FOLDER / files[name]).read_bytes()
-    response = Response(script, mimetype="text/javascript")
-    response.cache_control.no_cache = True
-    response.add_etag()
-    response.make_conditional(request)
-    return forbid_sniffing(response)

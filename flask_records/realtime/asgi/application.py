@@ -9,7 +9,7 @@ import typing as t
 from urllib.parse import parse_qs
 
 from ..connections import BURST, MAX_DELAY
-from .environ import without_origin
+from .environ import paths_of
 from .gate import INVALID_SESSION, Refusal, refuse, respond
 from .hub import Hub
 from .outlets import outlet_for, PollQueue, ServerOutlet
@@ -96,7 +96,7 @@ class Application:
             await self._requests(scope, receive, send)
 
     def _is_ours(self, scope: Scope) -> bool:
-        path = without_origin(scope["path"]).removeprefix(scope.get("root_path", ""))
+        path = paths_of(scope)[1]
         return f"{path.rstrip('/')}/" == self._settings.url_path
 
     async def _live(self, receive: Receive, send: Send) -> None:

@@ -27,7 +27,6 @@ def version_in(response):
         ({}, "socket.io.js", "4."),
         ({}, "socket.io.min.js", "4."),
         ({"legacy_clients": True}, "socket.io.js", "2."),
-        ({"legacy_clients": True}, "socket.io.slim.js", "2."),
         ({"legacy_clients": True}, "socket.io.min.js", "4."),
     ],
 )
