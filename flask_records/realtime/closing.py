@@ -38,19 +38,3 @@ LOAD_ANEW: t.Final = Reason(1013, "Events are lost. Connect again, and load anew
 UNCHECKED: t.Final = Reason(1013, "The login can't be checked now. Connect again.")
 
 STOPPED: t.Final = Reason(1001, "The server stops.")
-
-
-def too_large(limit: int) -> Reason:
-    """Return the reason for closing the connection of a client that sends too much.
-
-    :param limit: The maximum number of bytes of a message.
-    """
-    return Reason(1009, f"Messages must not exceed {limit} bytes.")
-
-
-def invalid(error: Exception) -> Reason:
-    """Return the reason for closing the connection of a client that breaks a rule.
-
-    :param error: The error, which has a message for clients.
-    """
-    return Reason(1008, str(error))

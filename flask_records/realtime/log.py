@@ -29,17 +29,14 @@ PATIENCE: t.Final = 5
 class Turn:
     """The place of a transaction in the log."""
 
-    entries: Sequence[bytes] = ()
-    """The entries, once the transaction is committed."""
+    began: float = field(default_factory=time.monotonic)
+    """The time at which it began."""
 
-    is_over: bool = False
-    """``True`` if it is committed, or rolled back."""
+    entries: Sequence[bytes] | None = None
+    """The entries, once the transaction is committed or rolled back."""
 
     is_passed: bool = False
     """``True`` if later entries were written before."""
-
-    began: float = field(default_factory=time.monotonic)
-    """The time at which it began."""
 
 
 class Log:
@@ -78,7 +75,7 @@ class Log:
         """
         turn = self._turn
 
-        if turn is None or turn.is_over:
+        if turn is None or turn.entries is not None:
             turn = self._begin()
 
         self._end(turn, entries)
@@ -111,7 +108,7 @@ class Log:
 
     def _end(self, turn: Turn, entries: Sequence[bytes]) -> None:
         with self._state:
-            if turn.is_over:
+            if turn.entries is not None:
                 return
 
             if turn.is_passed and entries:
@@ -119,7 +116,7 @@ class Log:
                 entries = [LOST]
                 self._turns.append(turn)
 
-            turn.is_over, turn.entries = True, entries
+            turn.entries = entries
 
         with self._writing:
             if ready := self._take():
@@ -132,13 +129,14 @@ class Log:
         with self._state:
             while self._turns:
                 turn = self._turns[0]
-                turn.is_passed = time.monotonic() > turn.began + PATIENCE
+                is_late = time.monotonic() > turn.began + PATIENCE
 
-                if not turn.is_over and not turn.is_passed:
+                if turn.entries is None and not is_late:
                     break
 
+                turn.is_passed = turn.entries is None
                 self._turns.popleft()
-                entries += turn.entries
+                entries += turn.entries or ()
 
         return entries
 

@@ -23,7 +23,7 @@ from .protocol import (
     PROTOCOLS,
     UPGRADE,
 )
-from .server_options import limit_messages, turn_off_compression, workers_of
+from .server_options import limit_messages, workers_of
 from .session import JOIN_TIMEOUT, LARGE, Session
 from .wsgi_requests import read_body, Requests
 
@@ -101,7 +101,6 @@ class Application:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        turn_off_compression(send)
 
         if self._settings.message_queue is None and workers_of(send) > 1:
             logger.warning(ALONE)

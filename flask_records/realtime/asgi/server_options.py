@@ -52,15 +52,3 @@ def limit_messages(send: Send, limit: int) -> None:
 
         if type(value) is int:
             setattr(owner, name, limit if value <= 0 else min(value, limit))
-
-
-def turn_off_compression(send: Send) -> None:
-    """Let uvicorn accept no compression of WebSockets, which takes memory and time for
-    each.
-
-    :param send: The function of the server's life.
-    """
-    config: t.Any = getattr(getattr(send, "__self__", None), "config", None)
-
-    if hasattr(config, "ws_per_message_deflate"):
-        config.ws_per_message_deflate = False

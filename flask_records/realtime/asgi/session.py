@@ -15,14 +15,12 @@ from ...errors import TooManyRequests, Unavailable
 from ...http.error_handler import body_of
 from ..calls import answer_json
 from ..closing import (
-    invalid,
     LATE_READER,
     NO_NAMESPACE,
     NO_PLACE,
     NO_PLACE_OF_USER,
     NOT_JOINED,
     NOT_TEXT,
-    too_large,
     UNCHECKED,
 )
 from . import protocol as packets
@@ -159,12 +157,12 @@ class Session:
         if text is None:
             self.end(*NOT_TEXT)
         elif size(text) > limit:
-            self.end(*too_large(limit))
+            self.end(1009, f"Messages must not exceed {limit} bytes.")
         else:
             try:
                 self.receive(*split_packet(text))
             except InvalidPacket as error:
-                self.end(*invalid(error))
+                self.end(1008, str(error))
             else:
                 await self.wait_for_room(is_large=len(text) > LARGE)
 

@@ -251,14 +251,6 @@ def test_message_of_endless_fragments_is_refused(records, tmp_path):
         assert reason_of(client)[0] == 1009
 
 
-def test_server_accepts_no_compression(records, tmp_path, caplog):
-    with live(records, tmp_path) as site:
-        client = site.connect(Sec_WebSocket_Extensions="permessage-deflate")
-
-    assert "sec-websocket-extensions" not in client.socket.getheaders()
-    assert caplog.record_tuples == []
-
-
 def test_client_whose_pong_is_behind_its_calls_is_not_closed(
     records, tmp_path, monkeypatch, slow
 ):
