@@ -222,14 +222,6 @@ def add_commands(app, db, records):
             user = {"email": f"{number}@example.com", "password": PASSWORD}
             records["users"].create({**user, "team": team})
 
-    @app.cli.command("disconnect")
-    @click.argument("user_id")
-    @with_appcontext
-    def disconnect(user_id):
-        """Disconnect a user from all workers."""
-        realtime = app.extensions["tests_realtime"]
-        realtime.disconnect(user_id, reason="By a command.")
-
     @app.cli.command("create")
     @click.argument("path")
     @click.argument("team")

@@ -93,12 +93,6 @@ class Connections:
                 self._leave(connection, before - after)
                 self._enter(connection, after - before)
 
-    @property
-    def channels(self) -> list[str]:
-        """The names of all channels that have members."""
-        with self._lock:
-            return list(self._members)
-
     def _enter(self, connection: Connection, channels: Names) -> None:
         for name in channels:
             self._members.setdefault(name, {})[connection] = None
@@ -174,12 +168,7 @@ class Connection:
     @property
     def is_logged_in(self) -> bool:
         """``True`` if there is a login that is valid."""
-        return self.login.authenticated and not self.is_expired
-
-    @property
-    def is_expired(self) -> bool:
-        """``True`` if the token of the login has expired."""
-        return time.time() >= self.expires_at
+        return self.login_at(time.time()) is not None
 
     @property
     def payload(self) -> Record:
@@ -248,20 +237,10 @@ class Channel:
         """The connections of this worker that have joined."""
         return self._server.connections.members(self.name)
 
-    def join(self, *connections: Connection) -> None:
-        """Let connections of this worker join."""
-        for connection in connections:
-            connection.join(self.name)
-
-    def leave(self, *connections: Connection) -> None:
-        """Let connections of this worker leave."""
-        for connection in connections:
-            connection.leave(self.name)
-
     def disconnect(self, reason: str | None = None) -> None:
         """Disconnect all connections that have joined, of all workers, once the call
         in progress has been committed, or at once.
 
         :param reason: What the clients are told.
         """
-        self._server.disconnect_all("channel", self.name, reason)
+        self._server.disconnect_members(self.name, reason)

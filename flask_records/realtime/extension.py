@@ -128,46 +128,6 @@ class Realtime:
         """
         return Channel(name, _required_server())
 
-    @property
-    def channels(self) -> list[str]:
-        """The names of the channels that connections of this worker have joined."""
-        return sorted(_required_server().connections.channels)
-
-    def disconnect(
-        self,
-        user: t.Any = None,
-        *,
-        connection: Connection | None = None,
-        authentication: str | None = None,
-        reason: str | None = None,
-    ) -> None:
-        """Disconnect all connections of a user, of all workers, or one connection, once
-        the call in progress has been committed, or at once.
-
-        Clients get the event ``disconnected`` with the reason as ``message``. They do
-        not connect again by themselves, but they may: tokens remain valid.
-
-        :param user: The record of the user, or its identifier.
-        :param connection: The connection, in place of a user.
-        :param authentication: The path of the authentication service of the user. The
-            first by default.
-        :param reason: What the clients are told.
-        :raises TypeError: There is neither a user nor a connection, or both.
-        :raises RuntimeError: The application is not set up.
-        """
-        if (user is None) == (connection is None):
-            raise TypeError("disconnect() takes a user, or connection=.")
-
-        server = _required_server()
-
-        if connection is not None:
-            server.disconnect_all("connection", connection.id, reason)
-            return
-
-        service = self._records.authentication(authentication)
-        id = user[service.id] if isinstance(user, dict) else user
-        server.disconnect_all("user", f"{service.users_path}/{id}", reason)
-
     def is_listened_to(self) -> bool:
         """Return whether there are connections, or other workers may have some."""
         server = _server()

@@ -32,8 +32,11 @@ class Turn:
     began: float = field(default_factory=time.monotonic)
     """The time at which it began."""
 
-    entries: Sequence[bytes] | None = None
-    """The entries, once the transaction is committed or rolled back."""
+    entries: list[bytes] = field(default_factory=list)
+    """The entries, once the transaction is committed."""
+
+    is_over: bool = False
+    """``True`` if there are no more to come."""
 
     is_passed: bool = False
     """``True`` if later entries were written before."""
@@ -65,20 +68,24 @@ class Log:
             yield
         finally:
             self._current.turn = outer
-            self._end(turn, ())
+            self._end(turn)
 
-    def append(self, entries: Sequence[bytes]) -> None:
+    def append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
         """Append entries at the place of the transaction that this thread has just
         committed, or else at the end.
 
         :param entries: JSON objects.
+        :param is_last: ``False`` if more of the transaction may follow.
         """
         turn = self._turn
 
-        if turn is None or turn.entries is not None:
-            turn = self._begin()
+        if turn is None or turn.is_over:
+            turn, is_last = self._begin(), True
 
-        self._end(turn, entries)
+        turn.entries += entries
+
+        if is_last:
+            self._end(turn)
 
     def start(self) -> None:
         """Begin to read: what is appended from now on."""
@@ -106,17 +113,17 @@ class Log:
 
         return turn
 
-    def _end(self, turn: Turn, entries: Sequence[bytes]) -> None:
+    def _end(self, turn: Turn) -> None:
         with self._state:
-            if turn.entries is not None:
+            if turn.is_over:
                 return
 
-            if turn.is_passed and entries:
+            if turn.is_passed and turn.entries:
                 # Later events of the same records may have been sent.
-                entries = [LOST]
+                turn.entries = [LOST]
                 self._turns.append(turn)
 
-            turn.entries = entries
+            turn.is_over = True
 
         with self._writing:
             if ready := self._take():
@@ -129,14 +136,13 @@ class Log:
         with self._state:
             while self._turns:
                 turn = self._turns[0]
-                is_late = time.monotonic() > turn.began + PATIENCE
+                turn.is_passed = time.monotonic() > turn.began + PATIENCE
 
-                if turn.entries is None and not is_late:
+                if not turn.is_over and not turn.is_passed:
                     break
 
-                turn.is_passed = turn.entries is None
                 self._turns.popleft()
-                entries += turn.entries or ()
+                entries += turn.entries
 
         return entries
 

@@ -21,7 +21,7 @@ from .messages import Message, message_of
 from .recipients import Recipients
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from flask import Flask
     from werkzeug.datastructures import Headers
@@ -34,8 +34,6 @@ if t.TYPE_CHECKING:
     from .recipients import Delivery
     from .settings import Settings
 
-    Selects: t.TypeAlias = Callable[[Connection, str], bool]
-
 logger = logging.getLogger(__package__)
 
 READ_TIMEOUT: t.Final = 1
@@ -46,13 +44,6 @@ MAX_EVENTS: t.Final = 100
 
 REASON: t.Final = "The server has ended the connection."
 """What the client of a connection is told that the application ends, by default."""
-
-SELECTIONS: t.Final[Mapping[str, Selects]] = {
-    "user": lambda each, name: each.login.authenticated and each.user_channel == name,
-    "channel": lambda each, name: name in each.channels,
-    "connection": lambda each, id: each.id == id,
-}
-"""The tests of the connections that the application ends, by what they compare."""
 
 
 class Transport(t.Protocol):
@@ -137,16 +128,15 @@ class Server:
         if connection is not None:
             self.logins.tell("disconnect", connection)
 
-    def disconnect_all(self, kind: str, value: str, reason: str | None) -> None:
-        """Disconnect connections of all workers once the call in progress has been
-        committed, or at once.
+    def disconnect_members(self, channel: str, reason: str | None) -> None:
+        """Disconnect the members of a channel, on all workers, once the call in
+        progress has been committed, or at once.
 
-        :param kind: The key of the test in :data:`SELECTIONS`.
-        :param value: The value that the test compares.
         :param reason: What the clients are told.
         """
-        entry = {"kind": kind, "value": value, "reason": reason or REASON}
-        Transaction.after_commit(partial(self._append, [dumps({"disconnect": entry})]))
+        entry = dumps({"disconnect": channel, "reason": reason or REASON})
+        # The events of the transaction follow.
+        Transaction.after_commit(partial(self._append, [entry], is_last=False))
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Append the events of a transaction to the log."""
@@ -164,8 +154,8 @@ class Server:
         parts = [texts[i : i + MAX_EVENTS] for i in range(0, len(texts), MAX_EVENTS)]
         self._append([b'{"events":[%b]}' % b",".join(part) for part in parts])
 
-    def _append(self, entries: Sequence[bytes]) -> None:
-        self.log.append(entries)
+    def _append(self, entries: Sequence[bytes], *, is_last: bool = True) -> None:
+        self.log.append(entries, is_last=is_last)
 
         if self.connections and not self.transport.has_threads:
             self.catch_up()
@@ -213,6 +203,11 @@ class Server:
             for entry in entries
         ]
 
+        for entry in entries:
+            # Logins that end leave the channels.
+            if members := self.connections.members(entry.get("disconnect", "")):
+                self.transport.disconnect(members, entry["reason"])
+
         with self.app.app_context():
             # The logins are those of now for all entries.
             self.logins.check_after(chain(*transactions))
@@ -231,9 +226,6 @@ class Server:
 
         if "lost" in entry:
             self._hang_up(self.connections.all())
-
-        if "disconnect" in entry:
-            self._disconnect(**entry["disconnect"])
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Send the events of a transaction to the connections of this worker that may
@@ -259,12 +251,6 @@ class Server:
         """Let clients load anew that may have missed an event."""
         if connections:
             self.transport.hang_up(connections, LOAD_ANEW)
-
-    def _disconnect(self, kind: str, value: str, reason: str) -> None:
-        selects, every = SELECTIONS[kind], self.connections.all()
-
-        if selected := [each for each in every if selects(each, value)]:
-            self.transport.disconnect(selected, reason)
 
 
 def _methods_of(records: FlaskRecords) -> set[str]:

@@ -59,6 +59,17 @@ def test_entries_are_in_the_order_of_their_turns(log, threads):
     assert log.read(0) == [b"1", b"2", b"also 2", b"3"]
 
 
+def test_entries_of_a_transaction_stay_together(log, threads):
+    with log.turn():
+        log.append([b"1"], is_last=False)
+        second = Transaction(log, threads)
+        second.end(b"3")
+        early = log.read(0)
+        log.append([b"2"])
+
+    assert (early, log.read(0)) == ([], [b"1", b"2", b"3"])
+
+
 def test_transaction_that_is_rolled_back_lets_others_go_on(log, threads):
     first, second = [Transaction(log, threads) for _ in range(2)]
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import AuthenticationService, hash_password, SQLAlchemyService
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN, CHEAP
-from ...models import User
-from ...realtime import BOB, in_memory, make_live_records
+from ...authentication import ANN
+from ...realtime import BOB, make_live_records
 
 TOLD = [["disconnected", {"message": "See you."}]]
 
@@ -27,11 +25,10 @@ def app(site):
         yield site.app
 
 
-@pytest.mark.parametrize("user", [1, {"id": 1, "email": "x"}])
-def test_all_connections_of_a_user_end_with_the_reason(site, app, user):
+def test_connections_of_a_channel_end_with_the_reason(site, app):
     clients, bob = [site.connect(ANN), site.connect(ANN)], site.connect(BOB)
 
-    site.realtime.disconnect(user, reason="See you.")
+    site.realtime.channel("users/1").disconnect("See you.")
 
     assert [client.events() for client in clients] == [TOLD, TOLD]
     assert [client.is_connected for client in clients] == [False, False]
@@ -39,33 +36,12 @@ def test_all_connections_of_a_user_end_with_the_reason(site, app, user):
     assert len(site.connections) == 1
 
 
-def test_one_connection_ends(site, app):
-    first = site.connect(ANN)
-    (connection,) = site.connections
-    second = site.connect(ANN)
-
-    site.realtime.disconnect(connection=connection)
-
-    assert (first.is_connected, second.is_connected) == (False, True)
-
-
-def test_connections_of_a_channel_end(site, app):
-    ann, bob = site.connect(ANN), site.connect(BOB)
-    room = site.realtime.channel("rooms/1")
-    room.join(*[c for c in site.connections if c.user["email"] == BOB["email"]])
-
-    room.disconnect("See you.")
-
-    assert (bob.events(), room.connections) == (TOLD, [])
-    assert (ann.is_connected, bob.is_connected) == (True, False)
-
-
 def test_connections_end_after_the_commit_only(records, site, app):
     ann, bob = site.connect(ANN), site.connect(BOB)
 
     @records["rooms"].after("create")
     def disconnect(method, context):
-        site.realtime.disconnect(1)
+        site.realtime.channel("users/1").disconnect()
 
         if context.data["name"] == "fails":
             raise ValueError
@@ -77,28 +53,20 @@ def test_connections_end_after_the_commit_only(records, site, app):
     assert not ann.is_connected
 
 
-def test_user_of_another_service_stays(tmp_path):
-    records = make_live_records()
-    admins = records.add("admins", SQLAlchemyService(User, hidden=["password"]))
-    admins.before("create", "update", "patch")(hash_password())
-    records.add("staff", AuthenticationService(users="admins", settings="STAFF"))
-    settings = {"secret": "t" * 32, "passwords": CHEAP, "audience": "staff"}
+def test_user_who_is_removed_is_told(records, site, app):
+    """The end of its login takes it out of its channel."""
+    ann, bob = site.connect(ANN), site.connect(BOB)
 
-    with in_memory(records, tmp_path, STAFF=settings) as site:
-        ann, staff = site.connect(ANN), site.connect()
-        staff.result("create", "staff", {"strategy": "local", **ANN})
+    @records["users"].after("remove")
+    def disconnect(method, context):
+        site.realtime.channel(f"users/{context.id}").disconnect("See you.")
 
-        with site.app.app_context():
-            site.realtime.disconnect(1, authentication="staff")
+    records["users"].remove(1)
 
-        assert (ann.is_connected, staff.is_connected) == (True, False)
-
-
-def test_neither_user_nor_connection_is_refused(site, app):
-    with pytest.raises(TypeError, match="takes a user, or connection="):
-        site.realtime.disconnect()
+    assert ann.events() == TOLD
+    assert bob.names() == ["users removed"]
 
 
 def test_application_without_real_time_is_refused(records):
     with pytest.raises(RuntimeError, match="realtime.init_app"):
-        Realtime(records).disconnect(1)
+        Realtime(records).channel("users/1")
