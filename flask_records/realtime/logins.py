@@ -128,9 +128,8 @@ class Logins:
     def _check_some(self) -> None:
         """Check the logins that have expired, and the next few of all others."""
         candidates = [c for c in self._connections.all() if c.authentication]
-        expired = [
-            c for c in candidates if c.login.authenticated and not c.is_logged_in
-        ]
+        logins = [c for c in candidates if c.login.authenticated]
+        expired = [c for c in logins if not c.is_logged_in]
         remaining = self._to_check or candidates
         self._to_check = remaining[CHECKS:]
         self._check([*expired, *remaining[:CHECKS]], is_routine=True)

@@ -22,17 +22,10 @@ if t.TYPE_CHECKING:
     from .connections import Connection, Connections
     from .messages import Message
 
+    Delivery: t.TypeAlias = tuple[t.Any, Sequence[Connection]]
+    """The data of an event, and the connections that get it."""
+
     Views: t.TypeAlias = Mapping[Visibility, Sequence[Connection]]
-
-
-class Delivery(t.NamedTuple):
-    """The data of an event for some connections."""
-
-    record: t.Any
-    """The record, or the part of it that they may see."""
-
-    connections: Sequence[Connection]
-    """The connections."""
 
 
 class Recipients:
@@ -81,7 +74,7 @@ class Recipients:
                 self.undecided += connections
 
         record = self._messages[index].record
-        return [Delivery(without(record, each), groups[each]) for each in groups]
+        return [(without(record, each), groups[each]) for each in groups]
 
     def _views_of(self, channels: tuple[str, ...]) -> Views:
         """Return the members of channels who may read the service, by what they see."""

@@ -50,7 +50,7 @@ class RedisLog(Log):
         super().__init__()
         self._name = f"{channel}:log"
         self._url = url
-        self._writer: t.Any = redis.Redis.from_url(url, **_options(url, TIMEOUT))
+        self._writer: t.Any = redis.Redis.from_url(url, **_options(TIMEOUT))
         self._reader: t.Any = None
         self._position = b""
         self._is_away = self._has_missed = False
@@ -75,7 +75,7 @@ class RedisLog(Log):
     def _read(self, timeout: float) -> list[bytes]:
         if self._reader is None:
             # A pool of connections would connect again without telling.
-            options = _options(self._url, BLOCK + TIMEOUT)
+            options = _options(BLOCK + TIMEOUT)
             self._reader = redis.Redis.from_url(
                 self._url, single_connection_client=True, **options
             )
@@ -140,17 +140,11 @@ class RedisLog(Log):
         logger.warning("The message queue is available again. Clients load anew.")
 
 
-def _options(url: str, timeout: float) -> dict[str, t.Any]:
+def _options(timeout: float) -> dict[str, t.Any]:
     """Return the options of a client that waits at most some seconds, and sends no
     command twice.
     """
-    options = {"protocol": 2, "socket_timeout": timeout, "retry": Retry(NoBackoff(), 0)}
-
-    # Connections to a socket file take no such option in all versions.
-    if not url.startswith("unix:"):
-        options["socket_connect_timeout"] = TIMEOUT
-
-    return options
+    return {"protocol": 2, "socket_timeout": timeout, "retry": Retry(NoBackoff(), 0)}
 
 
 def _numbers(id: bytes) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from .environ import environ_of
 from .protocol import Legacy, PROTOCOLS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from _typeshed.wsgi import WSGIEnvironment
     from flask import Flask
@@ -32,9 +32,6 @@ if t.TYPE_CHECKING:
     Headers: t.TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 logger = logging.getLogger(__package__)
-
-NEXT: t.Final = ("app", "wsgi_app")
-"""The attributes under which middleware usually has the next application."""
 
 TEXT: t.Final = (b"content-type", b"text/plain; charset=UTF-8")
 
@@ -76,7 +73,7 @@ TOO_MANY: t.Final = Refusal(503, "Too many connections. Try again later.", AGAIN
 TOO_MANY_OF_ADDRESS: t.Final = Refusal(
     503,
     "Too many connections of one address. Try again later. Behind a proxy, the"
-    " application needs ProxyFix.",
+    " application needs ProxyFix around it.",
     AGAIN,
 )
 
@@ -96,19 +93,26 @@ class Gate:
         self._logged: set[Refusal] = set()
 
     @cached_property
-    def _proxies(self) -> list[ProxyFix]:
-        """The proxies that the application trusts for requests."""
-        # The application may get middleware after its setup.
-        return [_alone(fix) for fix in _layers(self._app) if isinstance(fix, ProxyFix)]
+    def _proxy(self) -> ProxyFix | None:
+        """The proxy that the application trusts for requests."""
+        # The application may get it after its setup.
+        middleware: t.Any = self._app.wsgi_app
+
+        if not isinstance(middleware, ProxyFix):
+            return None
+
+        proxy = copy.copy(middleware)
+        proxy.app = lambda environ, start_response: ()
+        return proxy
 
     def environ(self, scope: Mapping[str, t.Any]) -> WSGIEnvironment:
-        """Return a request as WSGI has it, as the proxies of the application tell it,
+        """Return a request as WSGI has it, as the proxy of the application tells it,
         without its body.
         """
         environ = environ_of(scope, io.BytesIO())
 
-        for fix in self._proxies:
-            fix(environ, t.cast(t.Any, None))
+        if self._proxy is not None:
+            self._proxy(environ, t.cast(t.Any, None))
 
         return environ
 
@@ -229,22 +233,3 @@ async def refuse(scope: Mapping[str, t.Any], send: Send, refusal: Refusal) -> No
     }
     await send(start)
     await send({"type": "websocket.http.response.body", "body": dumps(refusal.text)})
-
-
-def _layers(app: Flask) -> Iterator[t.Any]:
-    """Yield the middleware around an application, the outermost first."""
-    layer: t.Any = app.wsgi_app
-    seen = [app]
-
-    while layer is not None and layer not in seen:
-        yield layer
-        seen.append(layer)
-        names = (name for name in NEXT if hasattr(layer, name))
-        layer = getattr(layer, next(names, ""), None)
-
-
-def _alone(fix: ProxyFix) -> ProxyFix:
-    """Return the same without the application that it calls."""
-    fix = copy.copy(fix)
-    fix.app = lambda environ, start_response: ()
-    return fix

@@ -21,9 +21,6 @@ FORM: t.Final = re.compile(r"([0-3])(?:(/[^,?]*)[^,]*,?)?([0-9]{0,100})(.*)", re
 attachments are excluded: they would stay in memory until all attachments arrive.
 """
 
-MAX_DIGITS: t.Final = 4000
-"""The maximum length of an integer in a message. Python reads up to 4,300 digits."""
-
 UNABLE: t.Final = {"message": "Unable to connect"}
 """The error of a client that asks for an unknown namespace."""
 
@@ -278,12 +275,7 @@ def size(text: str) -> int:
 
 def loads(text: str) -> t.Any:
     """Return the value of a JSON text. ``NaN`` and ``Infinity`` become null."""
-    return json.loads(text, parse_int=_integer, parse_constant=lambda name: None)
-
-
-def _integer(text: str) -> float:
-    """Return an integer, or infinity, which no field accepts, if it is too long."""
-    return int(text) if len(text) <= MAX_DIGITS else float(text)
+    return json.loads(text, parse_constant=lambda name: None)
 
 
 def _is_event(data: t.Any) -> bool:

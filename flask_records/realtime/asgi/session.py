@@ -174,12 +174,6 @@ class Session:
         """
         is_pinged = self.protocol.is_pinged
 
-        if not is_pinged and self.is_busy:
-            # A ping may be behind the calls that are being answered. Any packet tells
-            # the client that the server is there.
-            self._offer(packets.NOOP)
-            self._expect_life()
-
         if now < self.deadline or not self.is_open:
             return
 

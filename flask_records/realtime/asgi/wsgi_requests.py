@@ -11,7 +11,7 @@ from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from wsgiref.util import is_hop_by_hop
 
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.wsgi import LimitedStream
 
 from .environ import environ_of
 from .gate import Refusal, respond
@@ -20,7 +20,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from _typeshed import WriteableBuffer
     from _typeshed.wsgi import InputStream, WSGIApplication, WSGIEnvironment
 
     from .gate import Receive, Send
@@ -100,21 +99,6 @@ async def read_body(receive: Receive, file: t.IO[bytes], limit: int) -> Refusal 
     return None
 
 
-class LargeBody(io.RawIOBase):
-    """The body of a request that is too large. It is refused once it is read."""
-
-    def readable(self) -> bool:
-        """Return ``True``."""
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """Raise the error.
-
-        :raises RequestEntityTooLarge: The body is larger than allowed.
-        """
-        raise RequestEntityTooLarge
-
-
 class Requests:
     """Answers requests of the application, each in one thread, once their bodies have
     arrived.
@@ -181,9 +165,9 @@ class Requests:
         is_large = length.isdigit() and int(length) > limit
         refusal = TOO_LARGE if is_large else await read_body(receive, file, limit)
 
-        # The application refuses it in its own form.
         if refusal is TOO_LARGE:
-            return LargeBody()
+            # The application refuses it in its own form, once it is read.
+            return LimitedStream(io.BytesIO(), 0, is_max=True)
 
         file.seek(0)
         return refusal or t.cast("InputStream", file)
@@ -269,9 +253,6 @@ class Exchange:
         for name, value in headers:
             lower = name.lower()
 
-            if "\n" in value or "\r" in value:
-                raise ValueError(f"The header {name!r} must not have line breaks.")
-
             if lower == "content-length" and value.isdecimal():
                 self._length = int(value)
 
@@ -289,12 +270,6 @@ class Exchange:
 
         :raises ClientGone: The client has left, or is too slow.
         """
-        if not isinstance(data, bytes):
-            raise TypeError(f"The parts of a response must be bytes, not {data!r:.20}.")
-
-        if self._start is None:
-            raise AssertionError("start_response() must be called before.")
-
         if self._length is not None:
             # More would be the beginning of the next response.
             data = data[: self._length - self._written]

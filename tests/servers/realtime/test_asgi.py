@@ -370,16 +370,6 @@ def test_request_of_a_call_is_that_of_the_handshake(records, tmp_path):
     assert answer == ["/socket.io/", "1", "127.0.0.1"]
 
 
-class Passing:
-    """Middleware that does nothing."""
-
-    def __init__(self, app):
-        self.app = app
-
-    def __call__(self, environ, start_response):
-        return self.app(environ, start_response)
-
-
 @pytest.mark.parametrize("is_polling", [False, True])
 def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
     seen = []
@@ -398,9 +388,8 @@ def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
     }
 
     with live(records, tmp_path, realtime=realtime) as site:
-        site.app.wsgi_app = Passing(
-            ProxyFix(Passing(site.app.wsgi_app), x_for=1, x_proto=1, x_host=1)
-        )
+        application = site.app.wsgi_app
+        site.app.wsgi_app = ProxyFix(application, x_for=1, x_proto=1, x_host=1)
 
         if is_polling:
             lines = {name.replace("_", "-"): headers[name] for name in headers}
