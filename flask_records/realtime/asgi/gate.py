@@ -206,8 +206,16 @@ class Place:
         self.gate.leave(self)
 
 
-async def respond(send: Send, body: bytes | Refusal, headers: Headers = ()) -> None:
-    """Send a response, or a refusal."""
+async def respond(
+    send: Send,
+    body: bytes | Refusal,
+    headers: Headers = (),
+    kind: str = "http.response",
+) -> None:
+    """Send a response, or a refusal.
+
+    :param kind: The beginning of the types of ASGI's messages.
+    """
     status = 200
 
     if isinstance(body, Refusal):
@@ -216,20 +224,15 @@ async def respond(send: Send, body: bytes | Refusal, headers: Headers = ()) -> N
 
     length = (b"content-length", str(len(body)).encode())
     lines = [TEXT, NO_SNIFFING, *headers, length]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}.start", "status": status, "headers": lines})
+    await send({"type": f"{kind}.body", "body": body})
 
 
 async def refuse(scope: Mapping[str, t.Any], send: Send, refusal: Refusal) -> None:
     """Refuse a WebSocket, in words where the server can."""
-    if "websocket.http.response" not in (scope.get("extensions") or {}):
-        await send({"type": "websocket.close"})
-        return
+    kind = "websocket.http.response"
 
-    start = {
-        "type": "websocket.http.response.start",
-        "status": refusal.status,
-        "headers": [TEXT, *refusal.headers],
-    }
-    await send(start)
-    await send({"type": "websocket.http.response.body", "body": dumps(refusal.text)})
+    if kind in (scope.get("extensions") or {}):
+        await respond(send, refusal, kind=kind)
+    else:
+        await send({"type": "websocket.close"})

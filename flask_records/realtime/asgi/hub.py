@@ -69,7 +69,8 @@ class Hub:
         """The sessions by id, the oldest first."""
         self.gate = Gate(server.app, server.settings)
         """Counts the connections."""
-        self._joined: dict[str, Session] = {}
+        self.joined: dict[str, Session] = {}
+        """The sessions that get events, by the id of their connection."""
         self._loop: asyncio.AbstractEventLoop
         # The event loop itself does not keep them.
         self._tasks: set[asyncio.Task[None]] = set()
@@ -130,22 +131,6 @@ class Hub:
         finally:
             self.running -= 1
 
-    def add(self, session: Session) -> None:
-        """Add a session that begins."""
-        self.sessions[session.id] = session
-
-    def join(self, session: Session) -> None:
-        """Let a session get the events of its connection."""
-        self._joined[t.cast(str, session.connection_id)] = session
-
-    def leave(self, id: str) -> None:
-        """Let a connection get no more events."""
-        self._joined.pop(id, None)
-
-    def remove(self, session: Session) -> None:
-        """Remove a session that ends."""
-        self.sessions.pop(session.id, None)
-
     async def stop(self) -> None:
         """End all sessions, and wait for their receivers and for calls."""
         for session in list(self.sessions.values()):
@@ -164,12 +149,12 @@ class Hub:
 
     def _disconnect(self, connections: Sequence[Connection], packet: Packet) -> None:
         for connection in connections:
-            if session := self._joined.get(connection.id):
+            if session := self.joined.get(connection.id):
                 session.disconnect(packet)
 
     def _hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         for connection in connections:
-            if session := self._joined.get(connection.id):
+            if session := self.joined.get(connection.id):
                 session.end(*reason)
 
     def _send_event(self, packet: Packet, connections: Sequence[Connection]) -> None:
@@ -187,7 +172,7 @@ class Hub:
             part = connections[self._position : self._position + TURN - number]
 
             for connection in part:
-                session = self._joined.get(connection.id)
+                session = self.joined.get(connection.id)
 
                 if session is not None:
                     session.send_event(packet)

@@ -113,7 +113,7 @@ class Session:
 
         :param welcome: Its data.
         """
-        self._hub.add(self)
+        self._hub.sessions[self.id] = self
         self._offer(packets.opening({"sid": self.id, **welcome}))
 
         if self.protocol.is_joined_at_once:
@@ -263,7 +263,7 @@ class Session:
 
     def _close(self) -> None:
         self.is_open = False
-        self._hub.remove(self)
+        self._hub.sessions.pop(self.id, None)
         self._leave()
         self._make_room()
 
@@ -314,7 +314,7 @@ class Session:
 
         if id is not None:
             self.deadline = time.monotonic() + JOIN_TIMEOUT
-            self._hub.leave(id)
+            self._hub.joined.pop(id, None)
             self._add(partial(self._disconnect, id))
 
     def _add(self, job: Job) -> None:
@@ -374,7 +374,7 @@ class Session:
         # It may have disconnected, and asked for another connection.
         if id == self.connection_id:
             self._offer(self.protocol.joined(id))
-            self._hub.join(self)
+            self._hub.joined[id] = self
 
     def _refuse(self, id: str, error: Record) -> None:
         if id == self.connection_id:
