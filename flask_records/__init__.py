@@ -52,9 +52,6 @@ from .query import FromUser as FromUser
 from .query import Operator as Operator
 from .query import readers as readers
 from .query import restrict as restrict
-from .service import hook as hook
 from .service import Service as Service
 from .service import set_now as set_now
 from .transaction import Transaction as Transaction
-from .validation import DataSchema as DataSchema
-from .validation import InvalidData as InvalidData

@@ -200,10 +200,9 @@ class FlaskRecords:
         :param after_request: HTTP middleware after this service: functions for
             :meth:`flask.Blueprint.after_request`. They find the call in
             :data:`.current_call`.
-        :param schemas: The classes that calls are checked by, by method: that of the
-            data, or a mapping of ``data``, ``query`` and ``result`` to classes. They
-            are models of pydantic, dataclasses or typed dicts.
-            Those of the object by default.
+        :param schemas: The models of pydantic that calls are checked by, by method:
+            that of the data, or a mapping of ``data``, ``query`` and ``result`` to
+            models. Those of the object by default.
         :raises ValueError: The path is empty, or there is a service at it.
         :raises TypeError: The object has none of the six methods, an option that takes
             several names is text, or ``readable`` is not a rule.

@@ -1,9 +1,12 @@
-"""The aliases that several modules share."""
+"""The types that several modules share."""
 
 from __future__ import annotations
 
+import datetime as dt
 import typing as t
+import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 
 if t.TYPE_CHECKING:
     from flask import Request
@@ -11,6 +14,12 @@ if t.TYPE_CHECKING:
 
     from .context import HookContext, Params
     from .errors import RecordsError
+
+PLAIN_TYPES: t.Final = frozenset(
+    {str, int, float, bool, type(None), bytes, Decimal, uuid.UUID}
+    | {dt.datetime, dt.date, dt.time, dt.timedelta}
+)
+"""The usual types of values that are no records."""
 
 Record: t.TypeAlias = dict[str, t.Any]
 """One item of a service: its fields by name."""

@@ -104,9 +104,8 @@ class SQLAlchemyService(Capabilities):
     :param writable_relations: Relationships that bodies may name, with the identifiers
         of records that the caller may see. None by default.
 
-    :param schemas: The classes that bodies are checked by, by method: models of
-        pydantic, dataclasses or typed dicts. They add to the rules of the model.
-        None by default.
+    :param schemas: The models of pydantic that bodies are checked by, by method. They
+        add to the rules of the mapped class. None by default.
 
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.

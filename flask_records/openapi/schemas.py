@@ -11,7 +11,8 @@ from ..names import BODIES, METHODS
 if t.TYPE_CHECKING:
     from ..context import Params
     from ..service import Service
-    from ..validation import DataSchema, MethodSchemas
+    from ..service.data_schema import DataSchema
+    from ..service.validation import MethodSchemas
 
 Schema: t.TypeAlias = Mapping[str, t.Any]
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import typing as t
-import uuid
 from collections.abc import Mapping
-from decimal import Decimal
 
 from ..pagination import Page
+from ..typing import PLAIN_TYPES
 from .results import cut_throughout
 
 if t.TYPE_CHECKING:
     from ..typing import Record
-
-PLAIN: t.Final = frozenset(
-    {str, int, float, bool, type(None), bytes, Decimal, uuid.UUID}
-    | {dt.datetime, dt.date, dt.time, dt.timedelta}
-)
-"""The usual types of values that are no records."""
 
 INSTANCE: t.Final = """\
 {place} is an instance of the model '{type}', some of whose columns may be secret. \
@@ -36,7 +28,7 @@ def records_of(result: t.Any, place: str) -> t.Any:
     :param place: The name of the result, for the error.
     :raises TypeError: There is an instance of a model in it.
     """
-    if type(result) in PLAIN or isinstance(result, dict):
+    if type(result) in PLAIN_TYPES or isinstance(result, dict):
         return result
 
     if isinstance(result, Page):

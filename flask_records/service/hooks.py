@@ -8,7 +8,7 @@ import typing as t
 from ..context import Params
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from ..context import HookContext
     from ..typing import Hook
@@ -23,33 +23,6 @@ STAMPS: t.Final[dict[t.Any, Callable[[dt.datetime], t.Any]]] = {
     dt.time: dt.datetime.time,
 }
 """The values of a time, by the Python types of columns."""
-
-
-def validate(method: str, context: HookContext) -> None:
-    """Check the data of a call by the schemas of its service."""
-    validation = context.service.validations.get(method)
-
-    if validation is not None:
-        validation.check_data(context)
-
-
-HOOKS: t.Final[Mapping[str, Hook]] = {"validate": validate}
-"""The hooks that have a name."""
-
-
-def hook(name: str) -> Hook:
-    """Return a hook by its name, to place it among other before hooks.
-
-    ``"validate"`` checks the data by the ``schemas`` of a service. Data is checked
-    before all hooks unless it is connected.
-
-    :param name: The name.
-    :raises ValueError: There is no such hook.
-    """
-    if name not in HOOKS:
-        raise ValueError(f"There is no hook '{name}'. There is: {', '.join(HOOKS)}.")
-
-    return HOOKS[name]
 
 
 def set_now(*fields: str) -> Hook:

@@ -15,7 +15,6 @@ from ..query import names_in
 from ..signals import call
 from ..transaction import Transaction
 from .foreign_records import records_of
-from .hooks import validate
 from .results import private, selected, shown
 from .validation import check_types
 
@@ -27,7 +26,7 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .events import EventSender
     from .service import Service
-    from .validation import MethodValidation
+    from .validation import MethodSchemas
 
 SUPPRESSED: t.Final = """\
 A context manager of 'around' has suppressed an error, so that the call has no result. \
@@ -120,15 +119,15 @@ class Pipeline:
     def _run(self, context: HookContext) -> None:
         method, service = context.method, self._service
         self._check(context)
-        validation = service.validations.get(method)
-        self._validate(context, validation)
+        schemas = service.schemas.get(method)
+        self._validate(context, schemas)
         created_if = self._run_before(context)
         is_missing = context.result is NO_RESULT
         is_looked_at = created_if is not None or self._is_looked_at(method)
         context.params._state.is_whole = is_looked_at or not is_missing
 
         if is_missing:
-            context.result = self._call_method(context, validation)
+            context.result = self._call_method(context, schemas)
 
             if created_if is not None:
                 service.rules.check_created(context, created_if)
@@ -173,22 +172,17 @@ class Pipeline:
         if context.id is None and context.method in MANY:
             state.client_conditions = names_in(params.query)
 
-    def _validate(
-        self, context: HookContext, validation: MethodValidation | None
-    ) -> None:
-        method = context.method
-        hooks = (*self._own.before.ordered(method), *self._all.before.ordered(method))
+    def _validate(self, context: HookContext, schemas: MethodSchemas | None) -> None:
+        if schemas is not None:
+            schemas.check_query(context)
+            schemas.check_data(context)
 
-        if validation is not None:
-            validation.check_query(context)
-
-            if validate not in hooks:
-                validation.check_data(context)
-
+        signals, method = (self._own.before, self._all.before), context.method
+        has_hooks = any([signal.ordered(method) for signal in signals])
         # A schema says itself which values hooks meet.
-        is_checked = validation is not None and validation.has_data
+        has_schema = schemas is not None and schemas.data is not None
 
-        if hooks and not is_checked and context.params.provider is not None:
+        if has_hooks and not has_schema and context.params.provider is not None:
             check_types(context)
 
     def _run_before(self, context: HookContext) -> Record | None:
@@ -219,11 +213,11 @@ class Pipeline:
         return created_if
 
     def _call_method(
-        self, context: HookContext, validation: MethodValidation | None = None
+        self, context: HookContext, schemas: MethodSchemas | None = None
     ) -> t.Any:
         """Return the result of the method as hooks get it."""
         service, method = self._service, context.method
-        result = self._call_target(context, validation)
+        result = self._call_target(context, schemas)
         is_python = context.params.provider is None
 
         if self._service.capabilities.is_own(method):
@@ -234,17 +228,14 @@ class Pipeline:
         return private(service, result) if is_private else result
 
     def _call_target(
-        self, context: HookContext, validation: MethodValidation | None
+        self, context: HookContext, schemas: MethodSchemas | None
     ) -> t.Any:
         # Tests of an application may replace a method once the service is added.
         method = getattr(self._service.target, context.method)
         names = (*method_named(context.method).arguments, "params")
         result = call(method, *[getattr(context, name) for name in names])
 
-        if validation is None:
-            return result
-
-        return validation.checked_result(context, result)
+        return schemas.checked_result(context, result) if schemas else result
 
     def _fail(self, context: HookContext, error: Exception, *, is_final: bool) -> None:
         if is_answer(error):

@@ -11,14 +11,13 @@ from ..globals import call_stack
 from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
-from ..validation import schemas_of
 from .access_rules import AccessRules
 from .events import EventSender, Publishers, Transports
 from .methods import BareMethods, Caller, Methods
 from .pipeline import Pipeline
 from .results import NONE, private
 from .target import capabilities_of, methods_of, public_methods, refuse_class
-from .validation import MethodValidation
+from .validation import schemas_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -31,7 +30,7 @@ if t.TYPE_CHECKING:
         Readable,
         ReadableFunction,
     )
-    from ..validation import MethodSchemas
+    from .validation import MethodSchemas
 
 
 class Service(Methods):
@@ -91,11 +90,6 @@ class Service(Methods):
         """The names of the custom events."""
         self.schemas = self._schemas_of(schemas)
         """The schemas by method."""
-        self.validations = {
-            method: MethodValidation(method, schemas)
-            for method, schemas in self.schemas.items()
-        }
-        """Checks of calls by the schemas, by method."""
         all_methods = (*METHODS, *self.custom_methods)
         self.public = public_methods(path, public, all_methods)
         """The names of the methods that need no token."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from ..context import names_of_bodies
 from ..errors import not_an_object
@@ -12,117 +12,96 @@ from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, READ_ONLY, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
-from ..validation.schema import InvalidData
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..context import HookContext
     from ..typing import Record
-    from ..validation import DataSchema, MethodSchemas
+    from .data_schema import DataSchema
 
 CHANGES: t.Final = ("update", "patch")
 """The methods whose data changes a record."""
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
+NO_SCHEMA: t.Final = """\
+{place} of '{path}' can't be a schema: {value!r}. Give a model of pydantic. For a list \
+or a single value, give a model with a field for it.\
+"""
 
-class MethodValidation:
-    """Checks the calls of a method by its schemas, and converts their values.
+NO_PACKAGE: t.Final = """\
+{place} of '{path}' is {value!r}, which needs 'flask-record-services[pydantic]'.\
+"""
+
+
+@dataclass(frozen=True)
+class MethodSchemas:
+    """The schemas of one method, which check its calls and convert their values.
 
     A record that is written in Python may leave out what a schema requires, and have
     what the schema does not.
-
-    :param method: The name of the method.
-    :param schemas: The schemas.
     """
 
-    def __init__(self, method: str, schemas: MethodSchemas) -> None:
-        self._body = None if schemas.data is None else BodySchema.of(schemas.data)
-        self.has_data = self._body is not None
-        """``True`` if there is a schema of the data."""
-        self._query = schemas.query
-        self._result = schemas.result
-        self._is_own = method in METHODS
-        self._is_patch = method == "patch"
+    data: DataSchema | None = None
+    """The schema of a body."""
+
+    query: DataSchema | None = None
+    """The schema of the query."""
+
+    result: DataSchema | None = None
+    """The schema of a record in the result, or of that of a custom method."""
 
     def check_query(self, context: HookContext) -> None:
         """Check the query of a call.
 
         :raises BadRequest: It does not fit.
         """
-        schema = self._query
+        schema = self.query
 
         if schema is None:
             return
 
-        query, is_client = context.params.query, context.params.provider is not None
-        others = {name: query[name] for name in query if name not in schema.names}
-        own = {name: query[name] for name in query if name in schema.names}
-        values, problems = _tried(schema, own)
+        own, others = _split(schema, context.params.query)
+        values, problems = schema.check(own)
 
-        if is_client and schema.others != "allow":
-            names = others if schema.others == "refuse" else ()
-            problems |= _unknown(names)
+        if context.params.provider is not None and schema.others != "allow":
+            problems |= _unknown(others if schema.others == "refuse" else ())
             others = {}
 
         refuse(_placed(problems, "query"), "query")
         context.params.query = {**others, **values}
 
     def check_data(self, context: HookContext) -> None:
-        """Check the data of a call. Its values are converted.
+        """Check the data of a call. Its values are converted. Bodies of a list after
+        the first :data:`.MAX_ERRORS` problems are not looked at.
 
         :raises BadRequest: It does not fit.
         """
-        body, data, params = self._body, context.data, context.params
+        schema, params = self.data, context.params
 
-        if body is None or data is None:
+        if schema is None or context.data is None:
             return
 
-        try:
-            if type(data) is list:
-                self._check_list(context, body)
-            else:
-                context.data = self._checked(context, body, data)
-        except InvalidData as error:
-            refuse(_placed(error.problems, "data"))
-
-        if params.provider is None:
-            return
-
-        params._state.schema_fields = body.fields
-
-        if body.has_aliases or body.schema.others == "ignore":
-            fields, kept = body.schema.names, names_of_bodies(context.data)
-            sent = {fields.get(name, name) for name in params._state.client_fields}
-            # A hook may write what a client has sent in vain.
-            params._state.client_fields = kept.intersection(sent)
-
-    def _check_list(self, context: HookContext, body: BodySchema) -> None:
-        """Check the bodies of a list. Those after the first :data:`.MAX_ERRORS`
-        problems are not looked at.
-
-        :raises InvalidData: One of them does not fit.
-        """
         checked = []
         problems: dict[str, Problem] = {}
 
-        if context.method != "create":
-            raise not_an_object(context.method)
+        for place, body in _bodies_of(context):
+            values, found = _checked(context, schema, body)
+            checked.append(values)
+            problems |= _placed(found, "data", place)
 
-        for index, data in enumerate(context.data):
-            try:
-                checked.append(self._checked(context, body, data))
-            except InvalidData as error:
-                problems |= _placed(error.problems, "data", str(index))
+            if len(problems) > MAX_ERRORS:
+                break
 
-                if len(problems) > MAX_ERRORS:
-                    break
+        refuse(problems)
+        context.data = checked if isinstance(context.data, list) else checked[0]
 
-        if problems:
-            raise InvalidData(problems)
-
-        context.data = checked
+        if params.provider is not None:
+            state, names = params._state, schema.names
+            sent = [names.get(name, name) for name in state.client_fields]
+            state.schema_fields = None if schema.others == "allow" else schema.fields
+            state.client_fields = names_of_bodies(context.data).intersection(sent)
 
     def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
         """Return the result of a method in its form for clients.
@@ -130,62 +109,22 @@ class MethodValidation:
         :param result: The result.
         :raises ValueError: It does not fit.
         """
-        schema = self._result
+        schema = self.result
 
         if schema is None:
             return result
 
         try:
-            if not self._is_own:
-                return schema.shown(result)
+            if context.method in METHODS and isinstance(result, Page):
+                return replace(result, data=[schema.shown(e) for e in result.data])
 
-            if isinstance(result, Page):
-                records = [schema.shown(each) for each in result.data]
-                return Page(result.total, result.limit, result.skip, records)
-
-            if isinstance(result, list):
+            if context.method in METHODS and isinstance(result, list):
                 return [schema.shown(each) for each in result]
 
             return schema.shown(result)
         except ValueError as error:
             place = {"path": context.path, "method": context.method}
             raise ValueError(UNFIT.format(**place, error=error)) from error
-
-    def _checked(self, context: HookContext, body: BodySchema, data: Record) -> Record:
-        """Return the converted values of an object.
-
-        :raises BadRequest: It is no object.
-        :raises InvalidData: It does not fit.
-        """
-        if not isinstance(data, dict):
-            raise not_an_object(context.method)
-
-        is_client = context.params.provider is not None
-        # The model tells what a record needs that is made in Python.
-        is_partial = self._is_patch or (self._is_own and not is_client)
-        schema = body.schema
-
-        if body.names.issuperset(data):
-            return schema.check(data, is_partial=is_partial)
-
-        own = {name: data[name] for name in data if name in schema.names}
-        others = {name: data[name] for name in data if name not in schema.names}
-
-        if not is_client:
-            # Python names fields as hooks do.
-            named = body.renamed.keys() & others.keys()
-            own = {body.renamed[name]: others.pop(name) for name in named} | own
-
-        values, problems = _tried(schema, own, is_partial=is_partial)
-
-        if is_client:
-            others, problems_of_others = _checked_others(context, body, others)
-            problems |= problems_of_others
-
-        if problems:
-            raise InvalidData(problems)
-
-        return {**values, **others}
 
 
 def check_types(context: HookContext) -> None:
@@ -197,16 +136,10 @@ def check_types(context: HookContext) -> None:
     if context.method not in BODIES or context.data is None:
         return
 
-    data = context.data
     problems: dict[str, Problem] = {}
-    is_list = context.method == "create" and isinstance(data, list)
 
-    for index, body in enumerate(data if is_list else [data]):
-        if not isinstance(body, dict):
-            raise not_an_object(context.method)
-
-        misfits = _misfits(context, body)
-        problems |= _placed(misfits, "data", str(index) if is_list else "")
+    for place, body in _bodies_of(context):
+        problems |= _placed(_misfits(context, body), "data", place)
 
         if len(problems) > MAX_ERRORS:
             break
@@ -214,7 +147,101 @@ def check_types(context: HookContext) -> None:
     refuse(problems)
 
 
-def _misfits(context: HookContext, body: Record) -> dict[str, Problem]:
+def schemas_of(
+    path: str, given: t.Any, methods: Collection[str], *, is_model: bool
+) -> dict[str, MethodSchemas]:
+    """Return the schemas of a service by method.
+
+    :param path: The path of the service.
+    :param given: The option: by method, the model of its data, or a mapping of
+        ``data``, ``query`` and ``result`` to models.
+    :param methods: The methods of the service.
+    :param is_model: ``True`` if the six methods are those of a mapped class, whose
+        queries and records have rules of their own.
+    :raises TypeError: The option has another form, or something is no model.
+    :raises ValueError: It names something that does not exist.
+    :raises RuntimeError: Pydantic is not installed.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"'schemas' of '{path}' maps methods to models of pydantic:"
+            f" schemas={{'create': UserCreate}}, not {given!r}."
+        )
+
+    schemas = {}
+
+    for method, parts in given.items():
+        if method not in methods:
+            raise ValueError(
+                f"'schemas' of '{path}' names '{method}', which is not a method of the"
+                f" service. It has: {', '.join(methods)}."
+            )
+
+        parts = parts if isinstance(parts, Mapping) else {"data": parts}
+        _check_parts(path, method, parts, is_model=is_model)
+        schemas[method] = MethodSchemas(
+            **{
+                part: _schema_of(f"schemas[{method!r}][{part!r}]", path, model)
+                for part, model in parts.items()
+            }
+        )
+
+    return schemas
+
+
+def _check_parts(
+    path: str, method: str, parts: Mapping[str, t.Any], *, is_model: bool
+) -> None:
+    allowed = [field.name for field in fields(MethodSchemas)]
+
+    if method in METHODS:
+        has_data = method in BODIES
+        allowed = ["data"] if is_model else allowed
+        allowed = [part for part in allowed if part != "data" or has_data]
+
+    for part in parts:
+        if part not in allowed:
+            named = ", ".join(allowed) or "none: its columns tell its rules"
+            raise ValueError(
+                f"'schemas' of '{path}' has '{part}' for '{method}', which takes"
+                f" {named}."
+            )
+
+
+def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
+    # Pydantic is an extra.
+    try:
+        from pydantic import BaseModel, RootModel
+
+        from .data_schema import DataSchema
+    except ModuleNotFoundError as error:
+        message = NO_PACKAGE.format(place=place, path=path, value=value)
+        raise RuntimeError(message) from error
+
+    is_model = isinstance(value, type) and issubclass(value, BaseModel)
+
+    if not is_model or issubclass(value, RootModel):
+        raise TypeError(NO_SCHEMA.format(place=place, path=path, value=value))
+
+    return DataSchema(value)
+
+
+def _bodies_of(context: HookContext) -> list[tuple[str, Record]]:
+    """Return the bodies of a call, each with its place if they are a list.
+
+    :raises BadRequest: One of them is not an object, or the method takes no list.
+    """
+    data, is_list = context.data, isinstance(context.data, list)
+    bodies = list(enumerate(data)) if is_list else [("", data)]
+    are_objects = all([isinstance(body, dict) for _, body in bodies])
+
+    if not are_objects or (is_list and context.method != "create"):
+        raise not_an_object(context.method)
+
+    return [(str(place), body) for place, body in bodies]
+
+
+def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
     """Return the problems of values that are not of the type of their field."""
     if context.method not in METHODS:
         return {}
@@ -223,75 +250,58 @@ def _misfits(context: HookContext, body: Record) -> dict[str, Problem]:
     return find(context.method, body, context.params)
 
 
-@dataclass(frozen=True)
-class BodySchema:
-    """A schema of bodies, with what is known of it before the first one."""
-
-    schema: DataSchema
-    """The schema."""
-
-    names: frozenset[str]
-    """Its names on the wire."""
-
-    fields: frozenset[str] | None
-    """The fields that a client may write, or ``None`` for any."""
-
-    renamed: Mapping[str, str]
-    """The names on the wire of fields that do not go by their own."""
-
-    has_aliases: bool
-    """``True`` if there are names on the wire that no field has."""
-
-    @classmethod
-    def of(cls, schema: DataSchema) -> BodySchema:
-        """Return a schema as it is used."""
-        names = schema.names
-        fields = None if schema.others == "allow" else frozenset(names.values())
-        renamed = {each: name for name, each in names.items() if each not in names}
-        has_aliases = any(name != each for name, each in names.items())
-        return cls(schema, frozenset(names), fields, renamed, has_aliases)
+def _split(schema: DataSchema, data: Record) -> tuple[Record, Record]:
+    """Return the values of an object that a schema has names for, and the others."""
+    own = {name: data[name] for name in data if name in schema.names}
+    return own, {name: data[name] for name in data if name not in own}
 
 
-def _tried(
-    schema: DataSchema, data: Mapping[str, t.Any], *, is_partial: bool = False
+def _checked(
+    context: HookContext, schema: DataSchema, data: Record
 ) -> tuple[Record, dict[str, Problem]]:
-    """Return the converted values of an object, or its problems."""
-    try:
-        return schema.check(data, is_partial=is_partial), {}
-    except InvalidData as error:
-        return {}, dict(error.problems)
+    """Return the converted values of a body, and its problems."""
+    method, is_client = context.method, context.params.provider is not None
+    own, others = _split(schema, data)
+
+    if not is_client:
+        # Python names fields as hooks do.
+        named = schema.renamed.keys() & others.keys()
+        own |= {schema.renamed[name]: others.pop(name) for name in named}
+
+    # The model tells what a record needs that is made in Python.
+    is_partial = method == "patch" or (method in METHODS and not is_client)
+    values, problems = schema.check(own, is_partial=is_partial)
+
+    if is_client and others:
+        others, found = _others_of_client(context, schema, others)
+        problems |= found
+
+    return {**values, **others}, problems
 
 
-def _checked_others(
-    context: HookContext, body: BodySchema, others: Record
+def _others_of_client(
+    context: HookContext, schema: DataSchema, others: Record
 ) -> tuple[Record, dict[str, Problem]]:
     """Return the values of a client whose names a schema does not have, as far as they
     are kept, and their problems.
     """
-    client_fields = context.params._state.client_fields
-    # Hooks may have added names before the check.
-    added = {name: others[name] for name in others if name not in client_fields}
-    sent = {name: others[name] for name in others if name not in added}
+    if schema.others == "ignore":
+        return {}, {}
+
     # A field must not come in by a name that is not checked.
-    problems = _unknown([name for name in sent if name in body.renamed])
-    sent = {name: sent[name] for name in sent if name not in body.renamed}
+    problems = _unknown([name for name in others if name in schema.renamed])
 
-    if body.schema.others == "ignore":
-        return added, problems
+    if schema.others == "allow":
+        return others, problems | _misfits(context, others)
 
-    if body.schema.others == "allow":
-        return added | sent, problems | _misfits(context, sent)
-
-    kept = sent if _is_compared(context) else {}
-    return added | kept, problems | _beside(context, sent)
+    # Values that the client may not write are compared with those of a record.
+    kept = others if _is_compared(context) else {}
+    return kept, _beside(context, others) | problems
 
 
 def _is_compared(context: HookContext) -> bool:
-    """Return ``True`` if values that a client may not write are compared with those of
-    a record.
-    """
-    is_model = context.service.capabilities.model is not None
-    return is_model and context.method in CHANGES and context.id is not None
+    is_mapped = context.service.capabilities.model is not None
+    return is_mapped and context.method in CHANGES and context.id is not None
 
 
 def _beside(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:

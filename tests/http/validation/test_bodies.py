@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from pydantic import (
+    Base64Bytes,
     BaseModel,
     ConfigDict,
     Field,
@@ -68,7 +69,7 @@ class PersonBody(BaseModel):
     seen: dt.datetime | None = None
     salary: Decimal | None = Field(default=None, ge=0)
     color: Color | None = None
-    picture: bytes | None = None
+    picture: Base64Bytes | None = None
     site: HttpUrl | None = None
     password: SecretStr | None = None
     address: Address | None = None
@@ -174,7 +175,7 @@ def test_all_problems_have_paths_and_codes(call):
         "born": "soon",
         "salary": -1,
         "color": "blue",
-        "picture": "?",
+        "picture": "AAA",
         "address": {"zipCode": "x", "more": 1},
         "stars": 9,
         "role": "admin",

@@ -41,7 +41,7 @@ FIXED: t.Final[Mapping[str, Problem]] = {
     **dict.fromkeys(("time_type", "time_parsing"), problems.NO_TIME),
     **dict.fromkeys(("time_delta_type", "time_delta_parsing"), problems.NO_INTERVAL),
     **dict.fromkeys(("uuid_type", "uuid_parsing"), problems.NO_UUID),
-    "base64_decode": problems.NO_BASE64,
+    **dict.fromkeys(("bytes_type", "base64_decode"), problems.NO_BASE64),
     **dict.fromkeys(("list_type", "tuple_type", "set_type"), problems.NO_LIST),
     **dict.fromkeys(
         ("dict_type", "mapping_type", "model_type", "dataclass_type"),

@@ -1,0 +1,275 @@
+"""Schemas of models of pydantic."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from collections.abc import Mapping
+from functools import cached_property
+
+from pydantic import BaseModel, create_model, SecretBytes, SecretStr, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from ..problems import NESTED_TOO_DEEP, Problem
+from ..typing import PLAIN_TYPES
+from .pydantic_problems import problems_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+
+    from ..typing import Record
+
+OTHERS: t.Final[Mapping[t.Any, t.Literal["ignore", "allow"]]] = {
+    "ignore": "ignore",
+    "allow": "allow",
+}
+"""The fate of names that a class does not have, by its configuration. They are refused
+by default, as by services.
+"""
+
+MAPPINGS: t.Final = ("properties", "patternProperties", "dependentSchemas")
+"""The keywords of JSON Schema with schemas by name."""
+
+VALUES: t.Final = ("default", "const", "enum", "examples")
+"""The keywords with values."""
+
+LEFT_OUT: t.Final = frozenset({"$defs", "$ref", "title", "discriminator"})
+"""The keywords that refer to other places, or repeat a name."""
+
+RECURSION: t.Final = {"type": "object"}
+"""The schema of an object inside of one of its own kind."""
+
+NO_NAME: t.Final = """\
+The field '{name}' of {model} has several names, or a path. Give it one 'alias'.\
+"""
+
+PLAIN_BYTES: t.Final = """\
+The field '{name}' of {model} would take base64 for text. Declare it as Base64Bytes of \
+pydantic.\
+"""
+
+
+class DataSchema:
+    """Checks objects by a model of pydantic.
+
+    Values are those of Python. Objects and lists in them are in their form in JSON, as
+    a column has them, and so are values of other types that have one.
+
+    :param model: The model.
+    :raises TypeError: A field has no single name, or is of plain bytes.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+        self.names: Mapping[str, str] = dict(_names_of(model))
+        """The fields by their names on the wire."""
+        self.fields = frozenset(self.names.values())
+        """The names of the fields."""
+        self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
+            model.model_config.get("extra"), "refuse"
+        )
+        """The fate of names that the model does not have."""
+        self._needed = frozenset(
+            name
+            for name, field in model.model_fields.items()
+            if field.default is not None or field.default_factory is not None
+        )
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """The names on the wire of fields that do not go by their own."""
+        names = self.names
+        return {each: name for name, each in names.items() if each not in names}
+
+    @cached_property
+    def _part(self) -> type[BaseModel]:
+        return _part_of(self._model)
+
+    def check(
+        self, data: Mapping[str, t.Any], *, is_partial: bool = False
+    ) -> tuple[Record, dict[str, Problem]]:
+        """Return the converted values of an object, by the names of the fields, and its
+        problems. A default of null is not filled in, so that a column has its own.
+
+        :param data: The object. It has names of the schema only.
+        :param is_partial: ``True`` to look at what is there only. Validators of the
+            whole model run if all fields with another default than null are there: they
+            would judge by values that the record may not have.
+        """
+        is_whole = not is_partial or self._needed.issubset(map(self.names.get, data))
+        model = self._model if is_whole else self._part
+
+        try:
+            value = model.model_validate(data)
+        except ValidationError as error:
+            return {}, problems_of(error, data)
+
+        values: Record = vars(value)
+        sent = value.model_fields_set
+
+        # A default has been filled in, or a property is cached beside the fields.
+        if len(values) != len(sent):
+            filled = frozenset() if is_partial else self.fields
+            values = {
+                name: each
+                for name, each in values.items()
+                if name in sent or (each is not None and name in filled)
+            }
+
+        if PLAIN_TYPES.issuperset(map(type, values.values())):
+            return values, {}
+
+        return values, _make_plain(values)
+
+    def shown(self, value: t.Any) -> t.Any:
+        """Return a result in its form for clients, without what the model does not
+        have.
+
+        :raises ValueError: It does not fit.
+        """
+        try:
+            valid = self._model.model_validate(value, from_attributes=True)
+        except ValidationError as error:
+            found = problems_of(error)
+            text = ", ".join([f"'{n or 'result'}' {each}" for n, each in found.items()])
+            raise ValueError(text) from None
+
+        return valid.model_dump(by_alias=True)
+
+    def json_schema(self, mode: t.Literal["whole", "partial", "shown"]) -> Record:
+        """Return the JSON Schema of objects that are checked in whole or in part, or of
+        results, without references.
+        """
+        model = self._part if mode == "partial" else self._model
+        made = model.model_json_schema(
+            mode="serialization" if mode == "shown" else "validation",
+            schema_generator=WireSchema,
+        )
+        schema: Record = _inlined(made, made.get("$defs", {}), ())
+
+        for name, each in schema.get("properties", {}).items():
+            # A null that is left to the model may be no value of the field.
+            is_null = "type" in each and each.get("default", name) is None
+
+            if mode == "partial" or is_null:
+                each.pop("default", None)
+
+        return schema
+
+
+class WireSchema(GenerateJsonSchema):
+    """Makes the JSON Schemas of values on the wire."""
+
+    def handle_invalid_for_json_schema(self, schema: t.Any, error_info: str) -> t.Any:
+        """Return the schema of a type that JSON Schema has no word for: any value."""
+        return {}
+
+
+def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield the names on the wire of the fields of a model, each with the field's.
+
+    :raises TypeError: A field has no single name, or is of plain bytes.
+    """
+    config = model.model_config
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias or field.alias or name
+
+        if not isinstance(alias, str):
+            raise TypeError(NO_NAME.format(name=name, model=model.__name__))
+
+        if _is_plain_bytes(field):
+            raise TypeError(PLAIN_BYTES.format(name=name, model=model.__name__))
+
+        yield alias, name
+
+        if by_name:
+            yield name, name
+
+
+def _is_plain_bytes(field: FieldInfo) -> bool:
+    """Return ``True`` for a field of bytes that does not say how they are encoded."""
+    types = (field.annotation, *t.get_args(field.annotation))
+    return bytes in types and not any(hasattr(m, "encoder") for m in field.metadata)
+
+
+def _part_of(model: type[BaseModel]) -> type[BaseModel]:
+    """Return a model with the fields of another one, of which none is required, and
+    without its validators of the whole.
+    """
+    part = create_model(model.__name__, __base__=model)
+    validators = part.__pydantic_decorators__.model_validators
+
+    for name, validator in [*validators.items()]:
+        if validator.info.mode != "before":
+            del validators[name]
+
+    for field in part.model_fields.values():
+        field.default, field.default_factory = None, None
+        field.validate_default = False
+
+    part.model_rebuild(force=True)
+    return part
+
+
+def _make_plain(values: Record) -> dict[str, Problem]:
+    """Replace the values that columns do not take. Those that have no form in JSON,
+    such as files, stay. Return the problems of values that nest too deep.
+    """
+    problems: dict[str, Problem] = {}
+
+    for name, value in values.items():
+        if isinstance(value, (SecretBytes, SecretStr)):
+            values[name] = value.get_secret_value()
+        elif type(value) not in PLAIN_TYPES and not isinstance(value, enum.Enum):
+            try:
+                values[name] = to_jsonable_python(
+                    value, by_alias=True, bytes_mode="base64"
+                )
+            except PydanticSerializationError:
+                continue
+            except ValueError:
+                problems[name] = NESTED_TOO_DEEP
+
+    return problems
+
+
+def _inlined(
+    schema: t.Any, definitions: Mapping[str, t.Any], outer: tuple[str, ...]
+) -> t.Any:
+    """Return a JSON Schema with what it refers to in these places. An object inside of
+    one of its own kind may be any.
+
+    :param definitions: The schemas that it refers to, by name.
+    :param outer: The names of those that it is in.
+    """
+    if isinstance(schema, list):
+        return [_inlined(each, definitions, outer) for each in schema]
+
+    # True and False are schemas, and keywords have numbers and texts.
+    if not isinstance(schema, Mapping):
+        return schema
+
+    made: dict[str, t.Any] = {}
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+
+    if name in outer:
+        made = {**RECURSION}
+    elif name in definitions:
+        made = _inlined(definitions[name], definitions, (*outer, name))
+
+    for keyword, value in schema.items():
+        if keyword in MAPPINGS:
+            made[keyword] = {
+                name: _inlined(each, definitions, outer) for name, each in value.items()
+            }
+        elif keyword in VALUES:
+            made[keyword] = value
+        elif keyword not in LEFT_OUT:
+            made[keyword] = _inlined(value, definitions, outer)
+
+    return made
