@@ -44,13 +44,12 @@ if t.TYPE_CHECKING:
     from .typing import (
         BodyParser,
         ErrorPages,
-        FieldRule,
         Formatter,
         Id,
         Publisher,
         QueryParser,
-        Readable,
         Record,
+        Rule,
     )
 
 ISSUER_METHODS: t.Final = tuple(name for name in METHODS if name != "remove")
@@ -159,8 +158,8 @@ class FlaskRecords:
         public: bool | Collection[str] = False,
         strategies: Collection[str] = ("jwt",),
         authentication: str | None = None,
-        readable: Readable | None = None,
-        allow: Mapping[str, FieldRule] | None = None,
+        readable: Rule | None = None,
+        allow: Mapping[str, Rule] | None = None,
         methods: Collection[str] = METHODS,
         events: Collection[str] | None = None,
         formatter: Formatter | None = None,

@@ -38,20 +38,12 @@ Publisher: t.TypeAlias = (
 )
 """Names the channels whose members get an event, and may give the data of each."""
 
-ReadableFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
-"""Returns ``True`` if a user may see all records, ``False`` or ``None`` if none, or the
-query of the records that the user may see.
+RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
+"""Returns ``True`` if a user may reach all records, ``False`` or ``None`` if none, or
+the query of the records that the user may reach.
 """
 
-Readable: t.TypeAlias = ReadableFunction | Mapping[str, t.Any]
-"""Such a function, or a query with :class:`.FromUser` for values of the user."""
-
-FieldFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
-"""Returns ``True`` or ``False`` for a user, or the query of the records in which the
-user may see or write a field.
-"""
-
-FieldRule: t.TypeAlias = FieldFunction | Mapping[str, t.Any]
+Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any]
 """Such a function, or a query with :class:`.FromUser` for values of the user."""
 
 Computation: t.TypeAlias = Callable[[list[Record]], Sequence[t.Any]]

@@ -35,7 +35,7 @@ if t.TYPE_CHECKING:
     from ..problems import Problem
     from ..query import Operator, Scope
     from ..query.values import Converters
-    from ..typing import Computation, FieldRule, Id, Record
+    from ..typing import Computation, Id, Record, Rule
     from .bodies import Body
     from .database import Writing
     from .reading import ResolvedCall
@@ -129,8 +129,8 @@ class SQLAlchemyService(Capabilities):
         readonly: Collection[str] = (),
         write_once: Collection[str] = (),
         fields: Collection[str] | None = None,
-        visible: Mapping[str, FieldRule] | None = None,
-        writable: Mapping[str, FieldRule] | None = None,
+        visible: Mapping[str, Rule] | None = None,
+        writable: Mapping[str, Rule] | None = None,
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,

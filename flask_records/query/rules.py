@@ -12,7 +12,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..context import Params
-    from ..typing import FieldFunction, FieldRule, Record
+    from ..typing import Record, Rule, RuleFunction
 
 LISTS: t.Final = (list, tuple, set, frozenset)
 
@@ -100,17 +100,17 @@ class FieldRules:
     none. ``None`` is for none, too.
     """
 
-    visible: Mapping[str, FieldFunction]
+    visible: Mapping[str, RuleFunction]
     """The rules for the fields that a user may see."""
 
-    writable: Mapping[str, FieldFunction]
+    writable: Mapping[str, RuleFunction]
     """The rules for the fields that a user may write."""
 
     @classmethod
     def of_options(
         cls,
-        visible: Mapping[str, FieldRule] | None,
-        writable: Mapping[str, FieldRule] | None,
+        visible: Mapping[str, Rule] | None,
+        writable: Mapping[str, Rule] | None,
     ) -> t.Self:
         """Return the rules of options, each a function or a query.
 
@@ -290,8 +290,8 @@ def _filled(value: t.Any, user: t.Any) -> t.Any:
 
 
 def _functions(
-    option: str, rules: Mapping[str, FieldRule] | None
-) -> Mapping[str, FieldFunction]:
+    option: str, rules: Mapping[str, Rule] | None
+) -> Mapping[str, RuleFunction]:
     return {
         name: rule_of(rule, f"The rule of '{name}' in '{option}'")
         for name, rule in (rules or {}).items()
@@ -299,7 +299,7 @@ def _functions(
 
 
 def _conditions(
-    option: str, rules: Mapping[str, FieldFunction], user: t.Any
+    option: str, rules: Mapping[str, RuleFunction], user: t.Any
 ) -> dict[str, Record]:
     conditions = {
         name: condition_of(rule(user), f"The rule of '{name}' in '{option}'")

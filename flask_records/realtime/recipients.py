@@ -10,7 +10,7 @@ from ..adapter.database_errors import unavailable
 from ..errors import Unavailable
 from ..names import READS
 from ..pagination import without
-from ..service.rights import EVERYTHING, Rights
+from ..service.rights import Rights, Visibility
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,6 @@ if t.TYPE_CHECKING:
     from ..context import Params
     from ..extension import FlaskRecords
     from ..service import Service
-    from ..service.rights import Visibility
     from .connections import Connection, Connections
     from .messages import Message
 
@@ -67,11 +66,8 @@ class Recipients:
         groups: dict[frozenset[str], list[Connection]] = defaultdict(list)
 
         for visibility, connections in views.items():
-            try:
-                if visibility.may_see(index):
-                    groups[visibility.hidden(index)] += connections
-            except Unavailable:
-                self.undecided += connections
+            if visibility.seen[index]:
+                groups[visibility.hidden[index]] += connections
 
         record = self._messages[index].record
         return [(without(record, each), groups[each]) for each in groups]
@@ -88,7 +84,9 @@ class Recipients:
 
     def _by_visibility(self, connections: list[Connection]) -> Views:
         if not self._service.has_rules:
-            return {EVERYTHING: connections} if connections else {}
+            number = len(self._messages)
+            everything = Visibility((True,) * number, (frozenset(),) * number)
+            return {everything: connections} if connections else {}
 
         views: dict[Visibility, list[Connection]] = defaultdict(list)
         now, rights_of = self._now, self._rights.of

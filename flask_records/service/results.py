@@ -97,19 +97,15 @@ def _restored(record: Record, path: str) -> PrivateRecord:
 
 def unseen_by(
     viewer: t.Any, service: Service, records: Sequence[Record]
-) -> list[Collection[str]]:
+) -> Sequence[Collection[str]]:
     """Return the names of the fields that rules hide from a viewer, for each record."""
     rules = service.capabilities.field_rules.visible
-
-    if not records:
-        return []
 
     if viewer is NOBODY or not rules:
         return [rules.keys()] * len(records)
 
     whole = [{**record, **_beside(record)} for record in records]
-    visibility = Rights(service, whole).fields_for(viewer)
-    return [visibility.hidden(index) for index in range(len(records))]
+    return Rights(service, whole).hidden_from(viewer)
 
 
 def private(

@@ -1,56 +1,225 @@
-"""The records that a user may see, and the fields in them."""
+"""Who may call a service, which records a user may see, and which fields in them."""
 
 from __future__ import annotations
 
 import logging
 import typing as t
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 
 from ..context import Params
-from ..errors import NotFound, RecordsError
-from ..query import both, names_in, NO_RECORD
+from ..errors import BadRequest, Forbidden, NotFound, RecordsError
+from ..names import READS
+from ..query import (
+    both,
+    condition_of,
+    names_in,
+    NO_RECORD,
+    restrict,
+    rule_of,
+    UserRule,
+)
 from ..query.matching import key_of_query
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-    from ..query import Matching
-    from ..typing import Record
+    from ..context import HookContext
+    from ..typing import Record, Rule, RuleFunction
     from .service import Service
-
-    T = t.TypeVar("T")
-
-    MaySee: t.TypeAlias = Callable[[int], bool]
-    """Returns whether a user may see the record, or a field of it, at an index."""
-
-    Test: t.TypeAlias = Callable[[int], bool | None]
-    """Returns whether the record at an index meets a condition. ``None`` if unknown."""
 
 logger = logging.getLogger(__package__)
 
-ALL: t.Final[frozenset[str]] = frozenset()
+NO_FIELDS: t.Final[frozenset[str]] = frozenset()
 
 
-# Users with equal rights have the same object, which makes it a fast key.
-@dataclass(frozen=True, eq=False)
-class Visibility:
-    """The part of some records that users with equal rights may see."""
+class AccessRules:
+    """The rules of a service: ``readable`` and ``allow``.
 
-    may_see: MaySee
-    """Returns whether they may see the record at an index."""
+    :param readable: The rule for the records that a user may see.
+    :param allow: The rules for those who may call a method, by method.
+    :raises ValueError: There is no such method.
+    :raises TypeError: A rule is neither a function nor a query, or it is a query of a
+        custom method, which nothing applies to records.
+    """
 
-    fields: Mapping[str, MaySee]
-    """Returns the same for each field that they may not see in all records."""
-
-    def hidden(self, index: int) -> frozenset[str]:
-        """Return the fields that they may not see in the record at an index."""
-        if not self.fields:
-            return ALL
-
-        return frozenset(
-            [n for n, may_see in self.fields.items() if not may_see(index)]
+    def __init__(
+        self,
+        service: Service,
+        readable: Rule | None,
+        allow: Mapping[str, Rule] | None,
+    ) -> None:
+        self._service = service
+        self.readable: RuleFunction | None = (
+            None if readable is None else rule_of(readable, self._name("readable"))
         )
+        """The query of the records that a user may see, as a function of the user."""
+        self.allow: Mapping[str, RuleFunction] = {
+            method: self._allowing(method, rule)
+            for method, rule in (allow or {}).items()
+        }
+        """The rules for who may call a method, as functions of the user."""
+
+    def readable_by(self, user: t.Any) -> Record | None:
+        """Return the query of the records that a user may see, or ``None`` for all.
+
+        :param user: The user, or ``None``.
+        :raises TypeError: The rule returned neither ``True``, ``False`` nor a query.
+        """
+        if self.readable is None:
+            return None
+
+        return condition_of(self.readable(user), self._name("readable"))
+
+    def allowed_to(self, method: str, user: t.Any) -> Record | None:
+        """Return the query of the records that a user may reach by a method, or that it
+        may create, :data:`.NO_RECORD` if it may not call it, and ``None`` for all.
+
+        :param user: The user, or ``None``.
+        :raises TypeError: The rule returned neither ``True``, ``False`` nor a query.
+        """
+        rule = self.allow.get(method)
+
+        if rule is None:
+            return None
+
+        name = self._name("allow", method)
+        condition = condition_of(rule(user), name)
+        is_custom = method in self._service.custom_methods
+
+        if is_custom and condition not in (None, NO_RECORD):
+            raise TypeError(f"{name} returned a query. Return True or False.")
+
+        return condition
+
+    def may_call(self, method: str, user: t.Any) -> bool:
+        """Return ``True`` if a user may call a method, be it for some records only."""
+        return self.allowed_to(method, user) is not NO_RECORD
+
+    def seen_by(self, user: t.Any) -> Record | None:
+        """Return the query of the records that a user may see by ``readable`` and by
+        one of the methods that read, or ``None`` for all.
+
+        :param user: The user, or ``None``.
+        """
+        readable = self.readable_by(user)
+        reads = [method for method in READS if method in self._service.methods]
+        queries = [self.allowed_to(method, user) for method in reads]
+
+        if not queries or None in queries or readable is NO_RECORD:
+            return readable
+
+        some = [query for query in queries if query and query is not NO_RECORD]
+
+        if not some:
+            return t.cast("Record", NO_RECORD)
+
+        allowed = some[0] if len(some) == 1 else {"$or": some}
+        return allowed if readable is None else both(readable, allowed)
+
+    def limit(self, context: HookContext) -> Record | None:
+        """Limit a call of a client to the records that it may reach. Return the query
+        that a new record has to meet, if there is one.
+
+        :raises Forbidden: The client may not call the method.
+        """
+        method, user = context.method, context.params.user
+        allowed = self.allowed_to(method, user)
+
+        if allowed is NO_RECORD:
+            raise Forbidden(f"You may not call '{method}' of '{context.path}'.")
+
+        if method == "create":
+            return allowed
+
+        for condition in (self.readable_by(user), allowed):
+            if condition:
+                restrict(context.params, condition)
+
+        return None
+
+    def check_created(self, context: HookContext, condition: Record) -> None:
+        """Refuse records that a client may not create.
+
+        :raises Forbidden: There is one.
+        """
+        result = context.result
+        records = result if isinstance(result, list) else [result]
+
+        try:
+            may_create = Rights(self._service, records).met("allow", condition)
+        except BadRequest as error:
+            name = self._name("allow", context.method)
+            raise RuntimeError(f"{name} is not right: {error}") from error
+
+        if not all(may_create):
+            raise Forbidden(f"You may not create this in '{context.path}'.")
+
+    def check(self) -> None:
+        """Refuse rules that are queries and name what is no field of the model.
+
+        :raises ValueError: There is one.
+        """
+        scope = self._service.capabilities.scope_for(Params())
+
+        if scope is None:
+            return
+
+        for option, rule in self._queries.items():
+            for name in names_in(rule.query) - scope.names:
+                raise ValueError(
+                    f"{option} names '{name}', which is not a field of"
+                    f" '{scope.fields.model.__name__}'."
+                )
+
+    @cached_property
+    def hidden_fields(self) -> frozenset[str]:
+        """The hidden fields that rules name which are queries. Their values travel with
+        events, beside the record.
+        """
+        parts = self._service.capabilities
+        visible = parts.field_rules.visible.values()
+        rules = [rule for rule in visible if isinstance(rule, UserRule)]
+        names = [names_in(rule.query) for rule in (*rules, *self._queries.values())]
+        return parts.hidden & frozenset().union(*names)
+
+    @property
+    def _queries(self) -> dict[str, UserRule]:
+        """The rules that are queries, by their names."""
+        rules = {self._name("readable"): self.readable}
+        rules |= {self._name("allow", n): rule for n, rule in self.allow.items()}
+        return {n: rule for n, rule in rules.items() if isinstance(rule, UserRule)}
+
+    def _allowing(self, method: str, rule: Rule) -> RuleFunction:
+        service, option = self._service, self._name("allow")
+
+        if method not in service.methods:
+            raise ValueError(
+                f"{option} names '{method}', which is none of its methods:"
+                f" {', '.join(service.methods)}."
+            )
+
+        if method in service.custom_methods and not callable(rule):
+            raise TypeError(
+                f"{option} has a query for '{method}', which is no method of records."
+                " Give a function that returns True or False."
+            )
+
+        return rule_of(rule, self._name("allow", method))
+
+    def _name(self, option: str, method: str | None = None) -> str:
+        """Return the name of an option, or of one of its rules, for errors."""
+        rule = "" if method is None else f"The rule of '{method}' in "
+        return f"{rule}'{option}' of '{self._service.path}'"
+
+
+class Visibility(t.NamedTuple):
+    """The part of some records that a user may see."""
+
+    seen: tuple[bool, ...]
+    """For each record, ``True`` if the user may see it."""
+
+    hidden: tuple[frozenset[str], ...]
+    """For each record, the fields that rules hide from the user."""
 
 
 class Rights:
@@ -69,191 +238,121 @@ class Rights:
         records: Sequence[t.Any],
         outage_of: Callable[[Exception], Exception | None] | None = None,
     ) -> None:
-        self.service = service
-        """The service."""
-        self.records = records
-        """The records."""
-        self.is_past = outage_of is not None
-        """``True`` if the records are those of events."""
+        self._service = service
+        self._records = records
         self._outage_of = outage_of
         self._outage: Exception | None = None
-        self._has_rules = service.has_rules
         self._users: dict[t.Any, Visibility] = {}
-        self._visibilities: dict[Hashable, Visibility] = {}
-        self._conditions: dict[Hashable, Condition] = {}
-        self.matching: Matching | None = service.capabilities.matching(records)
-        """Decides which of the records meet queries, if something can."""
+        self._results: dict[Hashable, tuple[bool, ...]] = {}
+        self._matching = service.capabilities.matching(records)
 
     def of(self, login: Params | None) -> Visibility:
-        """Return what a user may see of the records, or anonymous clients may. It is
-        the same object for all users with equal rights.
-        """
-        if not self._has_rules:
-            return EVERYTHING
+        """Return what a user may see of the records, or anonymous clients may."""
+        key = (id(login.authenticator), login.user_id) if login else None
 
-        key = _key_of(login)
-        visibility = self._users.get(key)
+        if key not in self._users:
+            # The database is not asked again once it was away.
+            if self._outage is not None:
+                raise self._outage
 
-        if visibility is None:
             user = login.user if login else None
-            seen = partial(self.asked, self.service.rules.seen_by, user)
-            may_see = self._by_rule("readable", seen)
-            fields = self._fields(user)
-            visibility = self._users[key] = self._shared(may_see, fields)
+            seen = self._seen_by(user)
+            self._users[key] = Visibility(seen, self.hidden_from(user))
 
-        return visibility
+        return self._users[key]
 
-    def fields_for(self, user: t.Any) -> Visibility:
-        """Return the fields that a user may see in the records, as if it could see all
-        of these.
+    def hidden_from(self, user: t.Any) -> tuple[frozenset[str], ...]:
+        """Return the fields that rules hide from a user in each record.
 
         :param user: The user, or ``None``.
         """
-        return Visibility(show, self._fields(user))
+        rules, number = self._service.capabilities.field_rules, len(self._records)
 
-    def asked(self, ask: Callable[[t.Any], T], argument: t.Any) -> T:
-        """Return what needs the database, unless it was away before."""
-        if self._outage is not None:
-            raise self._outage
-
-        return ask(argument)
-
-    def raise_outage(self, error: Exception) -> None:
-        """Raise the error of a database that is away, for events."""
-        outage = None if self._outage_of is None else self._outage_of(error)
-
-        if outage is not None:
-            self._outage = outage
-            raise outage
-
-    def _shared(self, may_see: MaySee, fields: dict[str, MaySee]) -> Visibility:
-        key = may_see, tuple(fields.items())
-        visibility = self._visibilities.get(key)
-
-        if visibility is None:
-            visibility = self._visibilities[key] = Visibility(may_see, fields)
-
-        return visibility
-
-    def _fields(self, user: t.Any) -> dict[str, MaySee]:
-        rules = self.service.capabilities.field_rules
-
-        if not rules.visible:
-            return {}
+        if not rules.visible or not number:
+            return (NO_FIELDS,) * number
 
         try:
-            conditions = self.asked(rules.shown_if, user)
+            conditions = rules.shown_if(user)
+            shown = {n: self.met("visible", each) for n, each in conditions.items()}
         except Exception as error:
-            self.raise_outage(error)
-            logger.exception("A 'visible' rule of '%s' failed.", self.service.path)
-            return dict.fromkeys(rules.visible, hide)
+            self._fail("visible", error)
+            return (frozenset(rules.visible),) * number
 
-        return {
-            name: self._by_rule("visible", partial(_same, condition))
-            for name, condition in conditions.items()
-        }
+        return tuple(
+            frozenset([name for name, each in shown.items() if not each[index]])
+            for index in range(number)
+        )
 
-    def _by_rule(self, name: str, rule: Callable[[], Record | None]) -> MaySee:
-        try:
-            query = rule()
-
-            if query is None:
-                return show
-
-            return hide if query is NO_RECORD else self.condition(name, query)
-        except Exception as error:
-            self.raise_outage(error)
-            logger.exception("The '%s' rule of '%s' failed.", name, self.service.path)
-            return hide
-
-    def condition(self, rule: str, query: Record) -> Condition:
-        """Return what decides a query, the same object for equal queries, and for those
-        that all records meet alike.
+    def met(self, rule: str, query: Record) -> tuple[bool, ...]:
+        """Return for each record whether it meets a query.
 
         :param rule: The name of the rule that returned it.
         :raises BadRequest: The query is not understood.
         """
         key = key_of_query(query)
-        condition = self._conditions.get(key)
 
-        if condition is None:
-            condition = Condition(self, rule, query)
-            matching = self.matching
-            condition.decide_all(matching.test(query) if matching else _unknown)
+        if key not in self._results:
+            matching = self._matching
+            test = matching.test(query) if matching else _unknown
+            self._results[key] = tuple(
+                [self._is_met(rule, query, test, i) for i in range(len(self._records))]
+            )
 
-            # Few kinds of results are kept for thousands of users.
-            if None not in condition.results:
-                results = tuple(condition.results)
-                condition = self._conditions.setdefault(results, condition)
+        return self._results[key]
 
-            self._conditions[key] = condition
-
-        return condition
-
-
-class Condition:
-    """A query that a rule has returned. It tells whether the record at an index meets
-    it.
-
-    :param rights: The records.
-    :param rule: The name of the rule.
-    """
-
-    __slots__ = ("results", "_query", "_rights", "_rule")
-
-    def __init__(self, rights: Rights, rule: str, query: Record) -> None:
-        self._query = query
-        self.results: list[bool | None] = []
-        """The result for each record. ``None`` if only the database can tell."""
-        self._rights = rights
-        self._rule = rule
-
-    def __call__(self, index: int) -> bool:
-        result = self.results[index]
-
-        if result is None:
-            # If the look-up raises, it is not repeated.
-            look_up = partial(self._rights.asked, self._is_found)
-            result = self.results[index] = bool(self._decided(look_up, index))
-
-        return result
-
-    def decide_all(self, test: Test) -> None:
-        """Set the result for each record.
-
-        :param test: Tells the result, or that only the database can.
-        """
-        indices = range(len(self._rights.records))
-        self.results = [self._decided(test, index) for index in indices]
-
-    def _decided(self, decide: Test, index: int) -> bool | None:
+    def _seen_by(self, user: t.Any) -> tuple[bool, ...]:
         try:
-            return decide(index)
+            query = self._service.rules.seen_by(user)
+            everything = (True,) * len(self._records)
+            return everything if query is None else self.met("readable", query)
         except Exception as error:
-            self._rights.raise_outage(error)
+            self._fail("readable", error)
+            return (False,) * len(self._records)
 
-            if not isinstance(error, RecordsError):
-                path = self._rights.service.path
-                logger.exception("The '%s' rule of '%s' failed.", self._rule, path)
+    def _is_met(
+        self, rule: str, query: Record, test: Callable[[int], bool | None], index: int
+    ) -> bool:
+        try:
+            result = test(index)
+            return self._is_found(query, index) if result is None else result
+        except RecordsError as error:
+            self._raise_outage(error)
+        except Exception as error:
+            self._fail(rule, error)
 
-            return False
+        return False
 
-    def _is_found(self, index: int) -> bool:
-        service, record = self._rights.service, self._rights.records[index]
-        name, query = service.capabilities.id, dict(self._query)
+    def _is_found(self, query: Record, index: int) -> bool:
+        """Return ``True`` if the database has the record, and it meets a query."""
+        record, name = self._records[index], self._service.capabilities.id
 
         if not isinstance(record, dict) or name not in record:
             return False
 
-        if self._rights.is_past:
+        query = dict(query)
+
+        if self._outage_of is not None:
             # A later event may be of a record that this one must not show.
             query = both(query, _values_in(record, names_in(query)))
 
         try:
-            service._get(record[name], Params(query=query))
+            self._service._get(record[name], Params(query=query))
             return True
         except NotFound:
             return False
+
+    def _fail(self, rule: str, error: Exception) -> None:
+        """Log the error of a rule, which shows nothing."""
+        self._raise_outage(error)
+        path = self._service.path
+        logger.error("The '%s' rule of '%s' failed.", rule, path, exc_info=error)
+
+    def _raise_outage(self, error: Exception) -> None:
+        """Raise the error of a database that is away, for events."""
+        self._outage = None if self._outage_of is None else self._outage_of(error)
+
+        if self._outage is not None:
+            raise self._outage
 
 
 def _values_in(record: Record, names: Collection[str]) -> Record:
@@ -262,27 +361,5 @@ def _values_in(record: Record, names: Collection[str]) -> Record:
     return {n: each for n, each in values.items() if not isinstance(each, (dict, list))}
 
 
-def _key_of(login: Params | None) -> t.Any:
-    return (id(login.authenticator), login.user_id) if login else None
-
-
-def show(index: int) -> bool:
-    """Show any record or field."""
-    return True
-
-
-def hide(index: int) -> bool:
-    """Hide any record or field."""
-    return False
-
-
-def _same(condition: Record) -> Record:
-    return condition
-
-
 def _unknown(index: int) -> None:
     return None
-
-
-EVERYTHING: t.Final = Visibility(show, {})
-"""The visibility for a user if there are no rules."""

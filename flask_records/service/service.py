@@ -11,11 +11,11 @@ from ..globals import call_stack
 from ..names import EVENTS, METHODS, READS
 from ..settings import names_of
 from ..signals import CallSignals
-from .access_rules import AccessRules
 from .events import EventSender, Publishers, Transports
 from .methods import BareMethods, Caller, Methods
 from .pipeline import Pipeline
 from .results import NONE, private
+from .rights import AccessRules
 from .target import capabilities_of, methods_of, public_methods, refuse_class
 from .validation import schemas_of
 
@@ -24,11 +24,10 @@ if t.TYPE_CHECKING:
 
     from ..typing import (
         AnyParams,
-        FieldRule,
         Id,
         Publisher,
-        Readable,
-        ReadableFunction,
+        Rule,
+        RuleFunction,
     )
     from .validation import MethodSchemas
 
@@ -70,8 +69,8 @@ class Service(Methods):
         events: Collection[str] | None = None,
         guards: Collection[Callable[[HookContext], None]] = (),
         count: Callable[[HookContext], None] | None = None,
-        readable: Readable | None = None,
-        allow: Mapping[str, FieldRule] | None = None,
+        readable: Rule | None = None,
+        allow: Mapping[str, Rule] | None = None,
         schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
         self.path = path
@@ -157,7 +156,7 @@ class Service(Methods):
         return self.publishers(*events)
 
     @property
-    def readable(self) -> ReadableFunction | None:
+    def readable(self) -> RuleFunction | None:
         """The query of the records that a user may see, as a function of the user."""
         return self.rules.readable
 

@@ -142,7 +142,7 @@ def test_rule_that_fails_shows_nothing(open_site, caplog):
     site.records["notes"].create(NEW)
 
     assert ranks(ann) == [("created", "absent")]
-    assert "A 'visible' rule of 'notes' failed." in caplog.text
+    assert "The 'visible' rule of 'notes' failed." in caplog.text
 
 
 def test_receivers_in_python_compose_what_clients_may_see(open_site):
