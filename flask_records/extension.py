@@ -29,7 +29,7 @@ from .query.bounds import init_app as init_bounds
 from .registrations import Registration, Registrations
 from .service import Service
 from .service.events import Publishers, Transports
-from .settings import functions_of, names_of
+from .settings import names_of
 from .signals import CallSignals
 
 if t.TYPE_CHECKING:
@@ -79,9 +79,6 @@ class FlaskRecords:
         register and make the calls that ``RECORDS_LIMITS`` names. No limits by default.
     :param url_prefix: The beginning of all URLs, such as ``/api``. None by default.
         Sockets name services without it.
-    :param before_request: HTTP middleware before all services, and before nothing else
-        in the application. See section 4.3.10.
-    :param after_request: HTTP middleware after all services.
     """
 
     def __init__(
@@ -97,8 +94,6 @@ class FlaskRecords:
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
         limiter: Limiter | None = None,
         url_prefix: str | None = None,
-        before_request: Collection[Callable[[], t.Any]] = (),
-        after_request: Collection[Callable[[t.Any], t.Any]] = (),
     ) -> None:
         self._registrations = Registrations(self)
         self.services: Mapping[str, Service] = self._registrations.services
@@ -135,8 +130,6 @@ class FlaskRecords:
         self.limits = None if limiter is None else Limits(limiter)
         """The limits on calls of clients, or ``None`` without a ``limiter``."""
         self._url_prefix = url_prefix or ""
-        self._before_request = functions_of("before_request", before_request)
-        self._after_request = functions_of("after_request", after_request)
 
         if app is not None:
             self.init_app(app)
@@ -239,14 +232,8 @@ class FlaskRecords:
             query_parser=query_parser or self._query_parser,
             body_parsers=parsers,
             has_callers=lambda: bool(registrations.authentications),
-            before_request=(
-                *self._before_request,
-                *functions_of("before_request", before_request),
-            ),
-            after_request=(
-                *self._after_request,
-                *functions_of("after_request", after_request),
-            ),
+            before_request=tuple(before_request),
+            after_request=tuple(after_request),
         ).make()
         self._register(
             Registration(added, access, blueprint, issuer, media_types=tuple(parsers))
@@ -388,7 +375,7 @@ class FlaskRecords:
         init_reference(app, routes, self.errors)
         routes.check(app)
 
-        init_cli(app, self.services)
+        init_cli(app)
 
     def _register(self, registration: Registration) -> None:
         service, issuer = registration.service, registration.authentication

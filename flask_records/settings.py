@@ -114,23 +114,3 @@ def names_of(option: str, value: t.Any) -> tuple[str, ...]:
 
     # The order of a set differs between processes, and so would generated files.
     return tuple(sorted(names)) if isinstance(value, (set, frozenset)) else names
-
-
-def functions_of(option: str, value: t.Any) -> tuple[Callable[..., t.Any], ...]:
-    """Return the functions that an option lists.
-
-    :param option: The name of the option, for the error.
-    :raises TypeError: The value is not a list of functions.
-    """
-    if callable(value):
-        raise TypeError(
-            f"'{option}' takes a list of functions, not one function:"
-            f" {option}=[{getattr(value, '__name__', 'function')}]."
-        )
-
-    functions = tuple(value) if isinstance(value, Iterable) else (None,)
-
-    if not all(callable(function) for function in functions):
-        raise TypeError(f"'{option}' takes a list of functions, not {value!r}.")
-
-    return functions

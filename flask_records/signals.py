@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import typing as t
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from inspect import (
     isasyncgenfunction,
     isawaitable,
@@ -19,7 +16,7 @@ from flask import current_app
 from .names import METHODS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Callable, Collection
     from contextlib import ExitStack
 
 F = t.TypeVar("F", bound="Callable[..., t.Any]")
@@ -233,27 +230,11 @@ def call(function: Callable[..., t.Any], *args: t.Any) -> t.Any:
     """
     result = function(*args)
     is_plain = result is None or type(result) is dict
-    return result if is_plain or not isawaitable(result) else _waited_for(result)
 
+    if is_plain or not isawaitable(result):
+        return result
 
-def _waited_for(result: Awaitable[t.Any]) -> t.Any:
     async def wait() -> t.Any:
         return await result
 
-    run = current_app.ensure_sync(wait)
-
-    if not _is_in_loop():
-        return run()
-
-    # An async function made this call, and its loop can't wait for another one.
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(copy_context().run, run).result()
-
-
-def _is_in_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-
-    return True
+    return current_app.ensure_sync(wait)()

@@ -35,6 +35,14 @@ def test_commands_of_the_application_of_this_name_stay():
     assert app.cli.commands["records"] is own
 
 
+def test_shell_has_the_extension():
+    app = Flask("tests")
+    records = FlaskRecords(app)
+
+    with app.app_context():
+        assert app.make_shell_context()["current_records"] == records
+
+
 def test_document_is_printed_as_json():
     printed = run("openapi").stdout
 
