@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from weakref import WeakSet
 
 from .authentication.access import check_apart
-from .authentication.password_checks import check_passwords, check_provider_users
+from .authentication.password_checks import check_passwords
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from flask import Blueprint, Flask
 
@@ -85,18 +85,16 @@ class Registrations(dict[str, Registration]):
             services may be added after it: the rest is checked at the first call.
         """
         path, issuer = registration.service.path, registration.authentication
-        issuers = self.authentications | ({} if issuer is None else {path: issuer})
-
-        for app in self.apps:
-            self._check(app, [registration], issuers)
-
         self[path] = registration
         self.services[path] = registration.service
-        self.authentications.update(issuers)
-        self._is_check_due = bool(self.apps)
 
         if issuer is not None:
+            self.authentications[path] = issuer
             issuer.lookup.services = self.services
+
+        for app in self.apps:
+            self._check(app, [registration])
+            self._is_check_due = True
 
     def authentication(self, path: str | None) -> AuthenticationService | None:
         """Return an authentication service, if there is one.
@@ -113,7 +111,7 @@ class Registrations(dict[str, Registration]):
 
         :raises RuntimeError: The two do not fit.
         """
-        self._check(app, self.values(), self.authentications)
+        self._check(app, self.values())
         self._check_names_and_passwords([app])
 
     def check_late(self, context: HookContext) -> None:
@@ -126,40 +124,26 @@ class Registrations(dict[str, Registration]):
             self._check_names_and_passwords(list(self.apps))
             self._is_check_due = False
 
-    def _check(
-        self,
-        app: Flask,
-        registrations: Collection[Registration],
-        issuers: Mapping[str, AuthenticationService],
-    ) -> None:
-        """Check new services against the settings of an application.
-
-        :param issuers: All authentication services by path.
-        """
+    def _check(self, app: Flask, registrations: Collection[Registration]) -> None:
+        """Check new services against the settings of an application."""
         settings = app.config.get("RECORDS_AUTHENTICATION")
         # The service that issues tokens may be added next.
         is_awaited = app in self.apps and settings is not None
-        services = {each.service.path: each.service for each in registrations}
 
-        for service in services.values():
+        for each in registrations:
+            service = each.service
             is_open = service.public.issuperset(service.methods)
 
-            if not is_open and not issuers and not is_awaited:
+            if not is_open and not self.authentications and not is_awaited:
                 raise RuntimeError(NO_ISSUER.format(path=service.path))
 
             service.capabilities.check(app, service.methods)
             service.rules.check()
 
-        for each in registrations:
             if each.authentication is not None:
                 each.authentication.init_app(app)
 
-        check_apart(app, issuers)
-
-        for issuer in issuers.values():
-            if issuer.users_path in services:
-                users = services[issuer.users_path]
-                check_provider_users(issuer.settings_of(app), users)
+        check_apart(app, self.authentications)
 
     def _check_names_and_passwords(self, apps: list[Flask]) -> None:
         for registration in self.values():

@@ -33,7 +33,7 @@ AuthenticationService(custom_hashing=True):
 """
 
 
-def check_provider_users(settings: AuthenticationSettings, users: Service) -> None:
+def _check_provider_users(settings: AuthenticationSettings, users: Service) -> None:
     """Check that users have the fields that OAuth providers need.
 
     :raises RuntimeError: A field is missing, or not unique.
@@ -56,7 +56,7 @@ def check_provider_users(settings: AuthenticationSettings, users: Service) -> No
 def check_passwords(
     records: FlaskRecords, app: Flask, authentication: AuthenticationService
 ) -> None:
-    """Check that there are users with the fields of a login, and that no service over
+    """Check that there are users with the fields of logins, and that no service over
     them shows password hashes or stores plain passwords.
 
     :raises RuntimeError: A check fails. The message has the lines to write.
@@ -70,6 +70,8 @@ def check_passwords(
             raise authentication.lookup.missing()
 
         return
+
+    _check_provider_users(settings, users)
 
     if LOCAL in used:
         _check_names(authentication, users, settings)

@@ -119,19 +119,6 @@ def test_service_with_tokens_that_is_added_late_needs_authentication(app, record
     assert str(error.value) == NOT_PUBLIC
 
 
-def test_authentication_that_was_refused_is_not_among_the_others(app, records):
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": "a" * 32}
-    records.add("people", Things(), public=True)
-    first = records.add("authentication", AuthenticationService("people"))
-    records.init_app(app)
-
-    with pytest.raises(RuntimeError, match="'admin' would accept tokens"):
-        records.add("admin", AuthenticationService("people"))
-
-    assert records.authentications == {"authentication": first.target}
-    assert records.services.keys() == {"people", "authentication"}
-
-
 @pytest.mark.parametrize(
     ("options", "name"),
     [({"strategies": ["jtw"]}, "jtw"), ({"authentication": "admin"}, "admin")],
