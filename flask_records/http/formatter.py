@@ -20,8 +20,7 @@ from werkzeug.http import generate_etag, quote_etag
 from ..context import NO_RESULT
 from ..pagination import Page
 from ..query.casts import moment_text
-from ..service.foreign_records import as_record, shows_itself
-from ..service.results import NOBODY, PrivateRecord
+from ..service.results import as_record, NOBODY, PrivateRecord, shows_itself
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable

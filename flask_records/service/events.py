@@ -17,8 +17,7 @@ from ..errors import without_parameters
 from ..names import EVENTS
 from ..signals import call, OrderedSignal
 from ..transaction import Transaction
-from .foreign_records import records_of
-from .results import event_record
+from .results import event_record, records_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,7 @@ from ..names import EVENTS, method_named, METHODS, READS
 from ..query import names_in
 from ..signals import call
 from ..transaction import Transaction
-from .foreign_records import records_of
-from .results import private, selected, shown
+from .results import private, records_of, selected, shown
 from .validation import check_types
 
 if t.TYPE_CHECKING:

@@ -10,6 +10,7 @@ from copy import deepcopy
 from ..globals import current_records
 from ..pagination import Page, with_records
 from ..query.syntax import selected_names
+from ..typing import PLAIN_TYPES
 from .rights import Rights
 
 if t.TYPE_CHECKING:
@@ -24,6 +25,12 @@ NOBODY: t.Final = object()
 """Stands for a viewer who sees no field that a rule may hide."""
 
 NONE: t.Final[frozenset[str]] = frozenset()
+
+
+INSTANCE: t.Final = """\
+{place} is an instance of the model '{type}', some of whose columns may be secret. \
+Return a record of its service, such as records['...'].get(id), or a dict.\
+"""
 
 
 class PrivateRecord(dict[str, t.Any]):
@@ -226,6 +233,68 @@ def cut_throughout(value: t.Any, viewer: t.Any = NOBODY) -> t.Any:
         return [cut_throughout(item, viewer) for item in value]
 
     return value
+
+
+def records_of(result: t.Any, place: str) -> t.Any:
+    """Return a result with a dict for each record of another class: a pydantic model
+    by its ``model_dump``, and a dataclass, a named tuple or a row by its fields.
+
+    :param result: A record, a list of records, a page, or anything else.
+    :param place: The name of the result, for the error.
+    :raises TypeError: There is an instance of a model in it.
+    """
+    if type(result) in PLAIN_TYPES or isinstance(result, dict):
+        return result
+
+    if isinstance(result, Page):
+        return dataclasses.replace(result, data=records_of(result.data, place))
+
+    if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
+        if {dict}.issuperset(map(type, result)):
+            return result
+
+        return [records_of(item, f"{place}[{i}]") for i, item in enumerate(result)]
+
+    record = as_record(result, place)
+    return result if record is None else record
+
+
+def as_record(value: t.Any, place: str) -> Record | None:
+    """Return an object of another class as a dict, or ``None`` if it is no record. The
+    values in it are left as they are.
+
+    :raises TypeError: It is an instance of a model.
+    """
+    class_ = type(value)
+
+    if hasattr(class_, "__mapper__"):
+        raise TypeError(INSTANCE.format(place=place, type=class_.__name__))
+
+    if hasattr(class_, "model_dump"):
+        return _dumped(value)
+
+    # A named tuple, or a row of SQLAlchemy.
+    if hasattr(class_, "_asdict"):
+        return dict(value._asdict())
+
+    if not dataclasses.is_dataclass(class_) or shows_itself(class_):
+        return None
+
+    names = [field.name for field in dataclasses.fields(class_)]
+    return {name: getattr(value, name) for name in names if name[0] != "_"}
+
+
+def shows_itself(class_: t.Any) -> bool:
+    """Return ``True`` for a class of values whose text the application has defined."""
+    return any("__str__" in vars(base) for base in class_.__mro__[:-1])
+
+
+def _dumped(value: t.Any) -> Record:
+    """Return the fields of a pydantic model, without what nobody may see in them."""
+    fields = dict(vars(value))
+    shown = {name: cut_throughout(item) for name, item in fields.items()}
+    changes = {name: each for name, each in shown.items() if each is not fields[name]}
+    return t.cast("Record", value.model_copy(update=changes).model_dump())
 
 
 def _unselected(service: Service, context: HookContext) -> frozenset[str]:

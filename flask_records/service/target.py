@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from types import FunctionType
 
 from ..names import METHODS
 from ..query.rules import FieldRules, NO_RULES
@@ -136,25 +135,17 @@ def capabilities_of(target: t.Any) -> Capabilities:
 
 
 def refuse_class(path: str, target: t.Any) -> None:
-    """Refuse a class in the place of an object of it, and a model.
+    """Refuse a class in the place of an object.
 
     :param path: The path of the service.
-    :raises TypeError: The object is one of these.
+    :raises TypeError: It is a class.
     """
-    class_ = target if isinstance(target, type) else type(target)
-    name = class_.__name__
-    methods = [vars(base).get(each) for base in class_.__mro__ for each in METHODS]
-    cure = None
-
-    if isinstance(target, type) and any(isinstance(m, FunctionType) for m in methods):
-        cure = f"{name}(...)"
-    elif not any(methods) and hasattr(class_, "__mapper__"):
-        cure = f"SQLAlchemyService({name})"
-
-    if cure is not None:
+    if isinstance(target, type):
+        name, is_model = target.__name__, hasattr(target, "__mapper__")
+        cure = f"SQLAlchemyService({name})" if is_model else f"{name}(...)"
         raise TypeError(
-            f"The service '{path}' needs an object with one or more of the methods"
-            f" {', '.join(METHODS)}: add('{path}', {cure})."
+            f"The service '{path}' needs an object in place of the class {name}:"
+            f" add('{path}', {cure})."
         )
 
 

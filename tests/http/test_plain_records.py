@@ -99,7 +99,6 @@ RESULTS = [
     (Point(1, "t0ken"), {"id": 1}),
     (row(), {"id": 1}),
     ([row()], [{"id": 1}]),
-    (row()._mapping, {"id": 1}),
     (
         Page(1, 10, 0, [Note(1, "hi")]),
         {"total": 1, "limit": 10, "skip": 0, "data": [{"id": 1, "text": "hi"}]},

@@ -50,7 +50,6 @@ OPTIONS = [
     (lambda: AuthenticationService(strategies=["jwt"]), 'strategies={"api-key": '),
     (lambda: add(Plain), "Plain(...)"),
     (lambda: add(User), "SQLAlchemyService(User)"),
-    (lambda: add(User()), "SQLAlchemyService(User)"),
 ]
 
 
