@@ -8,7 +8,6 @@ import datetime as dt
 import json
 import typing as t
 import uuid
-from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from sqlalchemy.orm import mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
@@ -126,8 +126,7 @@ class Seat(Base):
     place = mapped_column(sa.String(5), primary_key=True)
 
 
-@dataclass
-class Ring:
+class Ring(BaseModel):
     """The data of a custom method."""
 
     times: int
