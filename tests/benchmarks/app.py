@@ -1,17 +1,11 @@
-"""The application that is measured: messages for everybody, the same for those who have
-logged in and for their owners, with hooks, tokens and events as in the example
-application.
-
-It serves tables that are there already, in the database of ``DATABASE_URL``:
-``messages`` with ``id text read room_id user_id created_at archived``, and ``users``
-with ``id email password``.
+"""The application that is measured: messages for everybody, and the same for those who
+have logged in, with hooks, tokens and events as in the example application.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import logging
-import os
 
 import sqlalchemy as sa
 from flask import Flask
@@ -62,13 +56,6 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
-class Nothing:
-    """A service that does nothing."""
-
-    def get(self, id, params):
-        return {"id": id}
-
-
 db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
@@ -82,12 +69,6 @@ messages = records.add(
     "messages", SQLAlchemyService(Message, paginate=PAGES, multi=True), public=True
 )
 secured = records.add("secured", SQLAlchemyService(Message, paginate=PAGES, multi=True))
-records.add(
-    "owned",
-    SQLAlchemyService(Message, paginate=PAGES),
-    readable=lambda user: {"user_id": user["id"]},
-)
-records.add("nothing", Nothing(), public=True)
 users.before("create", "update", "patch")(hash_password("password"))
 
 
@@ -131,23 +112,9 @@ def create_app(url):
     return app
 
 
-def create_asgi_app():
-    """Return the application for an ASGI server."""
-    return realtime.asgi(app)
-
-
 def prepare_sqlite(connection, record):
     """Commit without waiting for the disk, as the other servers do."""
     if type(connection).__module__.startswith("sqlite3"):
         connection.execute("PRAGMA busy_timeout = 20000")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_mode = WAL")
-
-
-def driver_url(url):
-    """Return the address of a database with the driver that is measured."""
-    return url.replace("postgresql://", "postgresql+psycopg://", 1)
-
-
-if "DATABASE_URL" in os.environ:
-    app = create_app(driver_url(os.environ["DATABASE_URL"]))

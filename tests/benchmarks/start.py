@@ -2,26 +2,19 @@
 
 Run it with ``python -m tests.benchmarks.start``. It takes about a minute. Seconds are
 those of CPU, the least of some starts in new interpreters whose modules are compiled
-already. Memory is the resident set of the process, and of servers that of their one
-worker after a request for a page that is not there.
+already. Memory is the resident set of the process.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-BIN = Path(sys.executable).parent
 STARTS = 5
 
 SOURCES = {
@@ -41,16 +34,6 @@ status = open("/proc/self/status").read()
 memory = status.partition("VmRSS:")[2].split()[0]
 print(used.ru_utime + used.ru_stime, int(memory) / 1024)
 """
-
-SERVERS = {
-    "gunicorn": "gunicorn -c instance/gunicorn.conf.py --bind 127.0.0.1:{port}",
-    "granian": "granian --interface wsgi --port {port} wsgi:app",
-}
-"""Commands that serve the example."""
-
-WORKER = re.compile(r"Booting worker with pid: (\d+)|worker-1 with PID: (\d+)")
-START_TIMEOUT = 30
-"""The seconds that a server has to start."""
 
 
 def environment(folder):
@@ -79,55 +62,6 @@ def started(source, folder):
     return [float(number) for number in done.stdout.split()]
 
 
-def memory_of_worker(command, folder):
-    """The MiB of the one worker of a server that has answered a request."""
-    port = free_port()
-    program, *options = command.format(port=port).split()
-    process = subprocess.Popen(
-        [BIN / program, *options],
-        cwd=ROOT,
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-    try:
-        worker = next(filter(None, map(WORKER.search, process.stdout)))
-        wait_for_answer(port)
-        return memory_of(worker[1] or worker[2])
-    finally:
-        process.terminate()
-        process.communicate()
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
-def wait_for_answer(port):
-    """Ask until the server answers that there is no such page."""
-    end = time.monotonic() + START_TIMEOUT
-
-    while time.monotonic() < end:
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/nothing", timeout=10)
-        except urllib.error.HTTPError as error:
-            return error.close()
-        except OSError:
-            time.sleep(0.1)
-
-    raise SystemExit("The server has not started.")
-
-
-def memory_of(process_id):
-    """The MiB of a process."""
-    status = Path(f"/proc/{process_id}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--starts", type=int, default=STARTS)
@@ -140,10 +74,6 @@ def main():
             results = [started(source, folder) for _ in range(starts + 1)][1:]
             seconds, memory = (min(numbers) for numbers in zip(*results, strict=True))
             print(f"{name:28}{seconds:8.2f}{memory:7.1f}", flush=True)
-
-        for name, command in SERVERS.items():
-            memory = memory_of_worker(command, folder)
-            print(f"{f'the example, {name}':28}{'':8}{memory:7.1f}", flush=True)
 
 
 if __name__ == "__main__":
