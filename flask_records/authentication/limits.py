@@ -151,19 +151,6 @@ class Limits:
         raise error
 
 
-def limits_of(path: str, method: str) -> list[str] | None:
-    """Return the limits of calls of a method in words, or ``None`` if the current
-    application has no limits.
-
-    :param path: The path of the service.
-    """
-    if current_records.limits is None:
-        return None
-
-    limits = current_app.extensions.get(EXTENSION, {}).get(f"{path}.{method}", ())
-    return [str(limit) for limit in limits]
-
-
 def client_address() -> str:
     """Return the address of the client of the current request, or its network."""
     return network_of(request.remote_addr or "unknown")

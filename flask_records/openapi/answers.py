@@ -154,20 +154,17 @@ def error_answers() -> dict[str, dict[str, t.Any]]:
     }
 
 
-def errors_of(call: CallDescription, *, has_logins: bool) -> dict[str, dict[str, str]]:
+def errors_of(
+    call: CallDescription, *, has_logins: bool, has_limits: bool
+) -> dict[str, dict[str, str]]:
     """Return references to the answers of a call that has failed, by status.
 
     :param has_logins: The application has logins.
+    :param has_limits: The application limits the rate of calls.
     """
     statuses: set[int] = {*COMMON, *OWN.get(call.method, ())}
     statuses.update(BODY if call.has_data else ())
     statuses.update(LOGIN if has_logins else ())
-    statuses.update(() if call.limits is None else (429,))
+    statuses.update((429,) if has_limits else ())
     listed: list[int | str] = [*sorted(statuses), "default"]
-    named = {str(each): reference("responses", ERRORS[each][0]) for each in listed}
-
-    if call.limits:
-        limits = "; ".join(call.limits)
-        named["429"]["description"] = f"{ERRORS[429][1]} Limits: {limits}."
-
-    return named
+    return {str(each): reference("responses", ERRORS[each][0]) for each in listed}

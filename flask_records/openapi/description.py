@@ -9,7 +9,6 @@ import typing as t
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..authentication.limits import limits_of
 from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, method_named, METHODS, READS
@@ -18,7 +17,7 @@ from .model_schemas import docstring, references
 from .schemas import CustomSchemas, page_of, schemas_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ..context import Params
     from ..service import Service
@@ -65,9 +64,6 @@ class CallDescription:
 
     is_public: bool
     """``True`` if it needs no login."""
-
-    limits: Sequence[str] | None
-    """Its limits, in words, or ``None`` if the application has none."""
 
     @property
     def has_id(self) -> bool:
@@ -168,19 +164,14 @@ class ServiceDescription:
             event
             for event in names
             if service.sends_events or service.publishers.of(event) is not None
-            if event not in SENDERS
-            or SENDERS[event] in service.methods
-            or event in self.schemas.events
+            if event not in SENDERS or SENDERS[event] in service.methods
         )
 
     @property
     def events(self) -> Mapping[str, Schema]:
-        """The schemas of the events that clients get, by name."""
-        usual = dict.fromkeys(SENDERS, self.schemas.record)
-        return {
-            event: self.schemas.events.get(event, usual.get(event, {}))
-            for event in self.event_names
-        }
+        """The schemas of the events that clients get, empty for custom ones, by name."""
+        record = self.schemas.record
+        return {name: record if name in SENDERS else {} for name in self.event_names}
 
     @property
     def references(self) -> Mapping[str, str]:
@@ -266,7 +257,6 @@ def _call(
         data=data,
         result=result,
         is_public=method in service.public,
-        limits=limits_of(service.path, method),
     )
 
 

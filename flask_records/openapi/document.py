@@ -34,13 +34,6 @@ SCHEMES: t.Final[Mapping[str, str]] = {"jwt": "token"}
 UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authorization"}
 """The scheme of a strategy that has none of its own."""
 
-ISSUED: t.Final = "The accessToken of the answer to {paths}."
-
-ISSUED_BY_PROVIDERS: t.Final = (
-    " Browsers get one at GET {root}/oauth/{{provider}}, too. It is not a flow of OAuth"
-    " 2.0 for clients."
-)
-
 
 def document(params: Params | None = None, *, only_usable: bool = False) -> Record:
     """Return the OpenAPI document of the services of the current application, as JSON
@@ -74,6 +67,7 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
             names[service.path],
             [{name: []} for name in strategies if name in schemes],
             has_logins=bool(records.authentications),
+            has_limits=records.limits is not None,
             has_forms=settings.forms,
         )
         text = {"description": service.text} if service.text else {}
@@ -104,7 +98,7 @@ def _schemes(records: FlaskRecords) -> dict[str, Schema]:
     """Return the schemes of all strategies that read the headers of requests."""
     return {
         SCHEMES.get(name, name): {
-            "description": _ways_to_tokens(records)
+            "description": _way_to_tokens(records)
             if name in SCHEMES
             else f"The strategy '{name}'.",
             **(strategy.scheme or UNKNOWN),
@@ -115,11 +109,8 @@ def _schemes(records: FlaskRecords) -> dict[str, Schema]:
     }
 
 
-def _ways_to_tokens(records: FlaskRecords) -> str:
+def _way_to_tokens(records: FlaskRecords) -> str:
     """Return the text about access tokens."""
-    issuers = records.authentications
     root = fill_placeholders(current_routes().mount.url_prefix, "{{{}}}".format)
-    paths = " or ".join(f"POST {root}/{path}" for path in issuers)
-    has_providers = any(each.settings.oauth.providers for each in issuers.values())
-    text = ISSUED.format(paths=paths)
-    return text + (ISSUED_BY_PROVIDERS.format(root=root) if has_providers else "")
+    paths = " or ".join(f"POST {root}/{path}" for path in records.authentications)
+    return f"The accessToken of the answer to {paths}."

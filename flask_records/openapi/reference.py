@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 from flask import (
     current_app,
@@ -103,7 +102,6 @@ class Reference:
     def __init__(self, settings: ReferenceSettings) -> None:
         self._settings = settings
         self._bodies: dict[str, bytes] = {}
-        self._lock = Lock()
 
     def blueprint(self, errors: ErrorHandler) -> Blueprint:
         """Return the blueprint of the views and of the files of the page.
@@ -138,11 +136,10 @@ class Reference:
         """
         root = request.script_root
 
-        with self._lock:
-            if root not in self._bodies:
-                self._bodies[root] = _document_of(None)
+        if root not in self._bodies:
+            self._bodies[root] = _document_of(None)
 
-            return self._bodies[root]
+        return self._bodies[root]
 
     def _send_page(self, **route: t.Any) -> ResponseReturnValue:
         page = render_template(

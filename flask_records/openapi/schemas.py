@@ -88,11 +88,6 @@ class Schemas(t.NamedTuple):
     summaries: Mapping[str, str] = MappingProxyType({})
     """Lines about methods, by name, in place of those about records."""
 
-    events: Mapping[str, Schema] = MappingProxyType({})
-    """The data of events by name. By default that of an event of a method is a record,
-    and that of a custom one is anything.
-    """
-
     custom: Mapping[str, CustomSchemas] = MappingProxyType({})
     """The custom methods, as far as they have schemas."""
 

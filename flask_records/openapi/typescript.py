@@ -332,9 +332,6 @@ def type_of(schema: Schema, named: Named = ()) -> str:
 
 def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
     """Return the type of the values of a schema that are of one type of JSON."""
-    if kind == "array" and "prefixItems" in schema:
-        return f"[{', '.join(type_of(each, named) for each in schema['prefixItems'])}]"
-
     if kind == "array":
         item = type_of(schema.get("items", {}), named)
         return f"({item})[]" if " " in item else f"{item}[]"

@@ -161,11 +161,9 @@ def test_answers_are_as_described(app, made, path, verb, request_, status):
         Draft202012Validator(schema).validate(response.json)
 
 
-def test_a_limit_is_named_and_kept(app, made):
+def test_a_limit_is_as_described(app, made):
     client = app.test_client()
-    remove = made["paths"]["/uploads/{id}"]["delete"]["responses"]["429"]
 
-    assert "Limits: 1 per 1 day." in remove["description"]
     client.delete("/uploads/1")
     refused = client.delete("/uploads/1")
     assert refused.status_code == 429
@@ -198,4 +196,16 @@ def test_strategies_are_schemes(made):
     assert made["paths"]["/uploads"]["get"]["security"] == []
     assert [*schemes] == ["token", "cookie", "header"]
     assert schemes["cookie"] == {"description": "The strategy 'cookie'.", **COOKIE}
-    assert schemes["token"]["scheme"] == "bearer"
+    assert schemes["token"] == {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "The accessToken of the answer to POST /authentication.",
+    }
+
+
+def test_logins_are_named(made):
+    paths = made["paths"]
+
+    assert paths["/authentication"]["post"]["summary"] == "Log in"
+    assert paths["/authentication"]["delete"]["summary"] == "Log out"

@@ -229,7 +229,6 @@ TYPES = [
     ({"oneOf": [TEXT, {"type": "null"}]}, "string | null"),
     ({"type": "array"}, "any[]"),
     ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a" | "b")[]'),
-    ({"type": "array", "prefixItems": [TEXT, {"type": "number"}]}, "[string, number]"),
     ({"type": "object"}, "{ [name: string]: any }"),
     ({"type": "object", "additionalProperties": TEXT}, "{ [name: string]: string }"),
     ({"type": "object", "additionalProperties": False}, "{ [name: string]: any }"),
