@@ -169,7 +169,9 @@ class ServiceDescription:
 
     @property
     def events(self) -> Mapping[str, Schema]:
-        """The schemas of the events that clients get, empty for custom ones, by name."""
+        """The schemas of the events that clients get, by name. A custom event has any
+        data.
+        """
         record = self.schemas.record
         return {name: record if name in SENDERS else {} for name in self.event_names}
 

@@ -3,9 +3,7 @@ import authentication, { MemoryStorage } from '@feathersjs/authentication-client
 import { feathers } from '@feathersjs/feathers'
 import rest from '@feathersjs/rest-client'
 import socketio from '@feathersjs/socketio-client'
-import axios from 'axios'
 import { io } from 'socket.io-client'
-import superagent from 'superagent'
 
 const sockets = []
 
@@ -13,10 +11,8 @@ export const closeSockets = () => sockets.splice(0).forEach(socket => socket.clo
 
 const withLogins = storage => authentication({ storage })
 
-const libraries = { fetch, axios, superagent }
-
-export const restClient = (base, storage = new MemoryStorage(), library = 'fetch') => feathers()
-  .configure(rest(base)[library](libraries[library]))
+export const restClient = (base, storage = new MemoryStorage()) => feathers()
+  .configure(rest(base).fetch(fetch))
   .configure(withLogins(storage))
 
 // The transports are those of a browser by default: polling, then an upgrade.

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import threading
-
 import pytest
 from flask import Flask
 
@@ -82,28 +80,6 @@ def test_current_call_ends_with_the_call(app_context, messages):
 
     with pytest.raises(RuntimeError, match="No call of a service is in progress"):
         current_call.path  # noqa: B018
-
-
-def test_threads_have_their_own_current_call(records):
-    seen = []
-    barrier = threading.Barrier(2, timeout=5)
-
-    class Slow:
-        def get(self, id, params):
-            barrier.wait()
-            seen.append(current_call.id == id)
-            barrier.wait()
-
-    service = records.add("slow", Slow(), public=True)
-    threads = [threading.Thread(target=service.get, args=(id,)) for id in (1, 2)]
-
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join()
-
-    assert seen == [True, True]
 
 
 def test_current_call_after_the_request_has_the_result(records):

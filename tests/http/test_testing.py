@@ -89,12 +89,6 @@ def test_calls_are_those_of_a_user(app, books):
     assert books.remove("a 1")["title"] == "Emma 2"
 
 
-def test_record_of_a_user_is_taken_too(app):
-    client = app.records.client(app, user={"id": 1})
-
-    assert client.service("/readers/").get(1)["email"] == "ann@example.com"
-
-
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -115,13 +109,6 @@ def test_queries_are_sent_whole(books, query, found):
     )
 
     assert [book["id"] for book in books.find(query)] == found
-
-
-def test_many_are_written_by_a_query(books):
-    books.create([{"id": "1", "title": "A"}, {"id": "2", "title": "B"}])
-
-    assert len(books.patch(None, {"title": "C"}, {"title": "A"})) == 1
-    assert len(books.remove(None, {"title": "C"})) == 1
 
 
 def test_empty_list_is_refused_that_a_query_string_would_lose(books):

@@ -19,7 +19,7 @@ from flask_records import (
 from flask_records.realtime import Realtime
 
 from ...listening import running
-from .microblog import create_app, db, NOT_FOUND, Post, User
+from .microblog import create_app, db, Post, User
 
 ANN = {"username": "ann", "email": "ann@example.com", "password": "correct horse"}
 
@@ -158,19 +158,6 @@ def test_user_with_posts_is_not_removed(site):
     assert (answer.status_code, answer.json()["className"]) == (409, "conflict")
     assert "still refer to" in answer.json()["message"]
     assert site.get("/api/users/1").status_code == 200
-
-
-def test_errors_of_records_are_json_and_those_of_pages_pages(site):
-    page, record = site.get("/nowhere"), site.get("/api/posts/999")
-
-    assert page.text == NOT_FOUND[0]
-    assert record.json() == {
-        "name": "NotFound",
-        "message": "No record found for id '999'",
-        "code": 404,
-        "className": "not-found",
-        "errors": {},
-    }
 
 
 def test_posts_of_pages_are_events(site):
