@@ -21,8 +21,7 @@ from ..http.formatter import dumps, empty, JSON
 from ..http.headers import forbid_sniffing
 from ..http.routes import routes_of
 from .limits import client_address
-from .oauth_client import ProviderClient, SESSION
-from .oauth_errors import ProviderError
+from .oauth_client import ProviderClient, ProviderError, SESSION
 from .oauth_strategy import explaining_refusals, OAuthLogin, OAuthStrategy, result_of
 
 if t.TYPE_CHECKING:

@@ -6,22 +6,17 @@ import re
 import typing as t
 from contextlib import contextmanager
 
+from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
-from flask import session
-from joserfc.errors import BadSignatureError
-from requests import HTTPError
+from flask import current_app, session
+from joserfc.errors import BadSignatureError, ClaimError, JoseError
+from requests import ConnectionError, HTTPError, RequestException, Timeout
 
+from ..errors import NotAuthenticated
 from ..http.origins import origin_of
 from ..pagination import without
-from .oauth_errors import (
-    InvalidResponse,
-    provider_error,
-    PROVIDER_ERRORS,
-    ProviderError,
-    raise_error_in,
-)
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,6 +57,59 @@ ENDPOINTS: t.Final[Mapping[str, str]] = {
 
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
+
+
+PROVIDER_ERRORS: t.Final[tuple[type[Exception], ...]] = (
+    AttributeError,
+    AuthlibBaseError,
+    JoseError,
+    LookupError,
+    RequestException,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""The errors of a provider that does not respond, or whose response is invalid."""
+
+CODE = re.compile(r"[A-Za-z_.-]{1,60}")
+"""An error code of OAuth."""
+
+CANCELLED: t.Final = "The login was cancelled."
+
+REFUSED: t.Final = (
+    "{} refused the login. Try again, and tell the owner of this site if it happens"
+    " again."
+)
+
+SILENT: t.Final = "{} is not responding. Try again later."
+
+INVALID: t.Final = "{} sent an invalid response. Try again later."
+
+CANCELLATIONS: t.Final = (
+    "access_denied",
+    # LinkedIn and Apple have names of their own.
+    "user_cancelled_login",
+    "user_cancelled_authorize",
+)
+"""The codes of logins that users have cancelled."""
+
+
+class InvalidResponse(ValueError):
+    """A response of a provider is not valid. The message, which has no secrets, is for
+    the log.
+    """
+
+
+class ProviderError(RuntimeError):
+    """An error that a provider has answered with.
+
+    :param code: Its code.
+    :param place: The endpoint.
+    """
+
+    def __init__(self, code: t.Any, place: str) -> None:
+        self.code = code if isinstance(code, str) and CODE.fullmatch(code) else ""
+        super().__init__(f"{self.code!r} from its {place}")
 
 
 class ProviderSession(OAuth2Session):  # type: ignore[misc]  # it has no hints
@@ -121,7 +169,11 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             yield
         except PROVIDER_ERRORS as error:
             self._forget()
-            raise provider_error(self._provider, error) from error
+            message = _message(error)
+            logger = current_app.logger
+            log = logger.info if message == CANCELLED else logger.warning
+            log("The login at %s failed: %s", self.name, _describe(error))
+            raise NotAuthenticated(message.format(self._provider.title)) from error
 
     def _forget(self) -> None:
         self.server_metadata = {"userinfo_endpoint": self._provider.profile_url}
@@ -211,7 +263,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         except OAuthError as error:
             raise ProviderError(error.error, "token endpoint") from error
         except HTTPError as error:
-            raise_error_in(error.response, "token endpoint")
+            _raise_error_in(error.response, "token endpoint")
             raise
 
         if not isinstance(token.get("access_token"), str) or not token["access_token"]:
@@ -253,7 +305,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             return {}
 
         response = self._get(url, token)
-        raise_error_in(response, "profile")
+        _raise_error_in(response, "profile")
         return _object(response)
 
     def _email(self, token: Record) -> Record:
@@ -288,3 +340,49 @@ def _object(response: Response) -> Record:
         raise InvalidResponse("The response is not an object.")
 
     return content
+
+
+def _raise_error_in(response: Response, place: str) -> None:
+    """Raise the error that the body of a response tells of, or that of its status.
+
+    :param place: The endpoint.
+    :raises ProviderError: The body has a code.
+    :raises HTTPError: The status is an error.
+    """
+    if response.ok:
+        return
+
+    try:
+        error = ProviderError(response.json()["error"], place)
+    except (LookupError, TypeError, ValueError):
+        error = ProviderError(None, place)
+
+    if error.code:
+        raise error
+
+    response.raise_for_status()
+
+
+def _describe(error: Exception) -> str:
+    """Return one line on an error for the log, without a text of the provider, which
+    may quote what it was sent.
+    """
+    name = type(error).__name__
+
+    if isinstance(error, (InvalidResponse, ProviderError)):
+        return f"{name}: {error}"
+
+    if isinstance(error, HTTPError):
+        return f"{name}: {error.response.status_code}"
+
+    return f"{name}: {error.claim}" if isinstance(error, ClaimError) else name
+
+
+def _message(error: Exception) -> str:
+    """Return the message for people, with a placeholder for the provider."""
+    if isinstance(error, ProviderError) and error.code:
+        return CANCELLED if error.code in CANCELLATIONS else REFUSED
+
+    is_down = isinstance(error, HTTPError) and error.response.status_code >= 500
+    is_silent = is_down or isinstance(error, (ConnectionError, Timeout))
+    return SILENT if is_silent else INVALID

@@ -4,13 +4,9 @@ SILENT = "Fake is not responding. Try again later."
 
 INVALID = "Fake sent an invalid response. Try again later."
 
-LATER = "Fake has a problem. Try again later."
-
-AGAIN = "Fake did not accept the login. Try again."
-
-MISCONFIGURED = (
-    "Fake refused the login, because it is not set up correctly. Tell the owner of this"
-    " site."
+REFUSED = (
+    "Fake refused the login. Try again, and tell the owner of this site if it happens"
+    " again."
 )
 
 FAILED = "The login failed because of an error of this site. Try again later."

@@ -11,15 +11,7 @@ from werkzeug.wrappers import Response
 
 from flask_records import Conflict
 from tests.authentication import SECRET
-from tests.http.oauth.messages import (
-    AGAIN,
-    DENIED,
-    FAILED,
-    INVALID,
-    LATER,
-    MISCONFIGURED,
-    SILENT,
-)
+from tests.http.oauth.messages import DENIED, FAILED, INVALID, REFUSED, SILENT
 from tests.listening import running
 from tests.oauth_providers import (
     ADA,
@@ -39,7 +31,7 @@ TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
 
 OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
-TROUBLE = (SILENT, INVALID, LATER, AGAIN, "Fake sent a profile without an id.")
+TROUBLE = (SILENT, INVALID, REFUSED, "Fake sent a profile without an id.")
 
 
 # What a provider answers
@@ -102,9 +94,8 @@ PLACES = {
     ("code", "message"),
     [
         ("access_denied", DENIED),
-        ("temporarily_unavailable", LATER),
-        ("invalid_grant", AGAIN),
-        ("a.code-of_Its.own", MISCONFIGURED),
+        ("temporarily_unavailable", REFUSED),
+        ("a.code-of_Its.own", REFUSED),
     ],
 )
 def test_an_error_of_a_provider_has_a_message_that_fits_and_its_code_is_in_the_log(

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
-from tests.http.oauth.messages import AGAIN, DENIED, INVALID, LOST
+from tests.http.oauth.messages import DENIED, INVALID, LOST, REFUSED
 from tests.oauth_providers import (
     ADA_USER,
     answer_of,
@@ -72,7 +72,7 @@ def test_code_is_good_for_the_login_that_it_was_given_for(site):
         site.get(f"/oauth/fake/callback?code={two['code']}&state={three['state']}"),
     ]
 
-    assert [answer_of(answer) for answer in answers] == [(HOME, {"error": AGAIN})] * 2
+    assert [answer_of(answer) for answer in answers] == [(HOME, {"error": REFUSED})] * 2
 
 
 def test_state_of_another_provider_is_no_login(provider, other):
