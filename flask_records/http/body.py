@@ -12,20 +12,18 @@ from werkzeug.exceptions import (
     ClientDisconnected,
     HTTPException,
     RequestEntityTooLarge,
-    UnsupportedMediaType,
 )
 from werkzeug.formparser import FormDataParser
 
 from ..errors import (
     BadRequest,
-    ForeignError,
     LengthRequired,
     not_an_object,
     RecordsError,
 )
 from ..query.field import shown
 from ..settings import is_positive
-from .qs import PARAMETER_LIMIT, parse, parse_pairs
+from .qs import PARAMETER_LIMIT, parse_pairs
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +41,6 @@ MAX_CONTENT_LENGTH: t.Final = 1024 * 1024
 NO_DATA: t.Final = "No data provided"
 NO_FORM: t.Final = "The body is not a form. Check its boundary, and that it is whole."
 CHARSETS: t.Final = frozenset({"utf-8", "utf8", "us-ascii"})
-IDENTITY: t.Final = "identity"
-"""The only supported content coding of bodies: none."""
-
 BOM: t.Final = b"\xef\xbb\xbf"
 
 
@@ -73,13 +68,7 @@ def parse_form(request: Request) -> dict[str, t.Any]:
 
     :raises BadRequest: The body is not a form.
     """
-    body = request.get_data()
-
-    # HTTP middleware may have read the form already.
-    if not body:
-        return parse_pairs([*request.form.items(multi=True)], PARAMETER_LIMIT)
-
-    return parse(body.decode("utf-8", "replace"), PARAMETER_LIMIT)
+    return parse_pairs([*request.form.items(multi=True)], PARAMETER_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -139,15 +128,11 @@ def read_body(
     request: Request,
     method: str,
     parsers: Mapping[str, BodyParser],
-    limit: int | None = None,
 ) -> dict[str, t.Any] | list[t.Any]:
     """Return the data of a request.
 
-    :param limit: The maximum size of the body in bytes. That of the application, or
-        :data:`MAX_CONTENT_LENGTH`, by default.
     :raises BadRequest: There is no body, no parser supports its type, it can't be read,
         or the data is neither an object nor an array.
-    :raises ForeignError: The body is compressed.
     :raises LengthRequired: It does not tell its length, nor show its end.
     :raises RequestEntityTooLarge: The body is larger than allowed.
     """
@@ -156,10 +141,9 @@ def read_body(
     if parser is None:
         raise BadRequest(NO_DATA)
 
-    _check_encoding(request)
     is_multipart = isinstance(parser, MultipartParser)
     own = parser.max_size if isinstance(parser, MultipartParser) else None
-    limit = limit or own or request.max_content_length or MAX_CONTENT_LENGTH
+    limit = own or request.max_content_length or MAX_CONTENT_LENGTH
 
     if (request.content_length or 0) > limit:
         raise RequestEntityTooLarge
@@ -172,7 +156,8 @@ def read_body(
     # Werkzeug silently truncates a body of unknown length at the limit.
     request.max_content_length = limit + 1
 
-    if not is_multipart:
+    # HTTP middleware may have read the form already.
+    if not is_multipart and "form" not in vars(request):
         _load(request, limit)
 
     _check_charset(request)
@@ -191,16 +176,14 @@ def _load(request: Request, limit: int) -> None:
     :raises RequestEntityTooLarge: It is larger than allowed.
     """
     body = _read(request.get_data)
-    # HTTP middleware may have read the form already.
-    is_read = not body and "form" in vars(request)
 
     if len(body) > limit:
         raise RequestEntityTooLarge
 
-    if len(body) < (request.content_length or 0) and not is_read:
+    if len(body) < (request.content_length or 0):
         raise _broken_body()
 
-    if not (body or is_read):
+    if not body:
         raise BadRequest(NO_DATA)
 
 
@@ -233,17 +216,6 @@ def _broken_body() -> BadRequest:
     # The start of the next request on the connection is unknown.
     error.headers["Connection"] = "close"
     return error
-
-
-def _check_encoding(request: Request) -> None:
-    # A look-up of a header that is not there costs an exception.
-    encoding = request.environ.get("HTTP_CONTENT_ENCODING", IDENTITY)
-
-    if encoding.strip().lower() not in ("", IDENTITY):
-        reason = f"Unsupported content encoding {shown(encoding)}."
-        error = ForeignError(UnsupportedMediaType(f"{reason} Send the body as it is."))
-        error.headers["Accept-Encoding"] = IDENTITY
-        raise error
 
 
 def _check_charset(request: Request) -> None:

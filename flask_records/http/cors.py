@@ -12,7 +12,7 @@ from ..errors import RecordsError
 from ..settings import Check, FLAG, read_settings
 from .blueprint import PREFIX
 from .headers import vary
-from .origins import ALL, NULL, ORIGINS, parse_origins, web_origins
+from .origins import ALL, ORIGINS, parse_origins, web_origins
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,6 @@ SETTING: t.Final = "RECORDS_CORS"
 CHECKS: t.Final[Mapping[str, Check]] = {"origins": ORIGINS, "credentials": FLAG}
 
 ALLOWED: t.Final = "Access-Control-Allow-Origin"
-
-ANYBODY: t.Final = frozenset({ALL, NULL})
-"""The origins that any page can have."""
 
 EXPOSED: t.Final = ("Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
 """The headers of responses that scripts of other origins may read."""
@@ -71,10 +68,10 @@ class CorsSettings:
                 " Name the origins, or remove it."
             )
 
-        if credentials and not ANYBODY.isdisjoint(origins):
+        if credentials and ALL in origins:
             raise RuntimeError(
                 f"{SETTING}['credentials'] would let all pages act as your users. Name"
-                " the origins instead of '*' and 'null'."
+                " the origins instead of '*'."
             )
 
         return cls(origins, credentials)

@@ -20,9 +20,6 @@ APP_ORIGIN = re.compile(
 )
 """The origin of the pages of an application for phones or desktops."""
 
-NULL: t.Final = "null"
-"""The origin of pages that have none: files, and frames in a sandbox."""
-
 ALL: t.Final = "*"
 """Stands for all origins."""
 
@@ -91,8 +88,8 @@ def _parsed(value: t.Any, place: str) -> str:
     if value == ALL:
         raise RuntimeError(f"{place} is '*', which stands alone: 'origins': '*'.")
 
-    if value == NULL or (isinstance(value, str) and APP_ORIGIN.fullmatch(value)):
-        return t.cast("str", value)
+    if isinstance(value, str) and APP_ORIGIN.fullmatch(value):
+        return value
 
     origin = origin_of(value) if isinstance(value, str) else None
 

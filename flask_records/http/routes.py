@@ -38,12 +38,6 @@ Give the service another path, or all services a prefix: \
 FlaskRecords(url_prefix="/api").\
 """
 
-WITHOUT_HOST: t.Final = """\
-{name} has no host, and host_matching=True finds no rule without one. Use \
-subdomain_matching=True and a blueprint with a subdomain, or serve it by an \
-application of its own.\
-"""
-
 
 @dataclass(frozen=True)
 class Mount:
@@ -123,19 +117,14 @@ class Routes:
                 self._owners[rule.endpoint] = owner
 
     def check(self, app: Flask) -> None:
-        """Check that requests reach the services, and that no other view of the
-        application has a URL of one.
+        """Check that no other view of the application has a URL of a service.
 
-        :raises RuntimeError: One has, and the message names both, or the application
-            matches hosts and a service has none.
+        :raises RuntimeError: One has, and the message names both.
         """
         seen: dict[tuple[str, str, str], Rule] = {}
 
         for rule in app.url_map.iter_rules():
             owner = self._owners.get(rule.endpoint)
-
-            if owner and app.url_map.host_matching and rule.host is None:
-                raise RuntimeError(WITHOUT_HOST.format(name=owner[0]))
 
             if rule.build_only:
                 continue

@@ -42,7 +42,6 @@ ERRORS: t.Final[Mapping[int | str, tuple[str, str]]] = {
     411: ("LengthRequired", "The body needs a Content-Length."),
     412: ("PreconditionFailed", "The record is another one than If-Match names."),
     413: ("TooLarge", "The body is too large."),
-    415: ("UnsupportedMediaType", "The body is compressed. Send it as it is."),
     429: ("TooManyRequests", "The caller must slow down."),
     500: ("GeneralError", "The server failed."),
     503: ("Unavailable", "The call is not possible at the moment."),
@@ -66,7 +65,7 @@ LOGIN: t.Final = (401, 403)
 refused where none is needed, too.
 """
 
-BODY: t.Final = (411, 413, 415)
+BODY: t.Final = (411, 413)
 """The errors of each call with a body."""
 
 OWN: t.Final[Mapping[str, Collection[int]]] = {

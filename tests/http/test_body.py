@@ -321,31 +321,6 @@ def test_body_of_unknown_length_shows_its_end(
     assert (response.status_code, response.json.get("message")) == (status, message)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "x" * 5000, "identity, gzip"])
-def test_compressed_body_is_a_415(client, encoding):
-    headers = {"Content-Encoding": encoding}
-
-    response = client.post("/echo", json={"a": 1}, headers=headers)
-
-    shown = f"'{encoding}'" if len(encoding) < 100 else f"'{'x' * 100}...'"
-    assert response.status_code == 415
-    assert response.headers["Accept-Encoding"] == "identity"
-    assert response.json == {
-        "name": "UnsupportedMediaType",
-        "message": f"Unsupported content encoding {shown}. Send the body as it is.",
-        "code": 415,
-        "className": "unsupported-media-type",
-        "errors": {},
-    }
-
-
-@pytest.mark.parametrize("encoding", ["identity", "Identity", ""])
-def test_body_as_it_is_has_an_encoding_of_its_own(client, encoding):
-    headers = {"Content-Encoding": encoding}
-
-    assert client.post("/echo", json={"a": 1}, headers=headers).json == {"a": 1}
-
-
 @pytest.mark.parametrize("form", ["a={}", "a[]={}", "a[{}]={}"])
 def test_list_of_a_form_stays_a_list(client, form):
     body = "&".join(form.format(*[n] * form.count("{}")) for n in range(999))

@@ -53,7 +53,7 @@ def make_app(cors, *, prefix="", **config):
 
 @pytest.fixture(scope="module")
 def client():
-    app, records = make_app({"origins": [APP, "http://[::1]:3000", IONIC, "null"]})
+    app, records = make_app({"origins": [APP, "http://[::1]:3000", IONIC]})
     records.init_app(app)
     return app.test_client()
 
@@ -70,7 +70,7 @@ def preflight(client, path, origin, verb="PATCH", headers="authorization,content
     return client.options(path, headers={**of(origin), **asked})
 
 
-@pytest.mark.parametrize("origin", [APP, "http://[::1]:3000", IONIC, "null"])
+@pytest.mark.parametrize("origin", [APP, "http://[::1]:3000", IONIC])
 def test_pages_of_the_origins_read_responses(client, origin):
     answer = client.get("/things", headers=of(origin))
 
@@ -218,8 +218,8 @@ def app_with(cors, **config):
             (APP, "https://second.example"),
         ),
         (
-            {"origins": ["null", IONIC, "tauri://localhost"]},
-            ("null", IONIC, "tauri://localhost"),
+            {"origins": [IONIC, "tauri://localhost"]},
+            (IONIC, "tauri://localhost"),
         ),
         ({"origins": ["chrome-extension://abc"]}, ("chrome-extension://abc",)),
         ({"origins": "*"}, ("*",)),
@@ -247,7 +247,6 @@ def test_origins_are_as_browsers_send_them(value, origins):
         ({"origins": [5]}, r"\[0\] is 5, which is not an origin"),
         ({"origins": ["*"]}, "stands alone"),
         ({"origins": "*", "credentials": True}, "Name the origins"),
-        ({"origins": [APP, "null"], "credentials": True}, "Name the origins"),
         ({"origins": [APP], "credentials": "yes"}, "True or False"),
         ({"credentials": True}, r"no effect without RECORDS_CORS\['origins'\]"),
         ({"origins": [], "credentials": True}, "no effect without"),
@@ -260,10 +259,10 @@ def test_wrong_setting_is_named_at_the_start(value, message):
 
 
 def test_sockets_and_logins_have_the_same_origins_by_default():
-    app = app_with({"origins": [APP, IONIC, "null"]})
+    app = app_with({"origins": [APP, IONIC]})
 
     oauth = AuthenticationSettings.of(app, "RECORDS_AUTHENTICATION").oauth
-    assert RealtimeSettings.of(app).origins == (APP, IONIC, "null")
+    assert RealtimeSettings.of(app).origins == (APP, IONIC)
     assert oauth.origins == (APP,)
 
 

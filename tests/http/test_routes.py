@@ -249,33 +249,6 @@ def test_subdomain_of_the_blueprint_is_that_of_its_services():
     assert client.post("/messages", base_url="http://a.test").status_code == 405
 
 
-def test_service_without_a_host_is_refused_by_an_app_that_matches_hosts():
-    records = FlaskRecords()
-    records.add("messages", Things(), public=True)
-    app = Flask("tests", host_matching=True, static_host="a.test")
-
-    with pytest.raises(RuntimeError, match="'messages' has no host.*of its own"):
-        records.init_app(app)
-
-
-class HostedFlask(Flask):
-    """An application that gives a host to each rule."""
-
-    def add_url_rule(self, rule, *args, **options):
-        super().add_url_rule(rule, *args, **{"host": "a.test"} | options)
-
-
-def test_service_with_a_host_answers_there():
-    records = FlaskRecords()
-    records.add("messages", Things(), public=True)
-    app = HostedFlask("tests", host_matching=True, static_host="a.test")
-    records.init_app(app)
-    client = app.test_client()
-
-    assert client.get("/messages", base_url="http://a.test").json == {}
-    assert client.get("/messages", base_url="http://b.test").status_code == 404
-
-
 class Digits(BaseConverter):
     regex = "[0-9]+"
 
