@@ -19,7 +19,6 @@ from flask_records import (
     hash_password,
     NotAuthenticated,
     SQLAlchemyService,
-    Strategy,
     TooManyRequests,
 )
 
@@ -38,25 +37,9 @@ def make_records(limiter, **options):
     users = SQLAlchemyService(User, hidden=["password"])
     users = records.add("users", users, public=["create"])
     users.before("create", "update", "patch")(hash_password())
-    basic = {"basic": Strategy(log_in_by_header, parse_basic)}
-    options = {"strategies": basic, "normalize": str.lower, **options}
+    options = {"normalize": str.lower, **options}
     records.add("authentication", AuthenticationService(**options))
-    records.add("own", Own(), strategies=["basic"])
     return records
-
-
-class Own:
-    def find(self, params):
-        return params.user
-
-
-def parse_basic(headers):
-    name, _, password = headers.get("X-Basic", "").partition(":")
-    return {"email": name, "password": password} if name else None
-
-
-def log_in_by_header(service, data, params):
-    return {"user": service.login(data["email"], data["password"])}
 
 
 def make_app(tmp_path, limits=FEW, *, limiter=True, **config):
@@ -136,21 +119,6 @@ def test_name_of_nobody_counts_as_that_of_a_user(site, name):
     found = site.fail(3, email="nobody") + site.fail(1, email=name)
 
     assert found == [401, 401, 401, 429]
-
-
-def test_guesses_of_a_strategy_that_logs_in_count_too(site):
-    def guess(last):
-        headers = {"X-Basic": f"{ANN['email']}:wrong"}
-        return site.call("GET", "/own", f"192.0.2.{last}", headers=headers).status_code
-
-    assert [guess(last) for last in range(5)] == [401, 401, 401, 429, 429]
-
-
-def test_default_is_50_attempts_an_hour(tmp_path):
-    with site_of(make_app(tmp_path, LIMITS)) as site:
-        found = [site.fail(1, f"192.0.2.{last}")[0] for last in range(52)]
-
-    assert found == [401] * 50 + [429] * 2
 
 
 def test_login_in_a_view_counts_for_the_client(site):

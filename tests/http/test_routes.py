@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from flask import abort, Blueprint, Flask
-from werkzeug.routing import BaseConverter
 
 from flask_records import FlaskRecords
 from flask_records.openapi import document
@@ -218,21 +217,6 @@ def test_middleware_of_the_blueprint_runs_for_its_services():
     assert app.test_client().get("/api/messages").status_code == 418
 
 
-def test_blueprint_can_be_registered_once_on_each_application():
-    records = FlaskRecords()
-    records.add("messages", Things(), public=True)
-    blueprint = Blueprint("api", __name__, url_prefix="/api")
-    records.init_app(blueprint)
-    first, second = Flask("first"), Flask("second")
-    first.register_blueprint(blueprint)
-    second.register_blueprint(blueprint)
-
-    assert second.test_client().get("/api/messages").status_code == 200
-
-    with pytest.raises(RuntimeError, match="register a blueprint that has it once"):
-        first.register_blueprint(blueprint, name="other", url_prefix="/other")
-
-
 def test_subdomain_of_the_blueprint_is_that_of_its_services():
     records = FlaskRecords()
     records.add("messages", Things(), public=True)
@@ -247,10 +231,6 @@ def test_subdomain_of_the_blueprint_is_that_of_its_services():
     assert client.get("/messages", base_url="http://a.test").text == "a page"
     assert client.get("/messages", base_url="http://api.a.test").json == {}
     assert client.post("/messages", base_url="http://a.test").status_code == 405
-
-
-class Digits(BaseConverter):
-    regex = "[0-9]+"
 
 
 @pytest.mark.parametrize(
@@ -287,15 +267,6 @@ def test_view_with_a_url_of_a_service_that_is_added_late_is_refused():
         records.add("messages", Things(), public=True)
 
 
-def test_view_of_the_oauth_logins_is_a_view(provider):
-    records = make_members()
-    records.add("oauth", Things())
-
-    with pytest.raises(RuntimeError, match="'oauth' and the view 'records_oauth"):
-        with serving_logins({"fake": provider}, records=records):
-            pass
-
-
 @pytest.mark.parametrize("time", ["before", "after"])
 @pytest.mark.parametrize(
     ("rule", "path", "text"),
@@ -317,19 +288,6 @@ def test_view_with_other_urls_is_reached_and_so_is_the_service(time, rule, path,
     assert client.get("/messages").json == {}
     assert client.get("/messages/5").json == {"id": "5"}
     assert client.patch("/messages/5", json={"a": 1}).json == {"a": 1}
-
-
-def test_converters_of_the_application_work_in_paths():
-    app = Flask("tests")
-    app.url_map.converters["digits"] = Digits
-    app.add_url_rule("/pages/<digits:number>", "page", view)
-    records = FlaskRecords()
-    records.add("rooms/<digits:room>/messages", Things(), public=True)
-    records.init_app(app)
-    client = app.test_client()
-
-    assert client.get("/rooms/7/messages").json == {"room": "7"}
-    assert client.get("/rooms/x/messages").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -387,24 +345,6 @@ def test_other_verbs_do_not_reveal_the_methods_of_a_service():
 
     assert statuses == [401] * 5
     assert refused.status_code == 405
-
-
-@pytest.mark.parametrize("first", ["messages", "messages/archive"])
-def test_verbs_of_a_service_do_not_reach_a_less_specific_one(first):
-    records = FlaskRecords()
-    other = {"messages", "messages/archive"} - {first}
-
-    for path in (first, *other):
-        methods = ["find"] if path == "messages/archive" else ["find", "get", "remove"]
-        records.add(path, Things(), public=True, methods=methods)
-
-    app = Flask("tests")
-    records.init_app(app)
-    client = app.test_client()
-
-    assert client.delete("/messages/archive").status_code == 405
-    assert client.get("/messages/messages").json == {"id": "messages"}
-    assert client.delete("/messages/messages").json == {"id": "messages"}
 
 
 def test_identifier_with_an_encoded_slash_is_an_unknown_url():
@@ -475,13 +415,6 @@ def test_other_urls_are_those_of_the_application(url):
     assert app_below().test_client().get(url).text == "own 404"
 
 
-def test_pages_below_the_prefix_are_reached():
-    client = app_below().test_client()
-
-    assert client.get("/api/own/page").text == "a page"
-    assert client.post("/api/own/page").status_code == 405
-
-
 @pytest.mark.parametrize(
     ("prefix", "url"),
     [("/<int:tenant>/api", "/1/api/nothing"), ("/c++/v1.0", "/c++/v1.0/nothing")],
@@ -526,20 +459,8 @@ def test_view_with_the_url_of_a_page_is_refused(is_first):
     )
 
 
-def test_service_with_the_url_of_a_page_is_refused():
-    with pytest.raises(RuntimeError, match="A page .* and the view 'records:docs"):
-        app_with_pages("docs")
-
-
 def test_page_with_another_path_is_in_nobodys_way():
     client = app_with_pages(view_path="/docs", page="/api-docs").test_client()
 
     assert client.get("/docs").text == "a page"
     assert client.get("/api-docs").status_code == 200
-
-
-def test_view_for_all_paths_leaves_the_pages():
-    client = app_with_pages(view_path="/<path:page>").test_client()
-
-    assert client.get("/openapi.json").is_json
-    assert client.get("/others").text == "a page"

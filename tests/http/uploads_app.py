@@ -1,4 +1,4 @@
-"""An application that takes forms with files, for servers in processes of their own."""
+"""An application that takes forms with files."""
 
 from __future__ import annotations
 
@@ -83,8 +83,3 @@ def create_app(described=None, max_size=None, **config):
         db.create_all()
 
     return app
-
-
-def create_large_app():
-    """The same, with large files."""
-    return create_app(max_size=64 * MEBIBYTE)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from tests.http.oauth.messages import DENIED, EMAIL_TAKEN
+from tests.http.oauth.messages import EMAIL_TAKEN
 from tests.oauth_providers import (
     ADA_USER,
     answer_of,
@@ -118,17 +118,6 @@ def test_login_makes_a_user_of_the_claims_whom_the_next_one_finds(mock, mock_sit
     assert mock_site.caller(token_of(answer)) == ada
 
 
-@pytest.mark.parametrize(
-    ("verified", "email"), [(True, "eve@example.com"), (False, None), (None, None)]
-)
-def test_email_is_kept_if_it_is_verified(mock, mock_site, verified, email):
-    mock.know("eve", email="eve@example.com", email_verified=verified)
-
-    log_in_at_form(mock_site, "eve")
-
-    assert [user["email"] for user in mock_site.users()] == [email]
-
-
 def test_login_is_linked_to_the_user_of_a_token_and_never_by_its_email(mock_site):
     mock_site.register(email=CLAIMS["email"])
     id, token = mock_site.register(email="ann@example.com")
@@ -139,17 +128,6 @@ def test_login_is_linked_to_the_user_of_a_token_and_never_by_its_email(mock_site
 
     assert error_of(taken) == EMAIL_TAKEN
     assert mock_site.caller(token_of(answer))["id"] == id
-
-
-def test_login_that_is_denied_at_the_form_is_an_error(mock_site):
-    started = mock_site.start()
-
-    back = mock_site.post(started.headers["Location"], {"action": "deny"})
-
-    # It forgets the state, so that nobody can tell which login was denied.
-    assert "error=access_denied" in back.headers["Location"]
-    assert error_of(mock_site.follow(back)) == DENIED
-    assert mock_site.users() == []
 
 
 def test_a_provider_that_restarts_with_other_keys_is_found_again():

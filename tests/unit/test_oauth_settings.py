@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -152,25 +151,6 @@ def test_settings_are_one_value_without_secrets_in_its_text():
 )
 def test_scope_is_text_or_a_list_and_asks_for_openid_with_discovery(options, kept):
     assert parse(fake={**FAKE, **options}).providers["fake"].scope == kept
-
-
-def test_settings_of_the_environment(monkeypatch):
-    environment = {
-        "origins": json.dumps(["https://app.example"]),
-        "discord__key": "1129474810948919346",
-        "discord__secret": "12345678",
-        "discord__scope": '["identify"]',
-    }
-
-    for name, value in environment.items():
-        monkeypatch.setenv(f"FLASK_RECORDS_AUTHENTICATION__oauth__{name}", value)
-
-    app = Flask("tests")
-    app.config.from_prefixed_env()
-    oauth = app.config["RECORDS_AUTHENTICATION"]["oauth"]
-
-    discord = {"key": "1129474810948919346", "secret": "12345678", "scope": "identify"}
-    assert parse(**oauth) == parse(origins=["https://app.example"], discord=discord)
 
 
 # The start of an application

@@ -36,26 +36,6 @@ def test_no_body_of_a_login_is_an_error_of_the_server(client, body):
 
 @settings(deadline=None)
 @given(
-    st.binary(max_size=60),
-    st.sampled_from(
-        [
-            "application/json",
-            "application/json; charset=utf-16",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
-            "text/html",
-            "",
-        ]
-    ),
-)
-def test_no_bytes_of_a_login_are_an_error_of_the_server(client, data, content_type):
-    response = client.post("/authentication", data=data, content_type=content_type)
-
-    assert response.status_code in (400, 401)
-
-
-@settings(deadline=None)
-@given(
     st.sampled_from(["Bearer ", "JWT ", "Basic ", ""]),
     st.text(st.characters(max_codepoint=255, blacklist_characters="\r\n"), max_size=40),
     st.sampled_from(["GET /secrets", "GET /vault", "DELETE /authentication"]),

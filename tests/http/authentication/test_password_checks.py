@@ -89,27 +89,6 @@ def test_users_whose_passwords_are_not_safe_do_not_start(options, hashed, messag
     assert refusal_of(make_records(options, hashed=hashed)) == message
 
 
-@pytest.mark.parametrize(
-    ("methods", "hashed"),
-    [
-        (["find", "get"], ()),
-        (["find", "get", "remove"], ()),
-        (["find", "get", "create"], ["create"]),
-        (["find", "get", "patch"], ["patch"]),
-    ],
-)
-def test_methods_that_a_service_has_matter(methods, hashed):
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService())
-    service = SQLAlchemyService(User, hidden=["password"])
-    users = records.add("users", service, methods=methods)
-
-    for name in hashed:
-        users.before(name)(hash_password())
-
-    assert start(records)
-
-
 def test_field_that_no_client_can_write_needs_no_hook():
     options = {"hidden": ["password"], "readonly": ["password"]}
 

@@ -19,7 +19,6 @@ ALGORITHMS = ("HS256", "RS256", "ES256", "EdDSA")
     ("options", "config"),
     [
         ({"secret": SECRET, "secrets": [OLDER, OLDEST]}, {}),
-        ({}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": [OLDER, OLDEST]}),
         (
             {"secrets": [OLDER]},
             {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": [OLDEST]},
@@ -118,19 +117,6 @@ def test_short_secret_is_accepted_where_it_is_allowed():
 def test_what_can_be_no_secret_is_refused_at_start_up(options, config):
     with pytest.raises(RuntimeError, match="(?i)secret"):
         start(options, **config)
-
-
-@pytest.mark.parametrize(
-    ("options", "config"),
-    [
-        ({"secret": SECRET, "secrets": OLDER}, {}),
-        ({}, {"SECRET_KEY": SECRET, "SECRET_KEY_FALLBACKS": OLDER}),
-    ],
-)
-@pytest.mark.parametrize("is_short_allowed", [True, False])
-def test_letters_of_an_older_secret_are_no_secrets(options, config, is_short_allowed):
-    with pytest.raises(RuntimeError, match="list"):
-        start({**options, "allow_short_secret": is_short_allowed}, **config)
 
 
 @pytest.mark.parametrize(

@@ -154,35 +154,6 @@ def test_other_parameters_reach_hooks_and_no_url(site, records):
     assert "i-42" not in end.headers["Location"]
 
 
-@pytest.mark.parametrize("profile", [{}, {"id": ""}, {"id": ["x"]}], ids=str)
-def test_profile_without_an_id_is_nobody(site, provider, profile):
-    provider.claims = profile
-
-    answer = site.log_in()
-
-    assert error_of(answer) == "Fake sent a profile without an id."
-    assert site.users() == []
-
-
-@pytest.mark.parametrize(
-    "profile",
-    [
-        {"id": "\ud800"},
-        {"id": "a\x00b"},
-        {"id": "x" * 1_000_000},
-        {"id": "1", "email": "\ud800@example.com", "name": "a\x00b"},
-    ],
-    ids=lambda profile: ascii(profile)[:40],
-)
-def test_no_profile_is_an_error_of_the_server(database_url, provider, profile):
-    provider.claims = profile
-
-    with serving_logins({"fake": provider}, url=database_url) as site:
-        answer = site.log_in()
-
-    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
-
-
 @pytest.mark.parametrize(
     ("field", "value", "stored"),
     [
@@ -323,19 +294,3 @@ def test_no_client_can_claim_a_login_at_a_provider(provider, settings, message):
 
     assert answer.status_code == 401
     assert answer.json["message"].startswith(message)
-
-
-def test_one_extension_serves_apps_with_providers_of_their_own(provider, other):
-    records = make_members()
-
-    with (
-        serving_logins({"fake": provider}, records=records) as one,
-        serving_logins({"fake": other, "other": provider}, records=records) as two,
-    ):
-        unknown = one.start(provider="other")
-        logins = [one.log_in(), two.log_in(), two.log_in(provider="other")]
-
-        ids = [[user["fakeId"] for user in site.users()] for site in (one, two)]
-        assert unknown.status_code == 404
-        assert [error_of(login) for login in logins] == [None] * 3
-        assert ids == [["p-1001"], ["77", None]]

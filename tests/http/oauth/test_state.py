@@ -8,7 +8,6 @@ import pytest
 
 from tests.http.oauth.messages import DENIED, INVALID, LOST, REFUSED
 from tests.oauth_providers import (
-    ADA_USER,
     answer_of,
     as_json,
     error_of,
@@ -75,13 +74,6 @@ def test_code_is_good_for_the_login_that_it_was_given_for(site):
     assert [answer_of(answer) for answer in answers] == [(HOME, {"error": REFUSED})] * 2
 
 
-def test_state_of_another_provider_is_no_login(provider, other):
-    with serving_logins({"fake": provider, "other": other}) as site:
-        address = site.authorize(site.start()).replace("/fake/", "/other/")
-
-        assert answer_of(site.visit(address)) == (HOME, {"error": LOST})
-
-
 def test_tabs_do_not_disturb_each_other(site):
     starts = [site.start(f"?redirect=/{number}") for number in range(3)]
     addresses = [site.authorize(started) for started in starts]
@@ -146,15 +138,6 @@ def test_an_answer_without_a_code_is_told_in_our_words(site, query, message):
 
     assert answer_of(answer) == (HOME, {"error": message})
     assert "alert" not in answer.text + str(answer.headers)
-
-
-def test_what_an_answer_says_besides_is_ignored(site):
-    address = site.authorize(site.start())
-
-    answer = site.visit(address + '&user={"name":{"firstName":"Eve"}}&iss=x&scope=y')
-
-    assert error_of(answer) is None
-    assert site.users() == [ADA_USER]
 
 
 def test_a_form_of_another_site_brings_the_answer(provider):

@@ -173,22 +173,6 @@ def test_login_under_way_while_the_password_changes_gets_no_valid_token(
     assert site.answer(token)[0] == 401
 
 
-def test_removed_user_gets_no_token_of_a_login_under_way(tmp_path):
-    def leave(service, data, params):
-        user = service.get_user(1)
-        service.users.remove(1)
-        return {"user": user}
-
-    settings = {"secret": SECRET, "passwords": CHEAP, "strategies": ["leave"]}
-    records = make_records(strategies={"leave": Strategy(leave), "api-key": API_KEY})
-
-    with site_of(records, tmp_path, settings) as site:
-        response = site.log_in("leave")
-
-    assert response.status_code == 401
-    assert response.json["message"] == "The user of the token is gone."
-
-
 def test_token_of_a_login_that_replaces_a_hash_is_valid(site):
     internally(site, "users", 1, {"password": SCRYPT})
 
@@ -206,23 +190,3 @@ def test_tokens_of_other_servers_outlive_a_changed_password(site, jti):
     CHANGES["patch"](site, token)
 
     assert (before[0], site.answer(token)[0]) == (200, 200)
-
-
-def test_hash_is_told_to_nobody(records, site):
-    told = []
-
-    @records.after()
-    def look(method, context):
-        told.append(repr([vars(context.params), context.dispatch]))
-
-    records.events()(lambda event, record, context: told.append(repr(record)))
-    records["authentication"].after()(
-        lambda method, context: told.append(repr([vars(context), vars(context.params)]))
-    )
-
-    token = site.token()
-    site.call("GET", "/secrets", token)
-    site.call("DELETE", "/authentication", token)
-
-    assert len(told) > 8
-    assert "argon2" not in "".join(told)
