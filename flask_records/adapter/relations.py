@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy import orm
-from sqlalchemy.ext.orderinglist import OrderingList
 
 from ..errors import BadRequest, Conflict, NotFound
 from ..problems import (
@@ -44,12 +43,15 @@ NO_RELATIONSHIP: t.Final = """\
 """
 
 NOT_WRITTEN: t.Final = """\
-'writable_relations' names '{name}', which is '{way}'. Name a relationship of \
-'{model}' that SQLAlchemy writes, and loads as a whole.\
+'writable_relations' names '{name}', which is not one record, a list or a set that \
+SQLAlchemy loads as a whole and writes.\
 """
 
 UNLOADED: t.Final = ("write_only", "dynamic")
 """The ways to load whose collections are not in memory."""
+
+COLLECTIONS: t.Final = (list, set)
+"""The classes of collections that bodies write."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class WritableRelation:
         self.is_list = bool(relationship.uselist)
         """``True`` for a relationship to many records."""
         self._relationship = relationship
+        self._collection: t.Any = relationship.collection_class or list
         self._paths = paths
         here, there = relationship.parent, relationship.mapper
         is_own = relationship.direction is orm.MANYTOONE
@@ -126,15 +129,16 @@ class WritableRelation:
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
         present = self._present(instance) if is_stored else []
-        leaving = lookup.visible(_without(present, others))
+        unnamed = _without(present, others)
+        leaving = lookup.visible(unnamed)
         is_deleted = self._relationship.cascade.delete_orphan
 
         if leaving and self._needs_parent and not is_deleted:
             raise Conflict(f"'{self.name}' {NEEDED}.", errors={self.name: NEEDED})
 
         if self.is_list:
-            unseen = _without(_without(present, others), leaving)
-            self._replace(instance, present, [*others, *unseen])
+            value = self._collection([*others, *_without(unnamed, leaving)])
+            setattr(instance, self.name, value)
         elif others or leaving or not is_stored:
             setattr(instance, self.name, next(iter(others), None))
 
@@ -143,32 +147,9 @@ class WritableRelation:
         value = getattr(instance, self.name)
 
         if self.is_list:
-            return list(orm.collections.collection_adapter(value))
+            return list(value)
 
         return [] if value is None else [value]
-
-    def _replace(
-        self, instance: t.Any, present: Sequence[t.Any], others: Sequence[t.Any]
-    ) -> None:
-        value = getattr(instance, self.name)
-
-        if isinstance(value, list):
-            setattr(instance, self.name, others)
-            value = getattr(instance, self.name)
-
-            # It keeps the places that records have already.
-            if isinstance(value, OrderingList):
-                value.reorder()
-
-            return
-
-        adapter = orm.collections.collection_adapter(value)
-
-        for each in _without(present, others):
-            adapter.remove_with_event(each)
-
-        for each in _without(others, present):
-            adapter.append_with_event(each)
 
 
 class Lookup:
@@ -358,10 +339,12 @@ def writable_relations(
         if relationship is None:
             raise ValueError(NO_RELATIONSHIP.format(name=name, model=model))
 
-        way = "viewonly" if relationship.viewonly else str(relationship.lazy)
-
-        if relationship.viewonly or way in UNLOADED:
-            raise ValueError(NOT_WRITTEN.format(name=name, way=way, model=model))
+        if (
+            relationship.viewonly
+            or relationship.lazy in UNLOADED
+            or (relationship.collection_class or list) not in COLLECTIONS
+        ):
+            raise ValueError(NOT_WRITTEN.format(name=name))
 
         relations[name] = WritableRelation(relationship, paths)
 
