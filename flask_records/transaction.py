@@ -273,11 +273,7 @@ class Transaction:
             if session in ours or key in savepoints:
                 session.prepare()
 
-        awaited = [
-            sessions[key]
-            for key, savepoint in savepoints.items()
-            if not self.is_final and savepoint.has_writes()
-        ]
+        awaited = [] if self.is_final else [sessions[key] for key in savepoints]
 
         if not awaited:
             conclusion.prepare()

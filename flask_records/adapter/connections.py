@@ -43,9 +43,7 @@ _begun: WeakSet[sa.RootTransaction] = WeakSet()
 """The transactions in which services write."""
 
 _writes: WeakKeyDictionary[sa.engine.Transaction, int] = WeakKeyDictionary()
-"""The number of statements that have written in a transaction of a connection, or in a
-savepoint.
-"""
+"""The number of statements that have written in a transaction of a connection."""
 
 
 def count_writes() -> None:
@@ -57,9 +55,7 @@ def count_writes() -> None:
 
 
 def writes_in(transaction: sa.engine.Transaction) -> int:
-    """Return the number of statements that have written since a transaction or a
-    savepoint began.
-    """
+    """Return the number of statements that have written since a transaction began."""
     return _writes.get(transaction, 0)
 
 
@@ -160,12 +156,14 @@ def _end_with_transaction(context: sa.ExceptionContext) -> None:
 
 
 def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:
-    """Count a statement that writes, for its transaction and for all savepoints in it
-    that are open. On SQLite, let a savepoint inside of a call be a part of a
-    transaction: outside, it would be committed when it is released.
+    """Count a statement that writes. On SQLite, let a savepoint inside of a call be a
+    part of a transaction: outside, it would be committed when it is released.
     """
     context = args[-1]
     connection = context.root_connection
+
+    if statement.startswith("SAVEPOINT") and Transaction.current_or_none():
+        begin_writing(connection)
 
     if (
         context.isinsert
@@ -173,19 +171,10 @@ def _count(cursor: t.Any, statement: str, *args: t.Any) -> None:
         or context.isdelete
         or (context.is_text and WRITES.match(statement))
     ):
-        transaction: t.Any = connection.get_nested_transaction()
-
-        while transaction is not None:
-            _writes[transaction] = _writes.get(transaction, 0) + 1
-            # SQLAlchemy has no public name for the savepoint around it.
-            transaction = transaction._previous_nested
-
         root = connection.get_transaction()
 
         if root is not None:
             _writes[root] = _writes.get(root, 0) + 1
-    elif statement.startswith("SAVEPOINT") and Transaction.current_or_none():
-        begin_writing(connection)
 
 
 def _is_in_transaction(connection: sa.Connection) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import typing as t
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,11 +13,12 @@ from sqlalchemy import orm
 
 from ..query.dialects import add_functions
 from ..transaction import on_begin, Transaction
-from .commits import follow_commit, open_transactions, release
 from .connections import begin_writing, check_transaction, count_writes, writes_in
 from .database_errors import FAILED, translated
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from flask import Flask
 
     from ..transaction import Conclusion
@@ -28,6 +30,9 @@ SessionSource: t.TypeAlias = Callable[[], orm.Session] | orm.sessionmaker[orm.Se
 
 EXTENSION: t.Final = "records_sessions"
 """The key of the sessions that services of an application have been given."""
+
+FOLLOWERS: t.Final = "records_followers"
+"""The key in the ``info`` of a session with what follows its commits."""
 
 LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
 """The modules whose sessions know their engine without any state of a request."""
@@ -41,6 +46,8 @@ ENDED: t.Final = """\
 A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
 'close' or 'remove', which would keep a part of the call only. Leave that to the call.\
 """
+
+logger = logging.getLogger(__package__)
 
 
 def init_app(app: Flask) -> None:
@@ -353,6 +360,13 @@ class JoinedSession:
             raise RuntimeError(ENDED)
 
 
+class _Silence:
+    """The listeners of a session that nobody listens to."""
+
+    def __getattr__(self, name: str) -> t.Any:
+        return lambda *args: None
+
+
 class SessionSavepoint:
     """A savepoint of a session that the application may have ended.
 
@@ -367,15 +381,27 @@ class SessionSavepoint:
         self._joined = joined
         self._transaction = transaction
 
-    def has_writes(self) -> bool:
-        """Return ``True`` if a statement has written since."""
-        return self._transaction is not None and _writes_since(self._transaction) > 0
-
     def commit(self) -> None:
-        """Keep the writes since."""
-        if self._transaction is not None and self._is_open:
-            self._joined.session.flush()
-            release(self._joined.session, self._transaction)
+        """Keep the writes since. What follows the commit of the savepoint follows that
+        of the transaction around it, and no listener of the session hears of it: it is
+        no commit.
+        """
+        session: t.Any = self._joined.session
+
+        if self._transaction is None or not self._is_open:
+            return
+
+        session.flush()
+
+        if FOLLOWERS in session.info:
+            session.info[FOLLOWERS].keep(self._transaction)
+
+        session.dispatch, dispatch = _Silence(), session.dispatch
+
+        try:
+            self._transaction.commit()
+        finally:
+            session.dispatch = dispatch
 
     def rollback(self) -> None:
         """Undo the writes since. If the database has undone more, nothing is written
@@ -396,7 +422,7 @@ class SessionSavepoint:
 
     @property
     def _is_open(self) -> bool:
-        return self._transaction in [*open_transactions(self._joined.session)]
+        return self._transaction in [*_open_transactions(self._joined.session)]
 
 
 def _has_work(session: orm.Session) -> bool:
@@ -421,11 +447,7 @@ def _has_instances(session: orm.Session) -> bool:
 def _writes_of(session: orm.Session) -> int:
     """Return the number of statements that have written in a session's transaction."""
     root = session.get_transaction()
-    return 0 if root is None else _writes_since(root)
-
-
-def _writes_since(transaction: orm.SessionTransaction) -> int:
-    connections = _connections_of(transaction)
+    connections = () if root is None else _connections_of(root)
     return sum(writes_in(begun) for _, begun, is_ended, _ in connections if is_ended)
 
 
@@ -435,3 +457,79 @@ def _connections_of(transaction: orm.SessionTransaction | None) -> set[t.Any]:
     """
     # SQLAlchemy 2.0 has no public name for them. Each is there twice.
     return set(t.cast("t.Any", transaction)._connections.values())
+
+
+def follow_commit(session: orm.Session, conclusion: Conclusion) -> None:
+    """Let a conclusion follow the commit of the transaction that a session has in
+    progress, or be dropped with it. A savepoint is committed with the transaction
+    around it.
+    """
+    if FOLLOWERS not in session.info:
+        session.info[FOLLOWERS] = _Followers(session)
+
+    session.info[FOLLOWERS].add(next(_open_transactions(session)), conclusion)
+
+
+class _Followers:
+    """Lets conclusions follow the commits of one session of the application."""
+
+    def __init__(self, session: orm.Session) -> None:
+        self._conclusions: dict[orm.SessionTransaction | None, list[Conclusion]] = {}
+        # They stay, since a listener can't be removed while listeners run.
+        sa.event.listen(session, "before_commit", self._before_commit)
+        sa.event.listen(session, "after_commit", self._after_commit)
+        sa.event.listen(session, "after_transaction_end", self._after_end)
+
+    def add(
+        self, transaction: orm.SessionTransaction | None, *conclusions: Conclusion
+    ) -> None:
+        """Let conclusions follow a transaction, or be run as it has ended."""
+        self._conclusions.setdefault(transaction, []).extend(conclusions)
+
+    def keep(self, transaction: orm.SessionTransaction) -> None:
+        """Let the conclusions of a savepoint follow the transaction around it."""
+        self.add(transaction.parent, *self._conclusions.pop(transaction, ()))
+
+    def _before_commit(self, session: orm.Session) -> None:
+        transaction = next(_open_transactions(session))
+
+        if transaction.parent is None:
+            for conclusion in self._conclusions.get(transaction, ()):
+                conclusion.prepare()
+
+    def _after_commit(self, session: orm.Session) -> None:
+        self.keep(next(_open_transactions(session)))
+
+    def _after_end(self, session: t.Any, transaction: orm.SessionTransaction) -> None:
+        for conclusion in self._conclusions.pop(transaction, ()):
+            conclusion.drop()
+
+        if transaction.parent is not None:
+            return
+
+        # Receivers of events use the session, which 'with session.begin():' would
+        # refuse until the end of its block.
+        block, session._trans_context_manager = session._trans_context_manager, None
+
+        try:
+            for conclusion in self._conclusions.pop(None, ()):
+                _run(conclusion)
+        finally:
+            session._trans_context_manager = block
+
+
+def _run(conclusion: Conclusion) -> None:
+    try:
+        conclusion.run()
+    except Exception:
+        # The application has committed.
+        logger.exception("What follows a commit has failed.")
+
+
+def _open_transactions(session: orm.Session) -> Iterator[orm.SessionTransaction]:
+    """Yield the savepoints of a session, innermost first, then its transaction."""
+    transaction = session.get_nested_transaction() or session.get_transaction()
+
+    while transaction is not None:
+        yield transaction
+        transaction = transaction.parent

@@ -13,8 +13,8 @@ from sqlalchemy import orm
 
 from ..context import HookContext, Params
 from ..transaction import Conclusion, Transaction
-from .commits import follow_commit
 from .database import is_written_by_service
+from .sessions import follow_commit
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
