@@ -16,7 +16,7 @@ from .database_errors import READ_ONLY, translated
 from .sessions import join, LIBRARIES
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from ..query import Scope
     from ..typing import Record
@@ -89,10 +89,9 @@ class Database:
         bind = self._to_write if joined.has_written else self._to_read
         return SessionReading(joined, bind)
 
-    def writing(self, client_fields: Collection[str]) -> Writing:
+    def writing(self) -> Writing:
         """Return an object that writes in the transaction in progress.
 
-        :param client_fields: The names of the fields that came from a client.
         :raises MethodNotAllowed: The model is a view that SQLite does not write.
         """
         joined = join(self._source)
@@ -102,7 +101,7 @@ class Database:
         if connection.dialect.name == "sqlite" and self._is_read_only(connection):
             raise READ_ONLY.error(READ_ONLY.text)
 
-        return Writing(joined.session, connection, client_fields)
+        return Writing(joined.session, connection)
 
     def _is_read_only(self, connection: sa.Connection) -> bool:
         answer = self._read_only.get(connection.engine)
@@ -162,7 +161,7 @@ class EngineReading:
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
-        with translated(plan.query):
+        with translated():
             return _rows(self._connection, plan)
 
 
@@ -191,27 +190,17 @@ class SessionReading:
         """Return the rows of a plan."""
         session = self._joined.session
 
-        with translated(plan.query):
+        with translated():
             if session.autoflush:
                 session.flush()
 
             connection = self._joined.connection(self._bind)
 
-            if not (plan.may_fail and self.dialect.name == "postgresql"):
-                return self._read(session, connection, plan)
+            # The application may add conditions to the reads of the session.
+            if session.dispatch.do_orm_execute:
+                return _rows(session, plan, bind_arguments=dict(self._bind))
 
-            # An error would undo the whole transaction, also if a hook catches it.
-            with connection.begin_nested():
-                return self._read(session, connection, plan)
-
-    def _read(
-        self, session: orm.Session, connection: sa.Connection, plan: Plan
-    ) -> Rows:
-        # The application may add conditions to the reads of the session.
-        if session.dispatch.do_orm_execute:
-            return _rows(session, plan, bind_arguments=dict(self._bind))
-
-        return _rows(connection, plan)
+            return _rows(connection, plan)
 
 
 Reading: t.TypeAlias = EngineReading | SessionReading
@@ -222,24 +211,17 @@ class Writing:
     errors that a client can see.
 
     :param connection: The connection of the session.
-    :param client_fields: The names of the fields that came from a client.
     """
 
     scope: Scope | None = None
     """The scope of the caller, whose fields an error may name."""
 
-    def __init__(
-        self,
-        session: orm.Session,
-        connection: sa.Connection,
-        client_fields: Collection[str],
-    ) -> None:
+    def __init__(self, session: orm.Session, connection: sa.Connection) -> None:
         self.session = session
         """The session."""
         self.dialect = connection.dialect
         """The dialect of the database."""
         self._connection = connection
-        self._client_fields = client_fields
 
     def rows(self, plan: Plan, bodies: Sequence[Record] | None = None) -> Rows:
         """Return the rows of a plan, after all that the session has to write before.
@@ -248,13 +230,13 @@ class Writing:
         :param bodies: The values of the fields that the plan writes, none for a
             removal. It reads by default.
         """
-        with translated(plan.query, self.scope, bodies, self._client_fields):
+        with translated(self.scope, bodies):
             self.session.flush()
             return _rows(self._connection, plan)
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
-        with translated(plan.query, self.scope), _on_primary(self.session):
+        with translated(self.scope), _on_primary(self.session):
             return [instance for (instance,) in _rows(self.session, plan)]
 
     @contextmanager
@@ -274,7 +256,7 @@ class Writing:
 
         :param bodies: The values of the fields. None for a removal.
         """
-        with translated(None, self.scope, bodies, self._client_fields):
+        with translated(self.scope, bodies):
             self.session.flush()
 
 

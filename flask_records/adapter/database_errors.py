@@ -20,7 +20,6 @@ if t.TYPE_CHECKING:
 
     from ..problems import Problem
     from ..query import Fields, Scope
-    from ..query.where import ResolvedQuery
     from ..typing import Record
 
 
@@ -34,7 +33,7 @@ class ErrorKind(t.NamedTuple):
     """The message of an error that does not name one field."""
 
     problem: Problem | None = None
-    """The problem of each field that the error names, if it names fields."""
+    """The problem of each field that the error names, if it can name fields."""
 
 
 UNIQUE: t.Final = ErrorKind(
@@ -59,13 +58,9 @@ MISFIT: t.Final = ErrorKind(
     BadRequest, "A value does not fit its column.", problems.MISFIT
 )
 PATTERN: t.Final = ErrorKind(
-    BadRequest,
-    "A value is not a regular expression of the database.",
-    problems.BAD_PATTERN,
+    BadRequest, "A value is not a regular expression of the database."
 )
-INCOMPARABLE: t.Final = ErrorKind(
-    BadRequest, "A field can't be sorted or compared.", problems.INCOMPARABLE
-)
+INCOMPARABLE: t.Final = ErrorKind(BadRequest, "A field can't be sorted or compared.")
 READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read.")
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
 BUSY: t.Final = ErrorKind(Unavailable, "The database is busy. Try again.")
@@ -137,6 +132,14 @@ SYNTAX: t.Final = "42601"
 LOST_CONNECTION: t.Final = "8s2b"
 """SQLAlchemy's code for the use of a transaction whose connection is lost."""
 
+CONFLICTS: t.Final[Mapping[type[Exception], str]] = {
+    orm.exc.StaleDataError: "The record was changed by another call. Try again.",
+    sa.exc.CircularDependencyError: (
+        "The records refer to each other. Write them one by one."
+    ),
+}
+"""The messages of errors of the unit of work."""
+
 BLANKED_KEY: t.Final = "Dependency rule"
 """The beginning of SQLAlchemy's error of a primary key that would be null."""
 
@@ -165,10 +168,9 @@ class translated:
     """Raises errors that a client can see instead of those of the database, as a
     context manager. Errors that no client can fix are raised as they are.
 
-    :param query: The query of the statement.
-    :param scope: The scope of the caller, whose fields an error may name.
+    :param scope: The scope of the caller, whose fields an error may name. An error
+        names no field by default.
     :param bodies: The values to write, none for a removal, ``None`` for a read.
-    :param client_fields: The names of the fields that came from a client.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
     :raises MethodNotAllowed: The database does not write what the statement writes.
@@ -178,17 +180,10 @@ class translated:
     """
 
     def __init__(
-        self,
-        query: ResolvedQuery | None = None,
-        scope: Scope | None = None,
-        bodies: Sequence[Record] | None = None,
-        client_fields: Collection[str] = (),
+        self, scope: Scope | None = None, bodies: Sequence[Record] | None = None
     ) -> None:
-        self.query = query
-        self.scope = scope
-        self.fields = None if scope is None else scope.fields
-        self.bodies = bodies
-        self.client_fields = client_fields
+        self._scope = scope
+        self._bodies = bodies
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
@@ -197,7 +192,7 @@ class translated:
         if error[1] is None:
             return
 
-        translation = _translation(error[1], self)
+        translation = _translation(error[1], self._scope, self._bodies)
 
         if translation is not None:
             raise translation from error[1]
@@ -226,43 +221,39 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def _translation(error: BaseException, attempt: translated) -> Exception | None:
-    if isinstance(error, orm.exc.StaleDataError):
-        return Conflict("The record was changed by another call. Try again.")
-
-    if isinstance(error, sa.exc.CircularDependencyError):
-        return Conflict("The records refer to each other. Write them one by one.")
-
-    fields, bodies = attempt.fields, attempt.bodies
+def _translation(
+    error: BaseException, scope: Scope | None, bodies: Sequence[Record] | None
+) -> Exception | None:
+    for class_, text in CONFLICTS.items():
+        if isinstance(error, class_):
+            return Conflict(text)
 
     # SQLAlchemy tells many new records apart by their keys.
-    if type(error) is sa.exc.InvalidRequestError and fields and bodies:
-        has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
-        return not_kept(fields) if has_key else None
+    if type(error) is sa.exc.InvalidRequestError and scope and bodies:
+        fixed = scope.fields.fixed
+        has_key = any(not fixed.isdisjoint(body) for body in bodies)
+        return not_kept(scope.fields) if has_key else None
 
     kind = _kind_of(error)
-    is_write = bodies is not None
 
-    if kind is None or (kind in OF_WRITES and fields is None):
+    if (
+        kind is None
+        or (kind in OF_WRITES and scope is None)
+        or (kind is INCOMPARABLE and bodies is not None)
+    ):
         return None
-
-    if kind is INCOMPARABLE and (attempt.query is None or bodies):
-        return None
-
-    problem = kind.problem
-
-    if problem is None:
-        return kind.error(kind.text)
 
     # The unit of work sets the keys of records to null that refer to a removed one.
-    if is_write and not bodies and kind in (REFERENCE, REQUIRED):
+    if bodies == [] and kind in (REFERENCE, REQUIRED):
         kind = REFERRED_TO
 
-    if kind is REFERRED_TO:
-        names = [] if fields is None else [fields.id.name]
-        return kind.error(kind.text, errors=dict.fromkeys(names, kind.problem))
+    if kind.problem is None or scope is None:
+        return kind.error(kind.text)
 
-    return _broken(t.cast("t.Any", error), kind, problem, attempt)
+    if kind is REFERRED_TO:
+        return kind.error(kind.text, errors={scope.fields.id.name: kind.problem})
+
+    return _broken(t.cast("t.Any", error), kind, kind.problem, scope, bodies or ())
 
 
 def _kind_of(error: BaseException) -> ErrorKind | None:
@@ -339,32 +330,26 @@ def _code_of(error: sa.exc.StatementError) -> int | str | None:
 
 
 def _broken(
-    error: sa.exc.StatementError, kind: ErrorKind, problem: Problem, attempt: translated
+    error: sa.exc.StatementError,
+    kind: ErrorKind,
+    problem: Problem,
+    scope: Scope,
+    bodies: Sequence[Record],
 ) -> Exception:
     """Return the error of values, with the names of fields if there are some."""
-    scope = attempt.scope
-    names: Collection[str] = ()
+    rules, constraints = _rules(scope.fields), scope.fields.options.constraints
+    texts = _texts_of(error, kind, [each.name for each in _tables(scope.fields)])
+    broken = [rules.get(text, Rule(text, text)) for text in texts]
 
-    if scope is not None:
-        fields = scope.fields
-        rules = _rules(fields)
-        texts = _texts_of(error, kind, [each.name for each in _tables(fields)])
-        described = [rules[text].name if text in rules else text for text in texts]
+    for rule in broken:
+        if rule.name in constraints:
+            names, problem = constraints[rule.name]
+            text = f"{_quoted(names)} {problem}."
+            return kind.error(text, errors=dict.fromkeys(names, problem))
 
-        for name in described:
-            if name in fields.options.constraints:
-                names, problem = fields.options.constraints[name]
-                text = f"{_quoted(names)} {problem}."
-                return kind.error(text, errors=dict.fromkeys(names, problem))
-
-        named = [rules[text].text if text in rules else text for text in texts]
-        names = next(filter(None, [_named(scope, text) for text in named]), ())
-
-    if not names:
-        suspects = _suspects(kind, attempt)
-        names = suspects if len(suspects) == 1 else ()
-
-    text = kind.text
+    named = [*filter(None, [_named(scope, rule.text) for rule in broken])]
+    fields = named[0] if named else _only_written(kind, scope.fields, bodies)
+    text, names = kind.text, tuple(fields)
 
     if names and kind is UNIQUE:
         text = f"There is a record with this {_quoted(names)} already."
@@ -466,32 +451,20 @@ def _columns(fields: Fields) -> dict[str, t.Any]:
     return {name_of(column).key: column for column in fields.mapper.columns}
 
 
-def _suspects(kind: ErrorKind, attempt: translated) -> Collection[str]:
-    """Return the fields that an error may be about if the database names none: those
-    that the query compares, and those of the client that are written.
+def _only_written(
+    kind: ErrorKind, fields: Fields, bodies: Sequence[Record]
+) -> list[str]:
+    """Return the field that an error is about if the database does not name it, but
+    only one is written that it can be about.
     """
-    query, fields = attempt.query, attempt.fields
-    columns = {} if fields is None else _columns(fields)
-    written = {
+    columns = _columns(fields)
+    written = {name for body in bodies for name in body if body[name] is not None}
+    names = [
         name
-        for body in attempt.bodies or ()
-        for name, value in body.items()
-        if value is not None and name in columns
-    }
-    written = written.intersection(attempt.client_fields) or written
-
-    if kind is REFERENCE:
-        return {name for name in written if columns[name].foreign_keys}
-
-    if kind not in (MISFIT, PATTERN, INCOMPARABLE):
-        return ()
-
-    compared = {field.name for field in query.fields} if query else set()
-
-    if query and kind is INCOMPARABLE:
-        compared.update(field.name for field, _ in query.sort)
-
-    return written | compared
+        for name in written & columns.keys()
+        if kind is MISFIT or (kind is REFERENCE and columns[name].foreign_keys)
+    ]
+    return names if len(names) == 1 else []
 
 
 def _quoted(names: Collection[str]) -> str:

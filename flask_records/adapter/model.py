@@ -146,7 +146,7 @@ class ServedModel:
 
         :raises BadRequest: A part of the query is not understood.
         """
-        writing = self.database.writing(params._state.client_fields)
+        writing = self.database.writing()
         call = self._resolved(params, self.on(writing.dialect))
         writing.scope = call.scope
         return writing, call._replace(guards=self._guards(call))

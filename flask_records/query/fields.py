@@ -178,8 +178,6 @@ class Fields:
             field.name in attributes and not field.is_usual for field in fields
         )
         """``True`` if a comparator of the application compares a column."""
-        self.has_expressions = not self.columns.keys() >= self.stored.keys()
-        """``True`` if a field is computed by an expression."""
         self.names = frozenset({id, *self.stored, *self.computed})
         """The names of all fields."""
         self.writable = {field.name: field for field in fields if field.is_writable}

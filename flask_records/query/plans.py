@@ -53,12 +53,6 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] | None = None
     """Its execution options."""
 
-    query: ResolvedQuery | None = None
-    """The query whose values the parameters have."""
-
-    may_fail: bool = False
-    """``True`` if the database may refuse its values, for example a pattern."""
-
 
 @dataclass(eq=False)
 class ExtraValue:
@@ -169,7 +163,6 @@ class PlanCache:
         # SQLAlchemy compares the columns of a statement that it has compiled before
         # with those of an equal one, which a comparator may not be made for.
         self._uncached = NO_CACHE if fields.has_comparators else None
-        self._has_expressions = fields.has_expressions
         self._statements: dict[Hashable, CachedStatement] = {}
         self._lock = threading.Lock()
 
@@ -196,16 +189,15 @@ class PlanCache:
 
         if key is None:
             options = self._uncached if is_cacheable else NO_CACHE
-            return Plan(build(), parameters, options, query, may_fail=True)
+            return Plan(build(), parameters, options)
 
         cached = self._statements.get(key) or self._keep(key, build())
-        may_fail = query is not None and self._has_expressions
 
         if len(cached.compiled) > MAX_ENGINES:
             cached.compiled.clear()
 
         options = {"compiled_cache": cached.compiled}
-        return Plan(cached.statement, parameters, options, query, may_fail)
+        return Plan(cached.statement, parameters, options)
 
     def _keep(self, key: Hashable, statement: t.Any) -> CachedStatement:
         cached = CachedStatement(statement, {})

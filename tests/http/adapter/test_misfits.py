@@ -9,12 +9,11 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
 from ...databases import served
 
 MISFIT = "does not fit its column"
-OPERATORS = ["$like", "$ilike", "$regex", "$search", "$null"]
 
 
 class Even(sa.TypeDecorator):
@@ -43,49 +42,34 @@ class Thing(Base):
     note: Mapped[str | None] = mapped_column(sa.String(20))
 
 
-def client_of(request, url, base=Base, model=Thing):
-    records, db = FlaskRecords(), SQLAlchemy(model_class=base)
-    service = SQLAlchemyService(model, multi=True, whitelist=OPERATORS)
-    records.add("things", service, public=True)
-    context = served(db, records, url)
-    app = context.__enter__()
-    request.addfinalizer(lambda: context.__exit__(None, None, None))
-    client = app.test_client()
-    client.post("/things", json={"note": "a"})
-    return client
-
-
 @pytest.fixture
-def things(request, database_url):
-    return client_of(request, database_url)
+def things(records, database_url):
+    records.add("things", SQLAlchemyService(Thing, multi=True), public=True)
+
+    with served(SQLAlchemy(model_class=Base), records, database_url) as app:
+        client = app.test_client()
+        client.post("/things", json={"note": "a"})
+        yield client
 
 
 def answer(response):
     return response.status_code, response.json["errors"]
 
 
-BODIES = [
-    ("post", "/things", {"even": 1}, {"even": MISFIT}),
-    ("post", "/things", {"even": 2, "other": 3, "note": "b"}, {}),
-    ("post", "/things", [{"even": 2}, {"even": 1}], {"even": MISFIT}),
-    ("patch", "/things/1", {"even": 1}, {"even": MISFIT}),
-    ("patch", "/things", {"even": 1}, {"even": MISFIT}),
-    ("put", "/things/1", {"even": 1}, {"even": MISFIT}),
-]
-
-
-@pytest.mark.parametrize(("verb", "path", "body", "errors"), BODIES)
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "errors"),
+    [
+        ("post", "/things", {"even": 1}, {"even": MISFIT}),
+        ("post", "/things", {"even": 2, "other": 3}, {}),
+        ("post", "/things", [{"even": 2}, {"even": 1}], {"even": MISFIT}),
+        ("patch", "/things", {"even": 1}, {"even": MISFIT}),
+        ("get", "/things/1?even[$in]=1", None, {}),
+        ("delete", "/things?even[$in]=1", None, {}),
+    ],
+)
 def test_a_type_of_the_application_refuses_a_value(things, verb, path, body, errors):
     response = getattr(things, verb)(path, json=body)
 
     assert answer(response) == (400, errors)
     assert "secret" not in response.text
-
-
-@pytest.mark.parametrize("verb", ["get", "delete"])
-@pytest.mark.parametrize("path", ["/things", "/things/1"])
-def test_a_type_of_the_application_refuses_a_value_of_a_query(things, verb, path):
-    response = getattr(things, verb)(f"{path}?even[$in]=1")
-
-    assert answer(response) == (400, {"even": MISFIT})
     assert [each["note"] for each in things.get("/things").json] == ["a"]
