@@ -9,7 +9,7 @@ from flask import Blueprint
 from werkzeug.exceptions import HTTPException
 
 from .adapter.sessions import init_app as init_sessions
-from .adapter.watch import watch
+from .adapter.watch import Watch
 from .authentication import AuthenticationService
 from .authentication.access import Access
 from .authentication.limits import Limits
@@ -248,7 +248,7 @@ class FlaskRecords:
         """
         return self.publishers(*events)
 
-    def watch(self, target: t.Any) -> None:
+    def watch(self, session: t.Any) -> None:
         """Send the events of what the application itself writes through the ORM, such
         as its forms, commands and jobs, after their commit: ``created``, ``patched``
         and ``removed``, to those who get the events of the services over the models.
@@ -257,11 +257,10 @@ class FlaskRecords:
         as ``session.execute(update(...))`` have none. A change outside of an
         application context has none either.
 
-        :param target: A session or its source, such as ``db.session``, for the models
-            of all services; or a model, or a list of models, for all sessions.
-        :raises TypeError: It is none of these.
+        :param session: A session or its source, such as ``db.session``.
+        :raises TypeError: It is neither of these.
         """
-        watch(self.services, target)
+        Watch(self.services, session)
 
     def carry(self, transport: EventTransport) -> None:
         """Send the events of all services through a transport too.

@@ -244,7 +244,7 @@ def _translation(
         return None
 
     # The unit of work sets the keys of records to null that refer to a removed one.
-    if bodies == [] and kind in (REFERENCE, REQUIRED):
+    if bodies is not None and not bodies and kind in (REFERENCE, REQUIRED):
         kind = REFERRED_TO
 
     if kind.problem is None or scope is None:

@@ -57,12 +57,6 @@ PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal
 EXACT_KEYS: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)
 """The types of keys that all databases return as they were given, but for CHAR."""
 
-PACKAGE: t.Final = __name__.partition(".")[0]
-"""The name of this package."""
-
-OWN_LISTENER: t.Final = "_event_on_init"
-"""The name of SQLAlchemy's own listener to new instances."""
-
 
 class Write(t.NamedTuple):
     """A write of a call."""
@@ -240,7 +234,8 @@ class FastPath:
         manager = t.cast("t.Any", self._mapper.class_manager)
         return (
             listens(manager.dispatch, INSTANCE_EVENTS)
-            or any(each.__name__ != OWN_LISTENER for each in manager.dispatch.init)
+            # SQLAlchemy listens, too.
+            or len(manager.dispatch.init) > 1
             or any(
                 listens(manager[name].dispatch, ATTRIBUTE_EVENTS)
                 for name in self._columns
@@ -251,17 +246,13 @@ class FastPath:
         return self._model_needs[write.method]
 
     def _needs_session(self, write: Write) -> bool:
-        """Return ``True`` for a session or a model that is listened to, for a session
-        with a way of its own to write, and for one that has instances.
+        """Return ``True`` for a session or a model that is listened to, and for a
+        session that has instances.
         """
-        session, usual = write.writing.session, orm.Session
-        model = t.cast("t.Any", self._mapper)
+        session, model = write.writing.session, t.cast("t.Any", self._mapper)
         return bool(
             (write.method != "create" and (session.identity_map or session.new))
-            or type(session).add_all is not usual.add_all
-            or type(session).delete is not usual.delete
-            or type(session).flush is not usual.flush
-            or _application_listens(session.dispatch, SESSION_EVENTS)
+            or listens(session.dispatch, SESSION_EVENTS)
             or listens(model.dispatch, MAPPER_EVENTS[write.method])
         )
 
@@ -322,17 +313,6 @@ REASONS: t.Final[Mapping[str, t.Callable[[FastPath, Write], bool]]] = {
     "the values are not plain, or of different columns": FastPath._needs_values,
 }
 """The reasons for the unit of work, and the functions that find them."""
-
-
-def _application_listens(dispatch: t.Any, names: Collection[str]) -> bool:
-    """Return ``True`` if the application listens to one of some events, which this
-    package may listen to, too.
-    """
-    return listens(dispatch, names) and any(
-        (getattr(listener, "__module__", None) or "").partition(".")[0] != PACKAGE
-        for name in names
-        for listener in getattr(dispatch, name)
-    )
 
 
 def _is_left_alone(relationship: orm.RelationshipProperty[t.Any]) -> bool:

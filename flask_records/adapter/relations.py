@@ -294,10 +294,11 @@ def load_related(
     return loaded
 
 
-def settled(instance: t.Any, values: Record) -> Record:
+def settled(instance: t.Any, values: Record, place: str) -> Record:
     """Return values without what a client has sent unchanged beside a change: a related
     record, or the field that refers to it. If both agree, both stay.
 
+    :param place: The place of the body, before the names of its fields in errors.
     :raises BadRequest: Both are new, and the field refers to another record.
     """
     settled = dict(values)
@@ -317,8 +318,8 @@ def settled(instance: t.Any, values: Record) -> Record:
         elif is_stored and sent == present:
             settled = {n: settled[n] for n in settled if n not in sent}
         else:
-            why = contradicts(sent)
-            raise BadRequest(f"'{name}' {why}.", errors={name: why})
+            full, why = f"{place}{name}", contradicts(sent)
+            raise BadRequest(f"'{full}' {why}.", errors={full: why})
 
     return settled
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -17,7 +16,7 @@ from .database import is_written_by_service
 from .sessions import follow_commit
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..service import Service
     from ..typing import Id
@@ -25,8 +24,7 @@ if t.TYPE_CHECKING:
 REMOVED: t.Final = "removed"
 
 NOT_WATCHABLE: t.Final = """\
-{target!r} can't be watched. Give a session, such as 'db.session', a model, or a list \
-of models.\
+{session!r} can't be watched. Give a session, or its source, such as 'db.session'.\
 """
 
 logger = logging.getLogger(__package__)
@@ -57,22 +55,17 @@ class Watch:
     """Sends the events of what forms, commands and jobs write through the ORM.
 
     :param services: The services, by path.
-    :param models: The models to watch. Those of all services by default.
+    :param session: A session or its source.
+    :raises TypeError: It is neither of these.
     """
 
-    def __init__(
-        self, services: Mapping[str, Service], models: tuple[type, ...] = (object,)
-    ) -> None:
+    def __init__(self, services: Mapping[str, Service], session: t.Any) -> None:
+        if not isinstance(session, (orm.scoped_session, orm.sessionmaker, orm.Session)):
+            raise TypeError(NOT_WATCHABLE.format(session=session))
+
         self._services = services
-        self._models = models
-
-    def listen(self, sessions: t.Any) -> None:
-        """Listen to sessions.
-
-        :param sessions: Any target of the events of a session.
-        """
-        sa.event.listen(sessions, "before_flush", self._before_flush)
-        sa.event.listen(sessions, "after_flush", self._after_flush)
+        sa.event.listen(session, "before_flush", self._before_flush)
+        sa.event.listen(session, "after_flush", self._after_flush)
 
     def _before_flush(self, session: orm.Session, *args: t.Any) -> None:
         # They can't be read later.
@@ -109,37 +102,15 @@ class Watch:
         """
         records = current_app.extensions.get("records") if has_app_context() else None
 
-        if not isinstance(instance, self._models) or records is None:
+        if records is None or records.services is not self._services:
             return []
 
         return [
             service
             for service in self._services.values()
-            if records.services is self._services
-            and isinstance(instance, service.capabilities.model or ())
+            if isinstance(instance, service.capabilities.model or ())
             and service.has_events
         ]
-
-
-def watch(services: Mapping[str, Service], target: t.Any) -> None:
-    """Send the events of what the application writes.
-
-    :param services: The services, by path.
-    :param target: A session or its source, a model, or a list of models.
-    :raises TypeError: It is none of these.
-    """
-    sources = (orm.scoped_session, orm.sessionmaker, orm.Session)
-
-    if isinstance(target, sources):
-        Watch(services).listen(target)
-        return
-
-    models = tuple(target) if isinstance(target, Iterable) else (target,)
-
-    if not models or not all(isinstance(model, type) for model in models):
-        raise TypeError(NOT_WATCHABLE.format(target=target))
-
-    Watch(services, models).listen(orm.Session)
 
 
 def _tell(changes: list[Change], told: set[tuple[Service, Id]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import typing as t
-from collections.abc import Mapping
 
 import sqlalchemy as sa
 
@@ -19,9 +18,8 @@ from .reading import identifier, not_found, read_keyed
 from .relations import load_related, Related, settled
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from ..errors import RecordsError
     from ..query.where import FieldCondition
     from ..typing import Record
     from .database import Rows
@@ -141,16 +139,10 @@ class UnitOfWork:
 
     def create(self, write: Write) -> list[Record]:
         """Return new records."""
-        instances = []
-
-        for index, values in enumerate(self._load_related(write)):
-            try:
-                instances.append(self._instance(values))
-            except BadRequest as error:
-                if write.is_list:
-                    _add_place(error, index)
-
-                raise
+        instances = [
+            self._instance(values, f"{index}." if write.is_list else "")
+            for index, values in enumerate(self._load_related(write))
+        ]
 
         with write.writing.of(instances):
             write.writing.session.add_all(instances)
@@ -222,7 +214,7 @@ class UnitOfWork:
         self._multi.check(method, call.params, len(instances))
         return instances
 
-    def _instance(self, values: Record) -> t.Any:
+    def _instance(self, values: Record, place: str) -> t.Any:
         arguments, rest = self._split(self._with_json_null(values))
 
         try:
@@ -230,7 +222,7 @@ class UnitOfWork:
         except ValueError as error:
             raise BadRequest(f"The data is not valid: {error}") from error
 
-        self._assign(instance, rest)
+        self._assign(instance, rest, place)
         return instance
 
     def _split(self, values: Record) -> tuple[Record, Record]:
@@ -245,11 +237,17 @@ class UnitOfWork:
         arguments = self._constructor.arguments(given)
         return arguments, {k: v for k, v in values.items() if k not in arguments}
 
-    def _assign(self, instance: t.Any, values: Record) -> None:
+    def _assign(self, instance: t.Any, values: Record, place: str = "") -> None:
+        """Set the values of an instance.
+
+        :param place: The place of the body, before the names of its fields in errors.
+        """
         if self._writable:
-            values = settled(instance, values)
+            values = settled(instance, values, place)
 
         for name, value in self._with_json_null(values).items():
+            full = f"{place}{name}"
+
             try:
                 if isinstance(value, Related):
                     value.set(instance)
@@ -257,10 +255,10 @@ class UnitOfWork:
                     setattr(instance, name, value)
             except sa.exc.InvalidRequestError as error:
                 # A model may say that a record has one parent only.
-                raise Conflict(f"'{name}' {OWNED}.", errors={name: OWNED}) from error
+                raise Conflict(f"'{full}' {OWNED}.", errors={full: OWNED}) from error
             except ValueError as error:
                 raise BadRequest(
-                    f"'{name}' is not valid: {error}", errors={name: Problem.of(error)}
+                    f"'{full}' is not valid: {error}", errors={full: Problem.of(error)}
                 ) from error
 
     def _with_json_null(self, values: Record) -> Record:
@@ -283,14 +281,3 @@ def _read(
     identify = call.model.fields.mapper.primary_key_from_instance
     keys = [tuple(identify(instance)) for instance in instances]
     return read_keyed(write.writing, call, keys)
-
-
-def _add_place(error: RecordsError, index: int) -> None:
-    """Put the index of a record before the names of fields, as in ``1.email``."""
-    if not isinstance(error.errors, Mapping):
-        return
-
-    for name in error.errors:
-        error.message = error.message.replace(f"'{name}'", f"'{index}.{name}'")
-
-    error.errors = {f"{index}.{name}": why for name, why in error.errors.items()}
