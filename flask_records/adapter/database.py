@@ -16,7 +16,7 @@ from .database_errors import READ_ONLY, translated
 from .sessions import join, LIBRARIES
 
 if t.TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
 
     from ..query import Scope
     from ..typing import Record
@@ -161,7 +161,7 @@ class EngineReading:
 
     def rows(self, plan: Plan) -> Rows:
         """Return the rows of a plan."""
-        with translated():
+        with translated(plan.query):
             return _rows(self._connection, plan)
 
 
@@ -190,7 +190,7 @@ class SessionReading:
         """Return the rows of a plan."""
         session = self._joined.session
 
-        with translated():
+        with translated(plan.query):
             if session.autoflush:
                 session.flush()
 
@@ -216,6 +216,9 @@ class Writing:
     scope: Scope | None = None
     """The scope of the caller, whose fields an error may name."""
 
+    client_fields: Collection[str] = ()
+    """The names of the fields that came from a client."""
+
     def __init__(self, session: orm.Session, connection: sa.Connection) -> None:
         self.session = session
         """The session."""
@@ -230,13 +233,13 @@ class Writing:
         :param bodies: The values of the fields that the plan writes, none for a
             removal. It reads by default.
         """
-        with translated(self.scope, bodies):
+        with translated(plan.query, self.scope, bodies, self.client_fields):
             self.session.flush()
             return _rows(self._connection, plan)
 
     def instances(self, plan: Plan) -> list[t.Any]:
         """Return the instances that a plan loads."""
-        with translated(self.scope), _on_primary(self.session):
+        with translated(plan.query, self.scope), _on_primary(self.session):
             return [instance for (instance,) in _rows(self.session, plan)]
 
     @contextmanager
@@ -256,7 +259,7 @@ class Writing:
 
         :param bodies: The values of the fields. None for a removal.
         """
-        with translated(self.scope, bodies):
+        with translated(None, self.scope, bodies, self.client_fields):
             self.session.flush()
 
 

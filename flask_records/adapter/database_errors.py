@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
 
     from ..problems import Problem
     from ..query import Fields, Scope
+    from ..query.where import ResolvedQuery
     from ..typing import Record
 
 
@@ -58,9 +59,13 @@ MISFIT: t.Final = ErrorKind(
     BadRequest, "A value does not fit its column.", problems.MISFIT
 )
 PATTERN: t.Final = ErrorKind(
-    BadRequest, "A value is not a regular expression of the database."
+    BadRequest,
+    "A value is not a regular expression of the database.",
+    problems.BAD_PATTERN,
 )
-INCOMPARABLE: t.Final = ErrorKind(BadRequest, "A field can't be sorted or compared.")
+INCOMPARABLE: t.Final = ErrorKind(
+    BadRequest, "A field can't be sorted or compared.", problems.INCOMPARABLE
+)
 READ_ONLY: t.Final = ErrorKind(MethodNotAllowed, "These records can only be read.")
 FORBIDDEN: t.Final = ErrorKind(Forbidden, "The database does not allow this.")
 BUSY: t.Final = ErrorKind(Unavailable, "The database is busy. Try again.")
@@ -168,9 +173,10 @@ class translated:
     """Raises errors that a client can see instead of those of the database, as a
     context manager. Errors that no client can fix are raised as they are.
 
-    :param scope: The scope of the caller, whose fields an error may name. An error
-        names no field by default.
+    :param query: The query of the statement.
+    :param scope: The scope of the caller, whose fields an error may name.
     :param bodies: The values to write, none for a removal, ``None`` for a read.
+    :param client_fields: The names of the fields that came from a client.
     :raises Conflict: The values contradict those that are stored.
     :raises BadRequest: The values do not fit.
     :raises MethodNotAllowed: The database does not write what the statement writes.
@@ -180,10 +186,17 @@ class translated:
     """
 
     def __init__(
-        self, scope: Scope | None = None, bodies: Sequence[Record] | None = None
+        self,
+        query: ResolvedQuery | None = None,
+        scope: Scope | None = None,
+        bodies: Sequence[Record] | None = None,
+        client_fields: Collection[str] = (),
     ) -> None:
-        self._scope = scope
-        self._bodies = bodies
+        self.query = query
+        self.scope = scope
+        self.fields = None if scope is None else scope.fields
+        self.bodies = bodies
+        self.client_fields = client_fields
 
     def __enter__(self) -> None:
         """Begin to translate errors."""
@@ -192,7 +205,7 @@ class translated:
         if error[1] is None:
             return
 
-        translation = _translation(error[1], self._scope, self._bodies)
+        translation = _translation(error[1], self)
 
         if translation is not None:
             raise translation from error[1]
@@ -221,25 +234,24 @@ def not_kept(fields: Fields) -> BadRequest:
     )
 
 
-def _translation(
-    error: BaseException, scope: Scope | None, bodies: Sequence[Record] | None
-) -> Exception | None:
+def _translation(error: BaseException, attempt: translated) -> Exception | None:
     for class_, text in CONFLICTS.items():
         if isinstance(error, class_):
             return Conflict(text)
 
+    fields, bodies = attempt.fields, attempt.bodies
+
     # SQLAlchemy tells many new records apart by their keys.
-    if type(error) is sa.exc.InvalidRequestError and scope and bodies:
-        fixed = scope.fields.fixed
-        has_key = any(not fixed.isdisjoint(body) for body in bodies)
-        return not_kept(scope.fields) if has_key else None
+    if type(error) is sa.exc.InvalidRequestError and fields and bodies:
+        has_key = any(not fields.fixed.isdisjoint(body) for body in bodies)
+        return not_kept(fields) if has_key else None
 
     kind = _kind_of(error)
 
     if (
         kind is None
-        or (kind in OF_WRITES and scope is None)
-        or (kind is INCOMPARABLE and bodies is not None)
+        or (kind in OF_WRITES and fields is None)
+        or (kind is INCOMPARABLE and (attempt.query is None or bodies))
     ):
         return None
 
@@ -247,13 +259,14 @@ def _translation(
     if bodies is not None and not bodies and kind in (REFERENCE, REQUIRED):
         kind = REFERRED_TO
 
-    if kind.problem is None or scope is None:
+    if kind.problem is None:
         return kind.error(kind.text)
 
     if kind is REFERRED_TO:
-        return kind.error(kind.text, errors={scope.fields.id.name: kind.problem})
+        names = [] if fields is None else [fields.id.name]
+        return kind.error(kind.text, errors=dict.fromkeys(names, kind.problem))
 
-    return _broken(t.cast("t.Any", error), kind, kind.problem, scope, bodies or ())
+    return _broken(t.cast("t.Any", error), kind, kind.problem, attempt)
 
 
 def _kind_of(error: BaseException) -> ErrorKind | None:
@@ -330,26 +343,28 @@ def _code_of(error: sa.exc.StatementError) -> int | str | None:
 
 
 def _broken(
-    error: sa.exc.StatementError,
-    kind: ErrorKind,
-    problem: Problem,
-    scope: Scope,
-    bodies: Sequence[Record],
+    error: sa.exc.StatementError, kind: ErrorKind, problem: Problem, attempt: translated
 ) -> Exception:
     """Return the error of values, with the names of fields if there are some."""
-    rules, constraints = _rules(scope.fields), scope.fields.options.constraints
-    texts = _texts_of(error, kind, [each.name for each in _tables(scope.fields)])
-    broken = [rules.get(text, Rule(text, text)) for text in texts]
+    scope = attempt.scope
+    names: Collection[str] = ()
 
-    for rule in broken:
-        if rule.name in constraints:
-            names, problem = constraints[rule.name]
-            text = f"{_quoted(names)} {problem}."
-            return kind.error(text, errors=dict.fromkeys(names, problem))
+    if scope is not None:
+        rules, constraints = _rules(scope.fields), scope.fields.options.constraints
+        texts = _texts_of(error, kind, [each.name for each in _tables(scope.fields)])
+        broken = [rules.get(text, Rule(text, text)) for text in texts]
 
-    named = [*filter(None, [_named(scope, rule.text) for rule in broken])]
-    fields = named[0] if named else _only_written(kind, scope.fields, bodies)
-    text, names = kind.text, tuple(fields)
+        for rule in broken:
+            if rule.name in constraints:
+                names, problem = constraints[rule.name]
+                text = f"{_quoted(names)} {problem}."
+                return kind.error(text, errors=dict.fromkeys(names, problem))
+
+        named = [_named(scope, rule.text) for rule in broken]
+        names = next(filter(None, named), ())
+
+    names = names or _only_field(kind, attempt)
+    text = kind.text
 
     if names and kind is UNIQUE:
         text = f"There is a record with this {_quoted(names)} already."
@@ -451,20 +466,28 @@ def _columns(fields: Fields) -> dict[str, t.Any]:
     return {name_of(column).key: column for column in fields.mapper.columns}
 
 
-def _only_written(
-    kind: ErrorKind, fields: Fields, bodies: Sequence[Record]
-) -> list[str]:
-    """Return the field that an error is about if the database does not name it, but
-    only one is written that it can be about.
+def _only_field(kind: ErrorKind, attempt: translated) -> Collection[str]:
+    """Return the field that an error is about if the database names none: the only one
+    that is written, by the client if it writes any, or that the query compares.
     """
-    columns = _columns(fields)
-    written = {name for body in bodies for name in body if body[name] is not None}
-    names = [
+    query = attempt.query
+    columns = {} if attempt.fields is None else _columns(attempt.fields)
+    written = {
         name
-        for name in written & columns.keys()
-        if kind is MISFIT or (kind is REFERENCE and columns[name].foreign_keys)
-    ]
-    return names if len(names) == 1 else []
+        for body in attempt.bodies or ()
+        for name, value in body.items()
+        if value is not None and name in columns
+    }
+    names = written.intersection(attempt.client_fields) or written
+
+    if kind is REFERENCE:
+        names = {name for name in names if columns[name].foreign_keys}
+    elif kind in (MISFIT, PATTERN, INCOMPARABLE) and query is not None:
+        names = names.union([field.name for field in query.fields])
+    elif kind is not MISFIT:
+        return ()
+
+    return names if len(names) == 1 else ()
 
 
 def _quoted(names: Collection[str]) -> str:

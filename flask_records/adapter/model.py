@@ -148,7 +148,7 @@ class ServedModel:
         """
         writing = self.database.writing()
         call = self._resolved(params, self.on(writing.dialect))
-        writing.scope = call.scope
+        writing.scope, writing.client_fields = call.scope, params._state.client_fields
         return writing, call._replace(guards=self._guards(call))
 
     def _resolved(self, params: Params, model: Model) -> ResolvedCall:

@@ -160,9 +160,16 @@ def read_keyed(
         read = writing.rows(plans.keyed(selection, values))
         rows.update({tuple(row[-length:]): row for row in read})
 
-    # The database may keep a key in another form, such as a text with padding.
-    if not rows.keys() >= set(keys):
-        raise not_kept(fields)
+    # The database may read a key in another form, such as a text without its padding.
+    for key in keys:
+        if key not in rows:
+            value = key if length > 1 else key[0]
+            read = writing.rows(plans.keyed(selection, [value]))
+
+            if len(read) != 1:
+                raise not_kept(fields)
+
+            rows[key] = read[0]
 
     return [rows[key] for key in keys]
 

@@ -53,6 +53,9 @@ class Plan(t.NamedTuple):
     options: Mapping[str, t.Any] | None = None
     """Its execution options."""
 
+    query: ResolvedQuery | None = None
+    """The query whose values the parameters have."""
+
 
 @dataclass(eq=False)
 class ExtraValue:
@@ -189,7 +192,7 @@ class PlanCache:
 
         if key is None:
             options = self._uncached if is_cacheable else NO_CACHE
-            return Plan(build(), parameters, options)
+            return Plan(build(), parameters, options, query)
 
         cached = self._statements.get(key) or self._keep(key, build())
 
@@ -197,7 +200,7 @@ class PlanCache:
             cached.compiled.clear()
 
         options = {"compiled_cache": cached.compiled}
-        return Plan(cached.statement, parameters, options)
+        return Plan(cached.statement, parameters, options, query)
 
     def _keep(self, key: Hashable, statement: t.Any) -> CachedStatement:
         cached = CachedStatement(statement, {})

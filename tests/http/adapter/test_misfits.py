@@ -63,8 +63,8 @@ def answer(response):
         ("post", "/things", {"even": 2, "other": 3}, {}),
         ("post", "/things", [{"even": 2}, {"even": 1}], {"even": MISFIT}),
         ("patch", "/things", {"even": 1}, {"even": MISFIT}),
-        ("get", "/things/1?even[$in]=1", None, {}),
-        ("delete", "/things?even[$in]=1", None, {}),
+        ("get", "/things/1?even[$in]=1", None, {"even": MISFIT}),
+        ("delete", "/things?even[$in]=1", None, {"even": MISFIT}),
     ],
 )
 def test_a_type_of_the_application_refuses_a_value(things, verb, path, body, errors):
