@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..query.dialects import add_functions, HAS_FUNCTIONS
 from ..query.plans import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
@@ -143,8 +142,6 @@ class EngineReading:
 
             if self.dialect.name == "postgresql":
                 self._driver = without_transaction(connection)
-            elif HAS_FUNCTIONS not in connection.info:
-                add_functions(connection)
 
         return self
 

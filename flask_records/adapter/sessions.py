@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from flask import current_app, has_app_context
 from sqlalchemy import orm
 
-from ..query.dialects import add_functions
 from ..transaction import on_begin, Transaction
 from .connections import begin_writing, check_transaction, count_writes, writes_in
 from .database_errors import FAILED, translated
@@ -257,7 +256,6 @@ class JoinedSession:
         with translated():
             connection = session.connection(bind_arguments=dict(bind))
 
-        add_functions(connection)
         self._connection = session.get_transaction(), bind, connection
         return connection
 

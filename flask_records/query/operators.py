@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from .dialects import LikeAnyCase, LikeExactly
 from .field import Field
-from .readers import contained, flag, many, one, pair, pattern, text
+from .readers import contained, ESCAPE, flag, many, one, pair, pattern, text
 from .syntax import NOT, POPULATE, Syntax
 from .values import is_json
 
@@ -108,7 +107,7 @@ def _is_not_true(condition: Expression) -> Expression:
 
 
 def _like(column: Column, pattern: t.Any) -> Expression:
-    return LikeExactly(column, _bound(column, pattern))
+    return column.like(_text(pattern), escape=ESCAPE)
 
 
 def _not_like(column: Column, pattern: t.Any) -> Expression:
@@ -116,7 +115,12 @@ def _not_like(column: Column, pattern: t.Any) -> Expression:
 
 
 def _like_any_case(column: Column, pattern: t.Any) -> Expression:
-    return LikeAnyCase(column, _bound(column, pattern))
+    return column.ilike(_text(pattern), escape=ESCAPE)
+
+
+def _text(pattern: t.Any) -> t.Any:
+    # A type of the application may change what is compared with its column.
+    return sa.type_coerce(pattern, sa.String())
 
 
 def _is_null(column: Column, value: bool) -> Expression:

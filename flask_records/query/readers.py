@@ -8,12 +8,14 @@ import typing as t
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .dialects import ESCAPE
 from .field import Field, shown
 from .syntax import items_of
 
 MAX_TEXT: t.Final = 200
 """The longest text or pattern that a database looks for at each place of a text."""
+
+ESCAPE: t.Final = "\\"
+"""The character that escapes a wildcard in a pattern of LIKE."""
 
 FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
 

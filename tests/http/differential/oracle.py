@@ -23,6 +23,9 @@ class Comparison:
     any_case: Callable[[str], str] = lambda text: "".join(map(str.lower, text))
     """Returns what is equal if texts differ in their case only."""
 
+    case: Callable[[str], str] = lambda text: text
+    """Returns what is equal if LIKE finds texts equal."""
+
     flags: int = 0
     """The flags of regular expressions."""
 
@@ -77,16 +80,20 @@ def _is_between(value, bounds, how):
 
 
 def _like(value, pattern, how):
+    return value is not None and _is_like(how.case(value), how.case(pattern))
+
+
+def _is_like(value, pattern):
     def part(match):
         escaped, percent, underscore, plain = match.groups()
         return ".*" if percent else "." if underscore else re.escape(escaped or plain)
 
     expression = WILDCARDS.sub(part, pattern)
-    return value is not None and bool(re.fullmatch(expression, value, re.DOTALL))
+    return bool(re.fullmatch(expression, value, re.DOTALL))
 
 
 def _ilike(value, pattern, how):
-    return value is not None and _like(how.any_case(value), how.any_case(pattern), how)
+    return value is not None and _is_like(how.any_case(value), how.any_case(pattern))
 
 
 def _regex(value, expression, how):

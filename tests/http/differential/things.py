@@ -99,13 +99,17 @@ def _without_accents(text):
 
 
 COMPARISONS = {
-    "sqlite": {},
+    # It knows the case of ASCII letters only, and LIKE ignores it.
+    "sqlite": dict.fromkeys(
+        TEXT_FIELDS, Comparison(any_case=_ascii_lower, case=_ascii_lower)
+    ),
     # The collation C knows the case of ASCII letters only.
     "postgresql": {"name": Comparison(any_case=_ascii_lower)},
     # Its default collation knows neither case nor accents, nor spaces at the end.
     "mariadb": {
         "word": Comparison(
             lambda text: _without_accents(text).rstrip(" "),
+            _without_accents,
             _without_accents,
             re.IGNORECASE,
         ),

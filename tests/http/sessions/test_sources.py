@@ -270,18 +270,3 @@ def test_an_app_without_an_extension_says_what_to_do():
         " service a 'session': a sessionmaker, a scoped_session, or a function that"
         " returns a session."
     )
-
-
-def test_connections_that_the_application_has_opened_get_functions(url):
-    engine, records = sa.create_engine(url), FlaskRecords()
-    Base.metadata.create_all(engine)
-
-    with engine.begin() as connection:
-        connection.execute(sa.insert(Note), [{"text": "Über", "number": 0}])
-
-    options = {"session": sessionmaker(engine), "whitelist": ["$ilike", "$search"]}
-    notes = records.add("notes", SQLAlchemyService(Note, **options))
-
-    assert len(notes.find({"text": {"$ilike": "ÜB%"}})) == 1
-    assert len(notes.find({"text": {"$search": "ÜB"}})) == 1
-    engine.dispose()
