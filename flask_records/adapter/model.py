@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..errors import BadRequest
-from ..query import Fields, Query, Scope
+from ..query import Fields, Scope
 from ..query.fields import mapper_of
 from ..query.plans import Plans, Selection
-from ..query.syntax import EVERYTHING
-from ..query.where import FieldCondition, resolve
+from ..query.syntax import resolve
+from ..query.where import FieldCondition
 from .bodies import Bodies
 from .database import Database
 from .populate import Populate
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
     from sqlalchemy import orm
 
     from ..context import Params
-    from ..query import Field, FieldOptions, FieldRules, Operator, Syntax
+    from ..query import Field, FieldOptions, FieldRules, Syntax
     from ..query.where import ResolvedQuery
     from ..typing import Record
     from .database import Reading, Writing
@@ -58,9 +58,6 @@ class ServedModel:
 
     rules: FieldRules
     """The rules for the fields that a user may see or write."""
-
-    operators: Mapping[str, Operator]
-    """The operators that may stand below a field, by name."""
 
     syntax: Syntax
     """The names that queries may use."""
@@ -153,10 +150,9 @@ class ServedModel:
 
     def _resolved(self, params: Params, model: Model) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        parsed = Query.parse(params.query, self.syntax)
         conditions = self._conditions(scope.shown_if, model)
         shown_if = {name: each.query for each in conditions for name in each.names}
-        query = self._resolve(parsed, scope, shown_if)
+        query = resolve(params.query, scope, self.syntax, shown_if)
         beside: Sequence[Field] = ()
 
         if state.is_whole:
@@ -208,22 +204,13 @@ class ServedModel:
         )
         return query, beside
 
-    def _resolve(
-        self, query: Query, scope: Scope, shown_if: Mapping[str, ResolvedQuery]
-    ) -> ResolvedQuery:
-        if query is EVERYTHING:
-            return scope.everything
-
-        return resolve(query, scope, self.operators, shown_if)
-
     def _rule(self, query: Record, model: Model) -> ResolvedQuery:
         """Return a query of the application.
 
         :raises RuntimeError: It does not fit the fields.
         """
         try:
-            parsed = Query.parse(query, self.syntax)
-            return self._resolve(parsed, model.application, {})
+            return resolve(query, model.application, self.syntax)
         except BadRequest as error:
             name = self.mapped_class.__name__
             raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error

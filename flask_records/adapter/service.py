@@ -8,11 +8,10 @@ from functools import cached_property
 
 from ..names import METHODS, READS
 from ..pagination import Page, Pagination
-from ..query import FieldOptions, FieldRules, Matching
+from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
 from ..query.computed_fields import computed_fields
 from ..query.fields import constraints_of
-from ..query.operators import operators_of, syntax_of
 from ..query.values import converters_of
 from ..service import Capabilities
 from ..settings import names_of
@@ -163,7 +162,6 @@ class SQLAlchemyService(Capabilities):
         """The classes that the data of methods is checked by."""
 
         whitelist = names_of("whitelist", whitelist)
-        own_operators = operators_of(whitelist, operators or {})
         options = FieldOptions(
             id=id,
             hidden=names_of("hidden", hidden),
@@ -183,8 +181,7 @@ class SQLAlchemyService(Capabilities):
             source=session,
             options=options,
             rules=self.field_rules,
-            operators=own_operators,
-            syntax=syntax_of(whitelist, own_operators),
+            syntax=Syntax.of(whitelist, operators or {}),
             multi=self.multi,
             populate_paths=populate or {},
             writable_relations=writable_relations,
@@ -300,7 +297,7 @@ class SQLAlchemyService(Capabilities):
 
         served = self._served
         scope = served.on(dialect).application
-        return Matching(scope, served.syntax, served.operators, records)
+        return Matching(scope, served.syntax, records)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.

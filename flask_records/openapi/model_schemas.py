@@ -12,6 +12,7 @@ from sqlalchemy import orm
 from ..adapter.populate import key_field
 from ..globals import current_records
 from ..names import METHODS
+from ..query.operators import POPULATE
 from ..query.readers import (
     contained,
     flag,
@@ -21,7 +22,6 @@ from ..query.readers import (
     pattern,
     text,
 )
-from ..query.syntax import POPULATE
 from ..query.values import nullable
 from ..transaction import Transaction
 from .schemas import Relation, Schemas
@@ -212,7 +212,7 @@ class ModelSchemas:
         value = self._value(field, is_nullable=False)
         allowed = {
             name: READ_BY.get(operator.read, lambda value: {})(value)
-            for name, operator in self._model.operators.items()
+            for name, operator in self._model.syntax.operators.items()
             if field.conversion.is_ordered or not operator.needs_order
             if field.conversion.is_text or operator.read not in FOR_TEXT
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..globals import current_records
 from ..names import EVENTS, method_named
-from ..query.syntax import POPULATE
+from ..query.operators import POPULATE
 from .description import describe
 from .type_names import type_names
 

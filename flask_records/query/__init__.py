@@ -6,6 +6,7 @@ from .fields import FieldOptions as FieldOptions
 from .fields import Fields as Fields
 from .matching import Matching as Matching
 from .operators import Operator as Operator
+from .operators import Syntax as Syntax
 from .rules import both as both
 from .rules import condition_of as condition_of
 from .rules import FieldRules as FieldRules
@@ -16,6 +17,4 @@ from .rules import restrict as restrict
 from .rules import rule_of as rule_of
 from .rules import UserRule as UserRule
 from .scope import Scope as Scope
-from .syntax import Query as Query
-from .syntax import Syntax as Syntax
 from .values import Converter as Converter

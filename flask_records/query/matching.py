@@ -10,17 +10,16 @@ from collections.abc import Mapping
 
 from ..errors import BadRequest
 from .operators import every, GROUPS
-from .syntax import Query
-from .where import resolve, ResolvedGroup
+from .syntax import resolve
+from .where import ResolvedGroup
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from ..typing import Record
     from .field import Field
-    from .operators import Operator
+    from .operators import Syntax
     from .scope import Scope
-    from .syntax import Syntax
     from .where import Term
 
     Test: t.TypeAlias = Callable[["CastRecord"], bool | None]
@@ -41,7 +40,6 @@ class Matching:
 
     :param scope: The scope of the application.
     :param syntax: The names that queries may use.
-    :param operators: The operators, by name.
     :param records: The records, typed or as they are in JSON.
     """
 
@@ -49,12 +47,10 @@ class Matching:
         self,
         scope: Scope,
         syntax: Syntax,
-        operators: Mapping[str, Operator],
         records: Sequence[t.Any],
     ) -> None:
         self._scope = scope
         self._syntax = syntax
-        self._operators = operators
         self._records = [CastRecord(record) for record in records]
 
     def test(self, query: Record) -> Callable[[int], bool | None]:
@@ -64,8 +60,7 @@ class Matching:
 
         :raises BadRequest: The query is not understood.
         """
-        parsed = Query.parse(query, self._syntax)
-        resolved = resolve(parsed, self._scope, self._operators)
+        resolved = resolve(query, self._scope, self._syntax)
         values = iter(resolved.values)
         tests = [_test(term, values) for term in resolved.terms]
         return lambda index: every(test(self._records[index]) for test in tests)

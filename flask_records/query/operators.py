@@ -18,13 +18,21 @@ import sqlalchemy as sa
 
 from .field import Field
 from .readers import contained, ESCAPE, flag, many, one, pair, pattern, text
-from .syntax import NOT, POPULATE, Syntax
 from .values import is_json
 
 Column: t.TypeAlias = "sa.ColumnElement[t.Any]"
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 ToSQL: t.TypeAlias = Callable[[t.Any, t.Any], Expression]
 Test: t.TypeAlias = Callable[[t.Any, t.Any], bool | None]
+
+NOT: t.Final = "$not"
+"""Negates a condition. It stands below a field or before a query."""
+
+POPULATE: t.Final = "$populate"
+"""Names relationships to load."""
+
+PAGING: t.Final = ("$limit", "$skip", "$sort", "$select")
+"""The special parameters of every service that are not conditions."""
 
 ORDERED: t.Final = (bool, int, dt.date, dt.time)
 """The types whose values all databases order as Python does."""
@@ -272,45 +280,41 @@ GROUPS: dict[str, Join] = {
 """The groups of conditions, by name."""
 
 
-def operators_of(
-    whitelist: Collection[str], own: Mapping[str, Operator]
-) -> dict[str, Operator]:
-    """Return the operators of a service by name.
+@dataclass(frozen=True)
+class Syntax:
+    """The names that queries of a service may use."""
 
-    :param whitelist: The names that queries may use besides those of every service.
-    :param own: The operators of the application.
-    :raises TypeError: The operators are not a mapping.
-    :raises ValueError: The whitelist has an unknown name.
-    """
-    if not isinstance(own, Mapping):
-        raise TypeError(
-            "'operators' maps names to operators:"
-            f' operators={{"$startsWith": Operator(...)}}, not {own!r}.'
-        )
+    operators: Mapping[str, Operator]
+    """The operators below a field, such as ``$gt``, by name."""
 
-    operators = {**BUILT_IN, **own}
+    groups: Collection[str]
+    """The groups of conditions, such as ``$or``."""
 
-    for name in whitelist:
-        if name in ON_WHITELIST:
-            operators.setdefault(name, ON_WHITELIST[name])
-        elif name not in operators and name not in (*GROUPS, POPULATE):
-            raise ValueError(
-                f"'whitelist' names '{name}', which is not known. Give it in"
-                " 'operators', or let a before hook take it out of the query."
+    populates: bool
+    """``True`` if ``$populate`` is among the names."""
+
+    @classmethod
+    def of(cls, whitelist: Collection[str], own: Mapping[str, Operator]) -> t.Self:
+        """Return the names that a service understands.
+
+        :param whitelist: The names that queries may use besides those of every service.
+        :param own: The operators of the application.
+        :raises TypeError: The operators are not a mapping.
+        :raises ValueError: The whitelist has an unknown name.
+        """
+        if not isinstance(own, Mapping):
+            raise TypeError(
+                "'operators' maps names to operators:"
+                f' operators={{"$startsWith": Operator(...)}}, not {own!r}.'
             )
 
-    return operators
+        for name in whitelist:
+            if name not in {*ON_WHITELIST, *BUILT_IN, *own, *GROUPS, POPULATE}:
+                raise ValueError(
+                    f"'whitelist' names '{name}', which is not known. Give it in"
+                    " 'operators', or let a before hook take it out of the query."
+                )
 
-
-def syntax_of(whitelist: Collection[str], operators: Collection[str]) -> Syntax:
-    """Return the names that a service understands.
-
-    :param whitelist: The names that queries may use besides those of every service.
-    :param operators: The names of its operators.
-    """
-    allowed = set(whitelist)
-    return Syntax(
-        operators=frozenset({*operators, *({NOT} & allowed)}),
-        groups=frozenset({"$or", "$and", *(set(GROUPS) & allowed)}),
-        populates=POPULATE in allowed,
-    )
+        listed = {n: each for n, each in ON_WHITELIST.items() if n in whitelist}
+        groups = frozenset({"$or", "$and", *GROUPS.keys() & whitelist})
+        return cls({**BUILT_IN, **listed, **own}, groups, POPULATE in whitelist)

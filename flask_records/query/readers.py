@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Mapping
 
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
+from .bounds import INDEX
 from .field import Field, shown
-from .syntax import items_of
 
 MAX_TEXT: t.Final = 200
 """The longest text or pattern that a database looks for at each place of a text."""
@@ -20,6 +21,23 @@ ESCAPE: t.Final = "\\"
 FLAGS: t.Final = {"true": True, "false": False, True: True, False: False}
 
 WILDCARDS = re.compile(r"[%_\\]")
+
+
+def items_of(value: t.Any) -> list[t.Any] | None:
+    """Return the items of a list, or of a mapping whose keys are indices, which is
+    what a query string parser makes of a long list. ``None`` for anything else.
+    """
+    if isinstance(value, (list, tuple)):
+        return list(value)
+
+    if isinstance(value, Mapping) and value and all(map(_is_index, value)):
+        return [value[key] for key in sorted(value, key=int)]
+
+    return None
+
+
+def _is_index(key: t.Any) -> bool:
+    return isinstance(key, str) and INDEX.fullmatch(key) is not None
 
 
 def one(field: Field, value: t.Any) -> t.Any:

@@ -6,7 +6,8 @@ import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from .syntax import items_of, PAGING, POPULATE
+from .operators import PAGING, POPULATE
+from .readers import items_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

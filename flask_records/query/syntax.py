@@ -1,16 +1,24 @@
-"""The query of a call, parsed."""
+"""The syntax of queries: the forms that are understood, by the fields of a model."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
-from .bounds import INDEX, shortened
+from .bounds import shortened
+from .operators import EQUAL, IN, NOT, NOT_IN, Operator, PAGING, POPULATE
+from .readers import items_of
+from .where import Kind, ResolvedComparison, ResolvedGroup, ResolvedQuery
+
+if t.TYPE_CHECKING:
+    from .field import Field
+    from .operators import Syntax
+    from .scope import Scope
+    from .where import Term
 
 MAX_DEPTH: t.Final = 20
 """The number of levels of a query."""
@@ -20,136 +28,80 @@ MAX_INTEGER: t.Final = 2**63 - 1
 
 COUNT = re.compile(r"\+?[0-9]{1,100}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
-NOT: t.Final = "$not"
-"""Negates a condition. It stands below a field or before a query."""
 
-POPULATE: t.Final = "$populate"
-"""Names relationships to load."""
+LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
+"""The groups that lists with null are split into."""
 
-PAGING = ("$limit", "$skip", "$sort", "$select")
+NO_CONDITIONS: t.Final[Mapping[str, ResolvedQuery]] = {}
 
 _Raw: t.TypeAlias = Mapping[str, t.Any]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A field and a value that it is compared with, which is not yet cast."""
+def resolve(
+    query: _Raw,
+    scope: Scope,
+    syntax: Syntax,
+    shown_if: Mapping[str, ResolvedQuery] = NO_CONDITIONS,
+) -> ResolvedQuery:
+    """Parse a query, look up its fields, and cast its values.
 
-    field: str
-    operator: str
-    value: t.Any
-
-
-@dataclass(frozen=True)
-class Group:
-    """Conditions joined by ``$and``, ``$or``, ``$nor`` or ``$not``."""
-
-    operator: str
-    terms: tuple[Condition, ...]
-
-
-Condition: t.TypeAlias = Comparison | Group
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """The names that queries of a service may use."""
-
-    operators: Collection[str]
-    """The operators below a field, such as ``$gt``."""
-
-    groups: Collection[str]
-    """The groups of conditions, such as ``$or``."""
-
-    populates: bool = False
-    """``True`` if ``$populate`` is among the names."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query, parsed. Operators are among those of the service and numbers are
-    integers. The names of fields are not yet looked up, and values are not yet cast.
+    :param query: The nested mapping of ``params.query``.
+    :param scope: The fields that the caller may name.
+    :param syntax: The names that queries may use.
+    :param shown_if: The queries of the records in which the caller sees a field, by its
+        name. A comparison of the field holds in no other record.
+    :raises BadRequest: Any part of the query is not understood.
     """
+    if not query:
+        return scope.everything
 
-    where: tuple[Condition, ...] = ()
-    """The conditions, all of which have to hold."""
-
-    sort: tuple[tuple[str, bool], ...] = ()
-    """Fields, and ``True`` for those sorted in descending order."""
-
-    limit: int | None = None
-    """The largest number of records, or ``None`` if the query has none."""
-
-    skip: int = 0
-    """The number of records to leave out first."""
-
-    select: tuple[str, ...] | None = None
-    """The fields to return, or ``None`` for all."""
-
-    populate: tuple[str, ...] = ()
-    """The relationships to load."""
-
-    @classmethod
-    def parse(cls, query: _Raw, syntax: Syntax) -> Query:
-        """Parse a query.
-
-        :param query: The nested mapping of ``params.query``.
-        :raises BadRequest: Any part of the query is not understood.
-        """
-        if not query:
-            return EVERYTHING
-
-        paging = (*PAGING, POPULATE) if syntax.populates else PAGING
-        return cls(
-            where=_Conditions(syntax).all_of(query, paging, 0),
-            sort=_sort(query.get("$sort")),
-            limit=_count("$limit", query.get("$limit")),
-            skip=_count("$skip", query.get("$skip")) or 0,
-            select=selected_names(query.get("$select")),
-            populate=_names(POPULATE, query.get(POPULATE, ())),
-        )
-
-
-EVERYTHING: t.Final = Query()
-"""The empty query."""
-
-
-def items_of(value: t.Any) -> list[t.Any] | None:
-    """Return the items of a list, or of a mapping whose keys are indices, which is
-    what a query string parser makes of a long list. ``None`` for anything else.
-    """
-    if isinstance(value, (list, tuple)):
-        return list(value)
-
-    if isinstance(value, Mapping) and value and all(map(_is_index, value)):
-        return [value[key] for key in sorted(value, key=int)]
-
-    return None
+    conditions = _Conditions(scope, syntax, shown_if)
+    paging = (*PAGING, POPULATE) if syntax.populates else PAGING
+    terms = conditions.all_of(query, paging, 0)
+    shown = scope.shown(selected_names(query.get("$select")))
+    return ResolvedQuery(
+        shown.selected,
+        terms,
+        conditions.values,
+        conditions.has_literal,
+        _sort(scope, query.get("$sort")),
+        _count("$limit", query.get("$limit")),
+        _count("$skip", query.get("$skip")) or 0,
+        _names(POPULATE, query.get(POPULATE, ())),
+        shown.computed,
+        shown.unshown,
+    )
 
 
 class _Conditions:
-    """Parses conditions at any depth."""
+    """Parses conditions at any depth, and takes their values apart."""
 
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(
+        self, scope: Scope, syntax: Syntax, shown_if: Mapping[str, ResolvedQuery]
+    ) -> None:
+        self._scope = scope
         self._syntax = syntax
+        self._shown_if = shown_if
+        self.values: list[t.Any] = []
+        self.has_literal = False
 
     def all_of(
         self, query: _Raw, paging: Collection[str], depth: int
-    ) -> tuple[Condition, ...]:
-        conditions: list[Condition] = []
+    ) -> tuple[Term, ...]:
+        terms: list[Term] = []
 
         for name, value in query.items():
             if not name.startswith("$"):
-                conditions += self._of_field(name, value, depth)
+                terms += self._of_field(name, value, depth)
             elif name in self._syntax.groups:
-                conditions.append(self._group(name, value, depth + 1))
+                terms.append(self._group(name, value, depth + 1))
             elif name not in paging:
                 # The query around it may hold conditions that hooks have added.
                 raise _unknown(name, {name: value} if depth == 0 else query)
 
-        return tuple(conditions)
+        return tuple(terms)
 
-    def _group(self, name: str, value: t.Any, depth: int) -> Group:
+    def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
         _check_depth(name, depth)
         items = [value] if name == NOT else items_of(value)
 
@@ -157,38 +109,87 @@ class _Conditions:
             raise _malformed(name, problems.no_queries(name))
 
         terms = [self.all_of(item, (), depth) for item in items]
-        return Group(name, tuple(Group("$and", term) for term in terms))
+        return ResolvedGroup(
+            name, tuple([ResolvedGroup("$and", each) for each in terms])
+        )
 
-    def _of_field(self, name: str, value: t.Any, depth: int) -> list[Condition]:
+    def _of_field(self, name: str, value: t.Any, depth: int) -> list[Term]:
         _check_depth(name, depth)
         items = items_of(value)
 
         if items is not None:
-            return [Comparison(name, "$in", items)]
+            return [self._term(name, "$in", items)]
 
         if not isinstance(value, Mapping):
-            return [Comparison(name, "$eq", value)]
+            return [self._term(name, "$eq", value)]
 
         if not value:
             raise _misused(name, "an empty object", problems.EMPTY_OPERATOR)
 
         return [self._compare(name, item, value, depth) for item in value]
 
-    def _compare(self, name: str, operator: str, place: _Raw, depth: int) -> Condition:
+    def _compare(self, name: str, operator: str, place: _Raw, depth: int) -> Term:
         value = place[operator]
 
         if not operator.startswith("$"):
             text = f"an object: '{shortened(operator)}' is not an operator"
             raise _misused(name, text, problems.OBJECT_OPERATOR)
 
+        if operator == NOT and NOT in self._syntax.groups:
+            terms = tuple(self._of_field(name, value, depth + 1))
+            return ResolvedGroup(NOT, (ResolvedGroup("$and", terms),))
+
         if operator not in self._syntax.operators:
             raise _unknown(operator, place)
 
-        if operator == NOT:
-            terms = self._of_field(name, value, depth + 1)
-            return Group(NOT, (Group("$and", tuple(terms)),))
+        return self._term(name, operator, value)
 
-        return Comparison(name, operator, value)
+    def _term(self, name: str, operator: str, value: t.Any) -> Term:
+        shown_if = self._shown_if.get(name)
+
+        if shown_if is None:
+            return self._compared(name, operator, value)
+
+        # What the caller does not see can't decide what it gets.
+        self.values += shown_if.values
+        self.has_literal = self.has_literal or shown_if.has_literal
+        compared = self._compared(name, operator, value)
+        return ResolvedGroup("$and", (*shown_if.terms, compared))
+
+    def _compared(self, name: str, operator_name: str, sent: t.Any) -> Term:
+        operator, scope = self._syntax.operators[operator_name], self._scope
+        field = scope.ordered(name) if operator.needs_order else scope[name]
+        value = operator.read(field, sent)
+
+        if operator not in LISTS:
+            return self._comparison(field, operator, value)
+
+        others = [each for each in value if each is not None]
+
+        if len(others) == len(value):
+            return self._comparison(field, operator, value)
+
+        parts = [(EQUAL, None), (IN, others)] if others else [(EQUAL, None)]
+        comparisons = [self._comparison(field, *part) for part in parts]
+        return ResolvedGroup(LISTS[operator], tuple(comparisons))
+
+    def _comparison(
+        self, field: Field, operator: Operator, value: t.Any
+    ) -> ResolvedComparison:
+        if not operator.is_bound or not field.is_bindable:
+            kind = Kind.LITERAL
+            self.has_literal = True
+        elif value is None:
+            kind = Kind.NULL
+        else:
+            kind = Kind.LIST if operator in LISTS else Kind.VALUE
+
+        if operator.is_bound and value is not None and not field.conversion.is_compared:
+            why = problems.NULL_ONLY
+            raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
+
+        self.values.append(value)
+        return ResolvedComparison(field, operator, kind)
 
 
 def _check_depth(name: str, depth: int) -> None:
@@ -215,10 +216,6 @@ def _misused(name: str, text: str, problem: Problem) -> BadRequest:
     return BadRequest(f"'{name}' is compared with {text}.", errors={name: problem})
 
 
-def _is_index(key: t.Any) -> bool:
-    return isinstance(key, str) and INDEX.fullmatch(key) is not None
-
-
 def _count(name: str, value: t.Any) -> int | None:
     if value is None or value == "":
         return None
@@ -232,14 +229,15 @@ def _count(name: str, value: t.Any) -> int | None:
     raise _malformed(name, problems.NO_COUNT, {name: value})
 
 
-def _sort(value: t.Any) -> tuple[tuple[str, bool], ...]:
+def _sort(scope: Scope, value: t.Any) -> tuple[tuple[Field, bool], ...]:
     if value is None:
         return ()
 
     if not isinstance(value, Mapping):
         raise _malformed("$sort", problems.NO_ORDER)
 
-    return tuple((name, _is_descending(name, way)) for name, way in value.items())
+    ways = [(name, _is_descending(name, way)) for name, way in value.items()]
+    return tuple([(each, way) for name, way in ways for each in scope.sorted_by(name)])
 
 
 def _is_descending(name: str, way: t.Any) -> bool:

@@ -8,29 +8,19 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from .. import problems
-from ..errors import BadRequest
 from .field import Field
-from .operators import EQUAL, GROUPS, IN, NOT_IN, Operator
-from .syntax import Comparison
+from .operators import GROUPS, Operator
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .computed_fields import ComputedField
-    from .scope import Scope
-    from .syntax import Condition, Query
 
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""
 
-NO_CONDITIONS: t.Final[Mapping[str, ResolvedQuery]] = {}
-
 PREFIX: t.Final = "records_"
 """The beginning of the names of the parameters of a query."""
-
-LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
-"""The groups that lists with null are split into."""
 
 
 class Kind(enum.IntEnum):
@@ -169,111 +159,6 @@ class FieldCondition(t.NamedTuple):
 
     query: ResolvedQuery
     """The query."""
-
-
-def resolve(
-    query: Query,
-    scope: Scope,
-    operators: Mapping[str, Operator],
-    shown_if: Mapping[str, ResolvedQuery] = NO_CONDITIONS,
-) -> ResolvedQuery:
-    """Look up the fields of a query, and cast its values.
-
-    :param operators: The operators that may stand below a field, by name.
-    :param shown_if: The queries of the records in which the caller sees a field, by its
-        name. A comparison of the field holds in no other record.
-    :raises BadRequest: A field is unknown or has no order, or a value is not of its
-        type.
-    """
-    selected, computed, unshown = scope.shown(query.select)
-    resolver = _Resolver(scope, operators, shown_if)
-    terms = tuple([resolver.term(condition) for condition in query.where])
-    sort = tuple(
-        [
-            (field, descending)
-            for name, descending in query.sort
-            for field in scope.sorted_by(name)
-        ]
-    )
-    return ResolvedQuery(
-        selected,
-        terms,
-        resolver.values,
-        resolver.has_literal,
-        sort,
-        query.limit,
-        query.skip,
-        query.populate,
-        computed,
-        unshown,
-    )
-
-
-class _Resolver:
-    """Looks up the fields of conditions, and takes their values apart."""
-
-    def __init__(
-        self,
-        scope: Scope,
-        operators: Mapping[str, Operator],
-        shown_if: Mapping[str, ResolvedQuery],
-    ) -> None:
-        self._scope = scope
-        self._operators = operators
-        self._shown_if = shown_if
-        self.values: list[t.Any] = []
-        self.has_literal = False
-
-    def term(self, condition: Condition) -> Term:
-        if not isinstance(condition, Comparison):
-            terms = tuple([self.term(each) for each in condition.terms])
-            return ResolvedGroup(condition.operator, terms)
-
-        shown_if = self._shown_if.get(condition.field)
-
-        if shown_if is None:
-            return self._compared(condition)
-
-        # What the caller does not see can't decide what it gets.
-        self.values += shown_if.values
-        self.has_literal = self.has_literal or shown_if.has_literal
-        return ResolvedGroup("$and", (*shown_if.terms, self._compared(condition)))
-
-    def _compared(self, condition: Comparison) -> Term:
-        name, operator = condition.field, self._operators[condition.operator]
-        is_ordered = operator.needs_order
-        field = self._scope.ordered(name) if is_ordered else self._scope[name]
-        value = operator.read(field, condition.value)
-
-        if operator not in LISTS:
-            return self._comparison(field, operator, value)
-
-        others = [each for each in value if each is not None]
-
-        if len(others) == len(value):
-            return self._comparison(field, operator, value)
-
-        parts = [(EQUAL, None), (IN, others)] if others else [(EQUAL, None)]
-        comparisons = [self._comparison(field, *part) for part in parts]
-        return ResolvedGroup(LISTS[operator], tuple(comparisons))
-
-    def _comparison(
-        self, field: Field, operator: Operator, value: t.Any
-    ) -> ResolvedComparison:
-        if not operator.is_bound or not field.is_bindable:
-            kind = Kind.LITERAL
-            self.has_literal = True
-        elif value is None:
-            kind = Kind.NULL
-        else:
-            kind = Kind.LIST if operator in LISTS else Kind.VALUE
-
-        if operator.is_bound and value is not None and not field.conversion.is_compared:
-            why = problems.NULL_ONLY
-            raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
-
-        self.values.append(value)
-        return ResolvedComparison(field, operator, kind)
 
 
 def _comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
