@@ -152,7 +152,7 @@ class Fields:
         id = options.id or (keys[0] if len(keys) == 1 else COMPOSITE)
         self.options = options = replace(options, id=id)
         """The options, with the name of the identifier field."""
-        mapped = fields_of(self.mapper, options, dialect)
+        mapped = list(fields_of(self.mapper, options, dialect))
         self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
         """The fields by name, but for an identifier that is made of several."""
         is_composite = len(keys) > 1 and id not in self.stored
@@ -172,15 +172,9 @@ class Fields:
         """The columns that identify a record."""
         self.columns = self._table_columns()
         """The columns of tables by the names of their fields."""
-        fields = self.stored.values()
-        attributes = self.mapper.column_attrs
-        self.has_comparators = any(
-            field.name in attributes and not field.is_usual for field in fields
-        )
-        """``True`` if a comparator of the application compares a column."""
         self.names = frozenset({id, *self.stored, *self.computed})
         """The names of all fields."""
-        self.writable = {field.name: field for field in fields if field.is_writable}
+        self.writable = {field.name: field for field in mapped if field.is_writable}
         """The fields that bodies may name, by name."""
 
         if not is_composite:

@@ -163,9 +163,6 @@ class PlanCache:
     """Plans whose statements are cached by shape, until newer ones take their room."""
 
     def __init__(self, fields: Fields) -> None:
-        # SQLAlchemy compares the columns of a statement that it has compiled before
-        # with those of an equal one, which a comparator may not be made for.
-        self._uncached = NO_CACHE if fields.has_comparators else None
         self._statements: dict[Hashable, CachedStatement] = {}
         self._lock = threading.Lock()
 
@@ -184,15 +181,14 @@ class PlanCache:
         :param query: The query with its conditions. Without a shape, its statement is
             built for each call.
         """
-        is_cacheable = key is not None and (query is None or query.is_cacheable)
-
         if query is not None:
             parameters.update(query.parameters())
             key = None if key is None or not query.has_shape else (key, query.terms)
 
         if key is None:
-            options = self._uncached if is_cacheable else NO_CACHE
-            return Plan(build(), parameters, options, query)
+            # In the cache of its engine, SQLAlchemy would compare columns with each
+            # other, which a comparator of the application may not be made for.
+            return Plan(build(), parameters, NO_CACHE, query)
 
         cached = self._statements.get(key) or self._keep(key, build())
 

@@ -176,13 +176,10 @@ class _Conditions:
     def _comparison(
         self, field: Field, operator: Operator, value: t.Any
     ) -> ResolvedComparison:
-        if not operator.is_bound or not field.is_bindable:
-            kind = Kind.LITERAL
-            self.has_literal = True
-        elif value is None:
-            kind = Kind.NULL
-        else:
-            kind = Kind.LIST if operator in LISTS else Kind.VALUE
+        is_bound = operator.is_bound and field.is_bindable
+        self.has_literal = self.has_literal or not is_bound
+        kind = Kind.LIST if operator in LISTS else Kind.VALUE
+        kind = Kind.NULL if value is None else kind
 
         if operator.is_bound and value is not None and not field.conversion.is_compared:
             why = problems.NULL_ONLY

@@ -26,16 +26,13 @@ PREFIX: t.Final = "records_"
 class Kind(enum.IntEnum):
     """The part of a comparison's value that its SQL depends on."""
 
-    LITERAL = 0
-    """The SQL depends on the value itself."""
-
-    NULL = 1
+    NULL = 0
     """The value is null."""
 
-    VALUE = 2
+    VALUE = 1
     """The value is one value other than null."""
 
-    LIST = 3
+    LIST = 2
     """The value is a list without null."""
 
 
@@ -118,22 +115,12 @@ class ResolvedQuery:
             yield comparison.field
 
     @property
-    def is_cacheable(self) -> bool:
-        """``True`` if statements of the query are small enough to be cached."""
-        size = len(self.values) + len(self.sort)
-
-        if self.has_literal:
-            # Each of the items may become a term.
-            size += sum([len(each) for each in self.values if isinstance(each, list)])
-
-        return size <= MAX_TERMS
-
-    @property
     def has_shape(self) -> bool:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        return self.is_cacheable and not self.has_literal
+        size = len(self.values) + len(self.sort)
+        return size <= MAX_TERMS and not self.has_literal
 
     def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
         """Return the values by the names of their parameters in the statement of the
