@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from ..names import READS
 from ..query import names_in
-from .sessions import add_session, known_bind
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,18 +87,3 @@ def _is_like_secret(name: str) -> bool:
     last = words[-1] if words else ""
     is_part = len(words) > 1 and last in ("hash", "key", "seed")
     return is_part or last in ("password", "secret", "token")
-
-
-def check_database(model: ServedModel, app: Flask) -> None:
-    """Refuse a database that changes the values of a column. One that is not known yet
-    is not looked at.
-
-    :raises ValueError: The database changes the values of a column.
-    """
-    add_session(app, model.source)
-
-    with app.app_context():
-        bind = known_bind(model.source, model.mapper)
-
-    if bind is not None:
-        model.on(bind.dialect)

@@ -102,8 +102,6 @@ class ServedModel:
     def on(self, dialect: sa.Dialect) -> Model:
         """Return the model on a database. Several applications with different databases
         may share a service.
-
-        :raises ValueError: The database changes the values of a column.
         """
         model = self._models.get(dialect.name)
 
@@ -254,7 +252,6 @@ class Model:
     """A model on one kind of database, with what is made for it once.
 
     :param dialect: The dialect of the database. What is the same on all by default.
-    :raises ValueError: The database changes the values of a column.
     """
 
     def __init__(self, served: ServedModel, dialect: sa.Dialect | None) -> None:

@@ -17,12 +17,12 @@ from ..service import Capabilities
 from ..settings import names_of
 from ..transaction import Transaction
 from .bodies import changed
-from .checks import check_database, check_rules, check_secrets
+from .checks import check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
 from .multi import Multi
 from .reading import identifier, not_found, read_many
-from .sessions import session_of_app
+from .sessions import add_session, session_of_app
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -273,19 +273,18 @@ class SQLAlchemyService(Capabilities):
             writing.rows(plan)
 
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
-        """Refuse options that do not fit the model and a database that changes the
-        values of a column. Log a warning for a column that holds less than it says.
+        """Refuse options that do not fit the model. Log a warning for fields with the
+        names of secrets.
 
         :param app: The application.
         :param methods: The methods of the service. All by default.
         :raises TypeError: The model is not mapped.
-        :raises ValueError: An option names something that does not exist, or the
-            database changes the values of a column.
+        :raises ValueError: An option names something that does not exist.
         """
         self._served.populate.check()
         check_rules(self._served)
         check_secrets(self._served, app, methods)
-        check_database(self._served, app)
+        add_session(app, self._served.source)
 
     def matching(self, records: Sequence[t.Any]) -> Matching:
         """Return an object that decides which of some records meet queries.

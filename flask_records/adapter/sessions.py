@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import typing as t
 from collections.abc import Callable
-from contextlib import suppress
 
 import sqlalchemy as sa
 from flask import current_app, has_app_context
@@ -90,32 +89,6 @@ def _source_of_app() -> t.Any:
         raise RuntimeError(NO_EXTENSION)
 
     return extension.session
-
-
-def known_bind(source: SessionSource, mapper: orm.Mapper[t.Any]) -> t.Any:
-    """Return the engine of the database of the current application, or the connection
-    that stands for it, or ``None`` if only a call can tell.
-    """
-    found: t.Any = source
-
-    if source is session_of_app:
-        found = getattr(current_app.extensions.get("sqlalchemy"), "session", None)
-
-    factory = getattr(found, "session_factory", found)
-
-    if isinstance(factory, orm.sessionmaker):
-        methods = (factory.class_.__init__, factory.class_.get_bind)
-
-        if all(method.__module__ in LIBRARIES for method in methods):
-            factory = factory()
-
-    if not isinstance(factory, orm.Session):
-        return None
-
-    with suppress(sa.exc.UnboundExecutionError):
-        return factory.get_bind(mapper)
-
-    return None
 
 
 def join(source: t.Any) -> JoinedSession:

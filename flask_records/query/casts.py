@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import enum
 import json
 import math
 import re
@@ -45,9 +44,6 @@ def as_text(value: t.Any) -> str:
     """Return text, also of numbers and truth values."""
     if type(value) is str and value.isascii():
         return value
-
-    if isinstance(value, enum.Enum):
-        value = value.value
 
     if isinstance(value, bool):
         value = "true" if value else "false"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import json
 import re
 import typing as t
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from .values import cast, Conversion
 SEPARATOR: t.Final = ","
 ESCAPE: t.Final = "~"
 
-ESCAPED = re.compile(r"[~,\[/\\]")
+ESCAPED = re.compile(r"[~,/\\]")
 """The characters of a part that are written as their code: those with a meaning in
 identifiers, and those that addresses may lose."""
 
@@ -89,12 +88,6 @@ def _cast(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
 
 def _items(text: str) -> t.Any:
     """Return the parts of an identifier that is text, or ``None`` if it is none."""
-    if text.startswith("["):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-
     # An escape that is not one would name the same record by another text.
     if ESCAPE in ESCAPES.sub("", text):
         return None

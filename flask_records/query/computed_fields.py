@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import types
 import typing as t
 from collections.abc import Collection, Mapping, Sequence
 
-from ..errors import BadRequest, RecordsError
+from ..errors import BadRequest
 from ..problems import NOT_IN_QUERIES
 from ..signals import call
-from .hints import schema_of_items
+from .types import conversion_of_class
+from .values import nullable
 
 if t.TYPE_CHECKING:
     from ..typing import Computation, Record
     from .field import Field
     from .values import Schema
+
+UNIONS: t.Final = (t.Union, types.UnionType)
 
 FORM: t.Final = """\
 'computed' maps names of fields to functions of a list of records that return a list \
@@ -22,8 +26,8 @@ of values: computed={{"fullName": full_names}}, not {value!r}.\
 """
 
 WRONG_LENGTH: t.Final = """\
-The function of '{name}' in 'computed' has to return a list of {expected} values, one \
-for each record, not {value}.\
+The function of '{name}' in 'computed' has to return a list with a value for each of \
+{number} records, not {values!r}.\
 """
 
 
@@ -43,29 +47,19 @@ class ComputedField(t.NamedTuple):
         """Return the values for some records. The function is called once, and not at
         all if there are none.
 
-        :raises RuntimeError: The function refuses the call, or does not return a value
-            for each record.
+        :raises RuntimeError: The function does not return a value for each record.
         """
         if not records:
             return ()
 
-        try:
-            values = call(self.function, list(records))
-        except RecordsError as error:
-            # The client has done nothing wrong.
-            if error.code is not None and error.code < 500:
-                raise RuntimeError(f"'{self.name}' can't be computed.") from error
+        values = call(self.function, list(records))
 
-            raise
+        if not isinstance(values, (list, tuple)) or len(values) != len(records):
+            raise RuntimeError(
+                WRONG_LENGTH.format(name=self.name, number=len(records), values=values)
+            )
 
-        if isinstance(values, (list, tuple)) and len(values) == len(records):
-            return values
-
-        is_list = isinstance(values, (list, tuple))
-        value = f"of {len(values)}" if is_list else f"an object of {type(values)}"
-        raise RuntimeError(
-            WRONG_LENGTH.format(name=self.name, expected=len(records), value=value)
-        )
+        return values
 
 
 class Shown(t.NamedTuple):
@@ -104,11 +98,32 @@ def _field(name: t.Any, function: t.Any) -> ComputedField:
     if not isinstance(name, str) or name.startswith("$") or not callable(function):
         raise TypeError(FORM.format(value={name: function}))
 
-    schema = schema_of_items(function)
+    schema = _schema_of_items(function)
     doc = inspect.getdoc(function) if inspect.isroutine(function) else None
     return ComputedField(
         name, function, {**schema, "description": doc} if doc else schema
     )
+
+
+def _schema_of_items(function: t.Any) -> Schema:
+    """Return the JSON Schema of the items of the list that a function says it returns:
+    a type of columns, or one of these or null. Empty for others.
+    """
+    try:
+        hint = t.get_type_hints(function).get("return")
+    except (NameError, TypeError):
+        return {}
+
+    if t.get_origin(hint) not in (list, Sequence):
+        return {}
+
+    [item] = t.get_args(hint)
+    members = t.get_args(item) if t.get_origin(item) in UNIONS else [item]
+    classes = [each for each in members if each is not types.NoneType]
+    class_ = t.get_origin(classes[0]) or classes[0]
+    conversion = conversion_of_class(class_) if len(classes) == 1 else None
+    schema = conversion.schema if conversion else {}
+    return nullable(schema) if len(members) > len(classes) else schema
 
 
 def compute(records: Sequence[Record], fields: Collection[ComputedField]) -> None:

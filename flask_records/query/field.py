@@ -11,10 +11,11 @@ import sqlalchemy as sa
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
+from .casts import of_json_text
 from .values import (
     Cast,
+    cast,
     cast_and_check,
-    cast_in_query,
     Conversion,
 )
 
@@ -74,7 +75,7 @@ class Field:
         :raises BadRequest: It can't be cast. The message names the field and the value.
         """
         try:
-            result = cast_in_query(self.conversion, value)
+            result = self._cast_in_query(value)
         except ValueError as error:
             raise BadRequest(
                 f"'{self.name}' can't be {shown(value)}, which {error}.",
@@ -85,6 +86,15 @@ class Field:
             return sa.cast(sa.literal(result, sa.Text), self.column.type)
 
         return result
+
+    def _cast_in_query(self, value: t.Any) -> t.Any:
+        conversion = self.conversion
+
+        if isinstance(value, str) and conversion.reads_json:
+            is_null = value in conversion.null_texts
+            value = None if is_null else of_json_text(value)
+
+        return cast(conversion, value)
 
     @cached_property
     def stored(self) -> Cast:

@@ -10,11 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.hybrid import HybridExtensionType
 from sqlalchemy.sql.functions import next_value
-from sqlalchemy.types import NullType
 
 from .field import Field
-from .hints import optional, UNIONS
-from .types import conversion_of, PYTHON_TYPES
+from .types import conversion_of
 from .values import Conversion, converted, converter_for
 
 if t.TYPE_CHECKING:
@@ -53,17 +51,14 @@ def fields_of(
     :param options: The options of the service. The name of the identifier field is
         known, and may begin with an underscore.
     :param dialect: The dialect of the database, if it is known.
-    :raises ValueError: A column or a hybrid property can't be shown, or the database
-        changes the values of a column.
+    :raises ValueError: A column or a hybrid property can't be shown.
     """
-    model = MappedModel(mapper, options, dialect)
-
     for name in values_of(mapper):
         if name.startswith("_") and name != options.id:
             continue
 
         try:
-            yield model.field(name)
+            yield _field(mapper, name, options, dialect)
         except FormlessError:
             if name not in options.hidden:
                 raise
@@ -83,111 +78,71 @@ class FormlessError(ValueError):
     """A column or a hybrid property has no form on the wire."""
 
 
-class MappedModel(t.NamedTuple):
-    """A mapped class on a database."""
+def _field(
+    mapper: orm.Mapper[t.Any],
+    name: str,
+    options: FieldOptions,
+    dialect: sa.Dialect | None,
+) -> Field:
+    """Return the field of a column, or of a column or hybrid property."""
+    prop = mapper.column_attrs.get(name)
+    expression = getattr(mapper.class_, name) if prop else _hybrid(mapper, name)
+    type_ = expression.type
+    conversion = conversion_of(type_, dialect)
+    converter = converter_for(options.converters, name, type_)
 
-    mapper: orm.Mapper[t.Any]
-    """Its mapper."""
+    if converter is not None:
+        conversion = converted(conversion or OPAQUE, converter)
+    elif conversion is None:
+        names = {"model": mapper.class_.__name__, "name": name, "type": type_}
+        raise FormlessError(NO_FORM.format(**names, class_=type(type_).__name__))
 
-    options: FieldOptions
-    """The options of the service."""
+    selected = conversion.selected(name, expression)
 
-    dialect: sa.Dialect | None
-    """The dialect of the database, if it is known."""
+    if prop is None:
+        return Field(name, expression, sa.label(name, selected), conversion)
 
-    def field(self, name: str) -> Field:
-        """Return the field of a column, or of a column or hybrid property."""
-        prop = self.mapper.column_attrs.get(name)
-
-        if prop is None:
-            descriptor = self.mapper.all_orm_descriptors[name]
-            return self.field_of_hybrid(name, descriptor)
-
-        return self.field_of_column(prop)
-
-    def field_of_column(self, prop: orm.ColumnProperty[t.Any]) -> Field:
-        """Return the field of a column, or of a column property."""
-        name, column, mapper = prop.key, prop.columns[0], self.mapper
-        expression = getattr(mapper.class_, name)
-        conversion = self._conversion(name, expression)
-        field = Field(
-            name,
-            expression,
-            conversion.selected(name, expression),
-            conversion,
-            is_counted=any(map(_is_counted, prop.columns)),
-            is_usual=not _has_comparator(prop, expression.type),
-        )
-
-        if not isinstance(column, sa.Column):
-            return field
-
-        if conversion.fault is not None:
-            raise ValueError(f"'{mapper.class_.__name__}.{name}': {conversion.fault}")
-
-        is_kept, has_default = _is_kept(mapper, column), _has_default(mapper, column)
-        return replace(
-            field,
-            is_writable=not is_kept,
-            is_required=not (column.nullable or has_default or is_kept),
-            is_nullable=bool(column.nullable),
-            has_default=has_default,
-        )
-
-    def field_of_hybrid(self, name: str, descriptor: t.Any) -> Field:
-        """Return the field of a hybrid property."""
-        model = self.mapper.class_
-
-        try:
-            expression = getattr(model, name)
-            labelled = sa.label(name, expression)
-            # A comparator of its own has none.
-            is_typed = not isinstance(expression.type, NullType)
-        except Exception as error:
-            raise FormlessError(
-                NO_EXPRESSION.format(model=model.__name__, name=name)
-            ) from error
-
-        type_ = _annotated_type(getattr(descriptor, "fget", None))
-
-        if not is_typed and type_ is not None:
-            expression = sa.type_coerce(labelled.element, type_)
-            labelled = sa.label(name, expression)
-
-        conversion = self._conversion(name, expression)
-        is_plain = conversion.select is None
-        shown = labelled if is_plain else conversion.selected(name, expression)
-        return Field(name, expression, shown, conversion)
-
-    def _conversion(self, name: str, expression: t.Any) -> Conversion:
-        """Return the conversion of a field.
-
-        :raises ValueError: Its type has no form on the wire.
-        """
-        type_ = expression.type
-        conversion = conversion_of(type_, self.dialect)
-        converter = converter_for(self.options.converters, name, type_)
-
-        if converter is not None:
-            return converted(conversion or OPAQUE, converter)
-
-        if conversion is None:
-            names = {"model": self.mapper.class_.__name__, "name": name}
-            class_name = type(type_).__name__
-            raise FormlessError(NO_FORM.format(**names, type=type_, class_=class_name))
-
-        return conversion
+    return _field_of_column(mapper, prop, Field(name, expression, selected, conversion))
 
 
-def _annotated_type(function: t.Any) -> sa.types.TypeEngine[t.Any] | None:
-    """Return the type of a column for the values that a function says it returns."""
+def _hybrid(mapper: orm.Mapper[t.Any], name: str) -> t.Any:
+    """Return the expression of a hybrid property.
+
+    :raises FormlessError: It has none, or a comparator of its own, without a type.
+    """
     try:
-        hint = t.get_type_hints(function).get("return")
-    except (NameError, TypeError):
-        return None
+        expression = getattr(mapper.class_, name)
+        # Both fail if it is none.
+        _ = sa.label(name, expression), expression.type
+    except Exception as error:
+        names = {"model": mapper.class_.__name__, "name": name}
+        raise FormlessError(NO_EXPRESSION.format(**names)) from error
 
-    hint = optional(hint) if t.get_origin(hint) in UNIONS else hint
-    return PYTHON_TYPES.get(t.get_origin(hint) or hint) if hint else None
+    return expression
+
+
+def _field_of_column(
+    mapper: orm.Mapper[t.Any], prop: orm.ColumnProperty[t.Any], field: Field
+) -> Field:
+    """Return the field of a column, or of a column property."""
+    column = prop.columns[0]
+    field = replace(
+        field,
+        is_counted=any(map(_is_counted, prop.columns)),
+        is_usual=not _has_comparator(prop, field.column.type),
+    )
+
+    if not isinstance(column, sa.Column):
+        return field
+
+    is_kept, has_default = _is_kept(mapper, column), _has_default(mapper, column)
+    return replace(
+        field,
+        is_writable=not is_kept,
+        is_required=not (column.nullable or has_default or is_kept),
+        is_nullable=bool(column.nullable),
+        has_default=has_default,
+    )
 
 
 def _has_comparator(prop: orm.ColumnProperty[t.Any], type_: t.Any) -> bool:

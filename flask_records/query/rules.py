@@ -29,8 +29,8 @@ such as {{"userId": user["id"]}}.\
 """
 
 WRONG_PLACE: t.Final = """\
-{option} has {value!r} below '{name}'. It may be the value of a field, or of '$in', at \
-the top or in '$or' and '$and'. For other queries, use a function of the user.\
+{option} has FromUser in another place than the value of a field, or of '$in', at the \
+top or in '$or' and '$and': {query!r}. For such queries, use a function of the user.\
 """
 
 
@@ -87,7 +87,9 @@ class UserRule:
     def __init__(self, query: Mapping[str, t.Any], option: str) -> None:
         self.query = query
         """The query, with :class:`FromUser` in it."""
-        _check_places(query, option)
+
+        if _has_placeholder(self(None)):
+            raise TypeError(WRONG_PLACE.format(option=option, query=query))
 
     def __call__(self, user: t.Any) -> Record:
         """Return the query for a user, or for a caller without one."""
@@ -234,35 +236,34 @@ def names_in(condition: t.Any) -> frozenset[str]:
     return frozenset(names)
 
 
-def _check_places(query: Mapping[str, t.Any], option: str) -> None:
-    """Refuse values of the user where a rule can't have them."""
-    for name, value in query.items():
-        others = value
-
-        if name in GROUPS and (items := items_of(value)):
-            others = [each for each in items if not isinstance(each, Mapping)]
-
-            for each in items:
-                if isinstance(each, Mapping):
-                    _check_places(each, option)
-        elif not name.startswith("$"):
-            others = _without_placeholder(value)
-
-        if _has_placeholder(others):
-            raise TypeError(WRONG_PLACE.format(option=option, name=name, value=value))
-
-
-def _without_placeholder(value: t.Any) -> t.Any:
-    """Return what a query compares a field with but for a value of the user, which may
-    be all of it, or the value of ``$in``.
+def _filled(query: t.Any, user: t.Any) -> t.Any:
+    """Return a copy of a query with the values of a user in the places where a rule may
+    have them.
     """
-    if isinstance(value, FromUser):
-        return None
+    if not isinstance(query, Mapping):
+        return query
 
-    if not isinstance(value, Mapping) or not isinstance(value.get("$in"), FromUser):
+    filled: dict[str, t.Any] = {}
+
+    for name, value in query.items():
+        if name in GROUPS and (items := items_of(value)):
+            filled[name] = [_filled(each, user) for each in items]
+        elif name.startswith("$"):
+            filled[name] = value
+        elif isinstance(value, Mapping) and "$in" in value:
+            filled[name] = {**value, "$in": _value_for(user, value["$in"])}
+        else:
+            filled[name] = _value_for(user, value)
+
+    return filled
+
+
+def _value_for(user: t.Any, value: t.Any) -> t.Any:
+    if not isinstance(value, FromUser):
         return value
 
-    return {name: value[name] for name in value if name != "$in"}
+    values = value.values_of(user)
+    return values[0] if len(values) == 1 else values
 
 
 def _has_placeholder(value: t.Any) -> bool:
@@ -273,21 +274,6 @@ def _has_placeholder(value: t.Any) -> bool:
         return any(map(_has_placeholder, value))
 
     return isinstance(value, FromUser)
-
-
-def _filled(value: t.Any, user: t.Any) -> t.Any:
-    """Return a copy of a part of a query with the values of a user."""
-    if isinstance(value, FromUser):
-        values = value.values_of(user)
-        return values[0] if len(values) == 1 else values
-
-    if isinstance(value, Mapping):
-        return {name: _filled(item, user) for name, item in value.items()}
-
-    if isinstance(value, (list, tuple)):
-        return [_filled(item, user) for item in value]
-
-    return value
 
 
 def _functions(

@@ -29,11 +29,6 @@ from .values import (
 
 DIALECTS: t.Final = "sqlalchemy.dialects."
 
-NO_PRECISION = """\
-MariaDB rounds numbers to integers in a NUMERIC column without a precision. Give it \
-one, as in Numeric(12, 2).\
-"""
-
 Make: t.TypeAlias = Callable[[t.Any, sa.Dialect | None], Conversion | None]
 """Returns the conversion of a type on a database, or on any."""
 
@@ -223,8 +218,9 @@ def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
 
 
 def _numerics_of_mariadb(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-    fault = NO_PRECISION if type_.precision is None else None
-    return replace(_numerics(type_, dialect), fault=fault)
+    # MariaDB rounds numbers to integers in a column without a precision.
+    is_open = type_.precision is None
+    return _numerics(sa.Numeric(10, 0) if is_open else type_, dialect)
 
 
 def _floats(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
@@ -364,7 +360,8 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
         schema={**TEXT, "format": "date-time"},
     ),
     sa.Date: Conversion(casts.as_date, schema={**TEXT, "format": "date"}),
-    sa.Time: TIME,
+    # A time of day with a zone names no moment.
+    sa.Time: lambda type_, dialect: None if type_.timezone else TIME,
     sa.Interval: INTERVAL,
     sa.Uuid: _uuids,
     sa.LargeBinary: _binaries,
@@ -406,8 +403,6 @@ BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
     "sqlite": {sa.Numeric: _numerics_of_sqlite},
     "postgresql": {
         sa.String: _texts_of_postgresql,
-        # A time of day with a zone names no moment.
-        sa.Time: lambda type_, dialect: None if type_.timezone else TIME,
     },
     "mariadb": OF_MARIADB,
     "mysql": OF_MARIADB,

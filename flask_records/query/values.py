@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from ..problems import Problem
-from . import casts
 
 Cast: t.TypeAlias = Callable[[t.Any], t.Any]
 Check: t.TypeAlias = Callable[[t.Any], None]
@@ -64,9 +61,6 @@ class Conversion:
 
     compared_by_database: bool = False
     """``True`` if only the database can compare values."""
-
-    fault: str | None = None
-    """A change of the database to values, for which a column of the type is refused."""
 
     select: Callable[[t.Any], t.Any] | None = None
     """Returns the expression that is selected for a column, where that is not the
@@ -134,19 +128,6 @@ def cast(conversion: Conversion, value: t.Any) -> t.Any:
     return None if value is None else conversion.cast(value)
 
 
-def cast_in_query(conversion: Conversion, value: t.Any) -> t.Any:
-    """Cast a value of a query to the type of a column.
-
-    :param value: As for :func:`cast`.
-    :raises ValueError: The value does not fit, with a phrase that says why.
-    """
-    if isinstance(value, str) and conversion.reads_json:
-        is_null = value in conversion.null_texts
-        value = None if is_null else casts.of_json_text(value)
-
-    return cast(conversion, value)
-
-
 def cast_and_check(conversion: Conversion) -> Cast:
     """Return a function that casts values of bodies, and refuses what does not fit."""
     cast_value, check = conversion.cast, conversion.check
@@ -171,39 +152,17 @@ def is_same(sent: t.Any, stored: t.Any) -> bool:
     """Return ``True`` for values that are the same once a client has read and sent
     them: JavaScript cuts times to milliseconds, and numbers to 53 bits.
     """
-    return bool(_as_kept(sent) == _as_kept(stored))
+    if isinstance(sent, int) and isinstance(stored, int):
+        return float(sent) == float(stored)
+
+    return bool(_in_milliseconds(sent) == _in_milliseconds(stored))
 
 
-def _as_kept(value: t.Any) -> t.Any:
-    for types, keep in KEPT.items():
-        if isinstance(value, types):
-            return keep(value)
+def _in_milliseconds(value: t.Any) -> t.Any:
+    if not isinstance(value, dt.datetime):
+        return value
 
-    return value
-
-
-def _kept_number(number: t.Any) -> t.Any:
-    try:
-        value = float(number)
-    except OverflowError:
-        return number
-
-    # A number that is not finite is shown as null.
-    return value if math.isfinite(value) else None
-
-
-KEPT: t.Final[Mapping[t.Any, Cast]] = {
-    # Python takes True for 1.
-    bool: lambda value: (value,),
-    (int, float, Decimal): _kept_number,
-    dt.datetime: lambda value: value.replace(
-        microsecond=value.microsecond // 1000 * 1000
-    ),
-    dt.timedelta: lambda value: value.total_seconds(),
-    (list, tuple): lambda value: [_as_kept(item) for item in value],
-    dict: lambda value: {name: _as_kept(item) for name, item in value.items()},
-}
-"""The values that clients keep, by type. They keep others as they are."""
+    return value.replace(microsecond=value.microsecond // 1000 * 1000)
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,6 @@ def test_record_is_found_by_the_parts_of_its_key(client, student, path):
     assert client.post(path, json=body).status_code == 409
     assert client.get(record).json == math
     assert client.get(f"{path}/{quote(math['id'], safe='')}").json == math
-    assert client.get(f'{path}/[{student},"math"]').json == math
     assert client.patch(record, json={"grade": 2}).json == math | {"grade": 2}
     assert client.put(record, json={"grade": 3}).json == math | {"grade": 3}
     assert client.put(record, json={}).json == math | {"grade": None}
@@ -141,21 +140,15 @@ def test_record_is_found_by_the_parts_of_its_key(client, student, path):
 def test_any_characters_of_a_part_are_found(client, student, path, course):
     created = client.post(path, json={"studentId": student, "course": course}).json
 
-    for id in (created["id"], f'[{student}, "{course}"]'):
-        if id is not created["id"] and course in ('"', "\\", "../x"):
-            continue
-
-        found = client.get(f"{path}/{quote(id, safe='')}")
-        assert found.json == created
-
+    assert client.get(f"{path}/{quote(created['id'], safe='')}").json == created
     assert client.get(path, query_string={"id": created["id"]}).json == [created]
 
 
 @pytest.mark.parametrize(
     "id",
     [
-        *("1", ",", "1,math,2", "x,math", "null,math", "1,ma~th", "[]", '[1,"math",2]'),
-        *("[1", '[null,"math"]', '[1,["math"]]', "{}", "[" * 5000, "9" * 20 + ",math"),
+        *("1", ",", "1,math,2", "x,math", "null,math", "1,ma~th", '[1,"math"]', "{}"),
+        "9" * 20 + ",math",
     ],
 )
 def test_other_identifiers_name_no_record(client, id):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 
 from flask_records import SQLAlchemyService
 
 from .computed import open_app as open_app
 from .computed import Person
-
-INTEGER = {"type": "integer"}
 
 
 def test_schemas_have_the_type(open_app):
@@ -39,9 +35,8 @@ def test_schemas_have_the_type(open_app):
     [
         (bool, {"type": "boolean"}),
         (str | None, {"type": ["string", "null"]}),
-        (dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
-        (list[int], {"type": "array", "items": INTEGER}),
-        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (dict[str, int], {"type": "object"}),
+        (list[int], {"type": "array"}),
         (int | str, {}),
         (Person, {}),
     ],

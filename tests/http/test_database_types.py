@@ -143,6 +143,7 @@ def test_an_answered_value_is_found_and_taken_back(
             (ALL, EXACT, 10**14, "is out of range"),
             (ALL, sa.CHAR(5), "abcdef", "has more than 5 characters"),
             (POSTGRESQL, sa.CHAR(5), "\0", "has a NUL character"),
+            (MARIADB, sa.Numeric(), "9.9", "has more than 0 decimal places"),
             (MARIADB, UNSIGNED, -1, "is out of range"),
             (MARIADB, UNSIGNED, 2**32, "is out of range"),
             (MARIADB, mysql.TINYINT(), 128, "is out of range"),

@@ -1,4 +1,4 @@
-"""Columns whose values a database would change are found at the start."""
+"""Columns without a form on the wire are found at the start."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import orm
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import ExactNumeric, FlaskRecords, SQLAlchemyService
 
-MARIADB = "mariadb+pymysql://nobody@127.0.0.1:1/nothing"
-ROUNDS = "'Thing.price': MariaDB rounds numbers to integers in a NUMERIC column"
 POSTGRESQL = "postgresql+psycopg://nobody@127.0.0.1:1/nothing"
 
 
@@ -50,34 +46,6 @@ def app_of(url, model, **options):
     return app
 
 
-def test_mariadb_would_round_a_numeric_without_a_precision():
-    with pytest.raises(ValueError, match=ROUNDS):
-        app_of(MARIADB, model_of(sa.Numeric))
-
-
-def test_the_database_of_a_session_factory_is_known():
-    factory = orm.sessionmaker(sa.create_engine(MARIADB))
-
-    with pytest.raises(ValueError, match=ROUNDS):
-        app_of("sqlite://", model_of(sa.Numeric), session=factory)
-
-
-def test_a_service_that_is_added_late_is_checked():
-    app = app_of(MARIADB, model_of(sa.Integer))
-    service = SQLAlchemyService(model_of(sa.Numeric))
-
-    with pytest.raises(ValueError, match=ROUNDS):
-        app.extensions["records"].add("others", service, public=True)
-
-
-def test_a_database_that_is_not_known_is_checked_by_the_first_call():
-    engine = sa.create_engine(MARIADB)
-    app = app_of("sqlite://", model_of(sa.Numeric), session=lambda: orm.Session(engine))
-
-    with app.app_context(), pytest.raises(ValueError, match=ROUNDS):
-        app.extensions["records"]["things"].find()
-
-
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (19, 2), (5, 6), (5, -1)])
 def test_an_exact_numeric_has_sensible_digits(precision, scale):
     with pytest.raises(ValueError, match="needs a precision from 1 to 18"):
@@ -108,24 +76,6 @@ def test_exact_numerics_are_summed_and_compared_by_the_database(database_url):
         ["1234567890123456.78"],
         "-9.90",
     )
-
-
-def test_an_expression_of_numbers_is_not_refused():
-    class Base(DeclarativeBase):
-        pass
-
-    class Thing(Base):
-        __tablename__ = "thing"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        price = mapped_column(sa.Numeric(10, 2))
-        double = orm.column_property(price * sa.cast(2, sa.Numeric))
-
-        @hybrid_property
-        def triple(self):
-            return self.price * 3
-
-    assert app_of(MARIADB, Thing)
 
 
 @pytest.mark.parametrize(
