@@ -221,6 +221,9 @@ EQUAL: t.Final = Operator(_equals, is_bound=True, test=is_equal)
 IN: t.Final = Operator(_is_in, many, is_bound=True, test=_is_among)
 NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
 
+LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
+"""The operators of lists, and the groups that lists with null are split into."""
+
 BUILT_IN: dict[str, Operator] = {
     "$eq": EQUAL,
     "$ne": Operator(_differs, is_bound=True, test=_negated(is_equal)),

@@ -162,7 +162,7 @@ class CachedStatement(t.NamedTuple):
 class PlanCache:
     """Plans whose statements are cached by shape, until newer ones take their room."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self) -> None:
         self._statements: dict[Hashable, CachedStatement] = {}
         self._lock = threading.Lock()
 
@@ -216,7 +216,7 @@ class Plans:
     def __init__(self, fields: Fields) -> None:
         name = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
-        self._cache = PlanCache(fields)
+        self._cache = PlanCache()
         self._has_great_nulls = name == "postgresql"
         # SQLite reads a skipped record as a whole.
         self._skips_keys = name == "sqlite"

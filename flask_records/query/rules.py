@@ -250,8 +250,11 @@ def _filled(query: t.Any, user: t.Any) -> t.Any:
             filled[name] = [_filled(each, user) for each in items]
         elif name.startswith("$"):
             filled[name] = value
-        elif isinstance(value, Mapping) and "$in" in value:
-            filled[name] = {**value, "$in": _value_for(user, value["$in"])}
+        elif isinstance(value, Mapping):
+            filled[name] = {
+                operator: _value_for(user, each) if operator == "$in" else each
+                for operator, each in value.items()
+            }
         else:
             filled[name] = _value_for(user, value)
 

@@ -10,9 +10,9 @@ from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
-from .operators import EQUAL, IN, NOT, NOT_IN, Operator, PAGING, POPULATE
+from .operators import EQUAL, IN, LISTS, NOT, Operator, PAGING, POPULATE
 from .readers import items_of
-from .where import Kind, ResolvedComparison, ResolvedGroup, ResolvedQuery
+from .where import ResolvedComparison, ResolvedGroup, ResolvedQuery
 
 if t.TYPE_CHECKING:
     from .field import Field
@@ -28,9 +28,6 @@ MAX_INTEGER: t.Final = 2**63 - 1
 
 COUNT = re.compile(r"\+?[0-9]{1,100}")
 DIRECTIONS = {"1": False, "-1": True, 1: False, -1: True}
-
-LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
-"""The groups that lists with null are split into."""
 
 NO_CONDITIONS: t.Final[Mapping[str, ResolvedQuery]] = {}
 
@@ -178,15 +175,13 @@ class _Conditions:
     ) -> ResolvedComparison:
         is_bound = operator.is_bound and field.is_bindable
         self.has_literal = self.has_literal or not is_bound
-        kind = Kind.LIST if operator in LISTS else Kind.VALUE
-        kind = Kind.NULL if value is None else kind
 
         if operator.is_bound and value is not None and not field.conversion.is_compared:
             why = problems.NULL_ONLY
             raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
 
         self.values.append(value)
-        return ResolvedComparison(field, operator, kind)
+        return ResolvedComparison(field, operator, value is None)
 
 
 def _check_depth(name: str, depth: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import typing as t
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from .field import Field
-from .operators import GROUPS, Operator
+from .operators import GROUPS, LISTS, Operator
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,25 +22,12 @@ PREFIX: t.Final = "records_"
 """The beginning of the names of the parameters of a query."""
 
 
-class Kind(enum.IntEnum):
-    """The part of a comparison's value that its SQL depends on."""
-
-    NULL = 0
-    """The value is null."""
-
-    VALUE = 1
-    """The value is one value other than null."""
-
-    LIST = 2
-    """The value is a list without null."""
-
-
 class ResolvedComparison(t.NamedTuple):
     """A comparison without its value."""
 
     field: Field
     operator: Operator
-    kind: Kind
+    is_null: bool
 
 
 class ResolvedGroup(t.NamedTuple):
@@ -187,10 +173,9 @@ def _expression(
 
 def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
     """Yield the parameters that stand for the values of a query."""
-    for index, (field, _, kind) in enumerate(query.comparisons):
-        is_list = kind is Kind.LIST
+    for index, (field, operator, is_null) in enumerate(query.comparisons):
         name, type_ = f"{prefix}{index}", field.column.type
-        is_null = kind is Kind.NULL
+        is_list = operator in LISTS
         yield None if is_null else sa.bindparam(name, type_=type_, expanding=is_list)
 
 

@@ -16,49 +16,6 @@ def condition(field, operator, value, dialect="postgresql"):
     return where_of(Person, query, dialect, whitelist=WHITELIST)
 
 
-@pytest.mark.parametrize(
-    ("operator", "value", "expected"),
-    [
-        ("$eq", "5", "person.age = 5"),
-        ("$eq", "null", "person.age IS NULL"),
-        ("$eq", "", "person.age IS NULL"),
-        ("$ne", "5", "person.age IS DISTINCT FROM 5"),
-        ("$ne", "null", "person.age IS NOT NULL"),
-        ("$in", ["5", "6"], "person.age IN (5, 6)"),
-        ("$in", {"0": "5", "1": "6"}, "person.age IN (5, 6)"),
-        ("$in", ["5", "null"], "person.age IS NULL OR person.age IN (5)"),
-        ("$nin", ["5", "6"], "NOT coalesce(person.age IN (5, 6), false)"),
-        (
-            "$nin",
-            ["null"],
-            "NOT coalesce(person.age IS NULL, false)",
-        ),
-        ("$lt", "5", "person.age < 5"),
-        ("$gt", "5", "person.age > 5"),
-        ("$gt", "null", "false"),
-        ("$lte", "", "false"),
-        ("$null", "true", "person.age IS NULL"),
-        ("$null", "false", "person.age IS NOT NULL"),
-        ("$between", ["5", "9"], "person.age BETWEEN 5 AND 9"),
-        ("$between", {"1": "9", "0": "5"}, "person.age BETWEEN 5 AND 9"),
-    ],
-)
-def test_operators_of_every_type(operator, value, expected):
-    assert condition("age", operator, value) == expected
-
-
-@pytest.mark.parametrize(
-    ("dialect", "expected"),
-    [
-        ("mariadb", "NOT (person.age <=> %s)"),
-        ("postgresql", "person.age IS DISTINCT FROM 5"),
-        ("sqlite", "person.age IS NOT ?"),
-    ],
-)
-def test_not_equal_matches_null(dialect, expected):
-    assert condition("age", "$ne", "5", dialect) == expected
-
-
 LIKE = {
     "mariadb": r"person.name LIKE 'A\\_%' ESCAPE '\\'",
     "postgresql": r"person.name LIKE 'A\_%' ESCAPE '\'",

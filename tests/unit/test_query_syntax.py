@@ -7,7 +7,7 @@ import pytest
 from flask_records import BadRequest
 
 from ..models_operators import Person
-from ..sql import order_of, select_of, where_of
+from ..sql import select_of, where_of
 
 GROUPS = ["$and", "$nor", "$not", "$populate"]
 BOTH = [{"age": "1"}, {"name": "a"}]
@@ -33,23 +33,6 @@ def nested(level, depth):
         query = level(query)
 
     return query
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("1", "person.age = 1"),
-        (None, "person.age IS NULL"),
-        (["1", "2"], "person.age IN (1, 2)"),
-        (("1", "2"), "person.age IN (1, 2)"),
-        ({"1": "8", "0": "7", "10": "9"}, "person.age IN (7, 8, 9)"),
-        ({"$eq": "1"}, "person.age = 1"),
-        ({"$in": {"0": "1"}}, "person.age IN (1)"),
-        ({"$gt": "1", "$eq": "5"}, "person.age > 1 AND person.age = 5"),
-    ],
-)
-def test_conditions_of_a_field(value, expected):
-    assert where({"age": value}) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,12 +79,6 @@ def test_unknown_special_parameter(query, name, data):
 
     assert error.message == f"Invalid query parameter {name}"
     assert error.data == data
-
-
-def test_populate_is_no_part_of_a_group():
-    error = refusal({"$or": [{"$populate": "user"}]})
-
-    assert error.message == "Invalid query parameter $populate"
 
 
 @pytest.mark.parametrize(
@@ -151,18 +128,6 @@ def test_other_limit_and_skip_are_refused(name, value):
 
     assert error.message == f"{name} must be a non-negative integer."
     assert error.data == {name: value}
-
-
-@pytest.mark.parametrize(
-    ("value", "order"),
-    [
-        (None, "person.id"),
-        ({}, "person.id"),
-        ({"id": 1, "name": -1}, "person.id ASC, person.name DESC, person.id DESC"),
-    ],
-)
-def test_sort(value, order):
-    assert order_of(Person, {"$sort": value}, "sqlite") == order
 
 
 @pytest.mark.parametrize("way", ["", "2", "asc", " 1", 0, True, None, ["1"], {}])
