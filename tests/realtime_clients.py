@@ -185,22 +185,3 @@ class Socket:
             with self._arrived:
                 self.events.append((now, name, record))
                 self._arrived.notify_all()
-
-
-def spread(host, tokens, workers):
-    """Sockets with logins, distributed evenly over the workers."""
-    most = -(-len(tokens) // len(workers))
-    places = {int(worker): [] for worker in workers}
-
-    for token in tokens:
-        while True:
-            socket = Socket(host, token)
-            sockets = places[socket.worker()]
-
-            if len(sockets) < most:
-                sockets.append(socket)
-                break
-
-            socket.close()
-
-    return places

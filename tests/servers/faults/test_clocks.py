@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from contextlib import closing, ExitStack
+from pathlib import Path
 
 import jwt
 import pytest
 
 from ...processes import call, connected, gunicorn, logged_in, PASSWORD
-from .clocks import Clock
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +24,12 @@ NONE = [401] * len(CLOCKS)
 def hosts(tmp_path_factory):
     """The addresses of the servers."""
     folder = tmp_path_factory.mktemp("clocks")
+    own = {"PYTHONPATH": str(Path(__file__).parent / "clock")}
     url = f"sqlite:///{folder}/clocks.db"
 
     with ExitStack() as stack:
         yield [
-            stack.enter_context(
-                gunicorn(url, folder, **Clock(folder, ahead).environment)
-            ).host
+            stack.enter_context(gunicorn(url, folder, CLOCK=str(ahead), **own)).host
             for ahead in CLOCKS
         ]
 

@@ -63,6 +63,11 @@ def worker_stops(place):
     os.kill(pid, signal.SIGCONT)
 
 
+def workers_are_replaced(place):
+    place.server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: len(place.server.workers) == 4, 30)
+
+
 def redis_restarts(place):
     place.redis.stop()
     place.redis.start()
@@ -86,7 +91,13 @@ def database_is_away(place):
 
 
 OF_REDIS = [redis_restarts, redis_hangs, redis_is_away]
-FAULTS = [worker_is_killed, worker_stops, *OF_REDIS, database_is_away]
+FAULTS = [
+    worker_is_killed,
+    worker_stops,
+    workers_are_replaced,
+    *OF_REDIS,
+    database_is_away,
+]
 
 
 def seen(name, record):
@@ -345,7 +356,7 @@ def load(run, where):
             run.fault(where)
             wait_for_writes(run)
 
-            if run.fault in OF_REDIS:
+            if run.fault in (*OF_REDIS, workers_are_replaced):
                 wait_until(lambda: not any(each.is_open for each in run.before), 60)
 
             wait_until(lambda: all(s.sockets[-1].is_open for s in run.subscribers), 60)
@@ -435,7 +446,7 @@ def test_every_acknowledged_write_is_stored(run):
 
 
 def test_connections_end_if_events_may_be_lost(run):
-    if run.fault in OF_REDIS:
+    if run.fault in (*OF_REDIS, workers_are_replaced):
         assert all(run.ended)
     elif run.fault is worker_is_killed:
         assert not all(run.ended)
