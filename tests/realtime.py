@@ -137,12 +137,8 @@ class Client:
 
     def call(self, *message):
         """The arguments of the answer to a message: an error, or null and a result."""
-        return self.call_text(json.dumps(message))
-
-    def call_text(self, text):
-        """The arguments of the answer to a message of any text."""
         id = next(self._ids)
-        self.socket.send(f"42{id}{text}")
+        self.socket.send(f"42{id}{json.dumps(message)}")
 
         while True:
             packet = self._packet()

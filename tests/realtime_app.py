@@ -7,7 +7,6 @@ team ``all`` get all events.
 from __future__ import annotations
 
 import os
-import threading
 import time
 
 import click
@@ -82,22 +81,6 @@ class Pads:
         return ["x" * 1_000_000] * 6
 
     def create(self, data, params):
-        return data
-
-
-class Waits:
-    """Answers a ``find`` after the next ``create``."""
-
-    def __init__(self):
-        self._created = threading.Event()
-
-    def find(self, params):
-        self._created.clear()
-        self._created.wait(10)
-        return []
-
-    def create(self, data, params):
-        self._created.set()
         return data
 
 
@@ -179,7 +162,6 @@ def add_services(db, records):
     records.add("processes", Processes(), public=True)
     pads = records.add("pads", Pads())
     pads.publish()(lambda event, record, context: record.get("channel", EVERYBODY))
-    records.add("waits", Waits(), public=True)
 
 
 def readable(user):

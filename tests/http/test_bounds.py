@@ -220,7 +220,7 @@ def socket(tmp_path):
     ],
 )
 def test_query_beyond_the_bounds_is_refused_over_a_socket(socket, query, message):
-    (error,) = socket.call_text(json.dumps(["find", "messages", query]))
+    (error,) = socket.call("find", "messages", query)
 
     assert (error["code"], error["message"]) == (400, message)
 

@@ -151,16 +151,6 @@ def test_publisher_that_names_no_channel_does_not_fail_the_call(
     assert ann.result("get", "messages", 1)["text"] == "A"
 
 
-def test_publisher_that_returns_data_is_told_to_emit_another_event(
-    messages, ann, caplog
-):
-    messages.publish()(lambda *_: {"authenticated": {"id": 1}})
-
-    ann.result("create", "messages", {"text": "A"})
-
-    assert "emit a second event" in caplog.text
-
-
 def test_publisher_that_raises_sends_to_nobody_and_is_logged(messages, caplog, ann):
     messages.publish("created")(lambda *_: 1 / 0)
 

@@ -62,12 +62,6 @@ def test_token_can_log_a_connection_in(site):
     assert client.names() == ["messages created"]
 
 
-def test_login_counts_for_its_own_connection(site, ann):
-    other = site.connect()
-
-    assert other.error("find", "secrets") == (401, "Not authenticated")
-
-
 def test_failed_login_leaves_the_one_before(site, ann):
     wrong = {"strategy": "local", **ANN, "password": "x"}
 

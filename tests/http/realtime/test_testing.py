@@ -7,7 +7,7 @@ import pytest
 from flask_records import NotAuthenticated, NotFound
 from flask_records.realtime import Realtime
 
-from ...realtime import ANN, live, make_live_records, serving
+from ...realtime import live, make_live_records, serving
 
 
 @pytest.fixture
@@ -50,30 +50,11 @@ def test_error_of_a_call_has_its_class(app, realtime):
         realtime.test_client(app).call("find", "messages")
 
 
-def test_client_logs_in_and_out(app, realtime):
-    client = realtime.test_client(app)
-
-    client.call("create", "authentication", {"strategy": "local", **ANN})
-    assert client.call("find", "messages") == []
-    client.call("remove", "authentication", None)
-
-    with pytest.raises(NotAuthenticated):
-        client.call("find", "messages")
-
-
 def test_wrong_token_refuses_the_client(app, realtime):
     with pytest.raises(NotAuthenticated, match="jwt malformed"):
         realtime.test_client(app, headers={"Authorization": "Bearer x"})
 
     assert realtime.metrics(app)["connections"] == 0
-
-
-def test_events_of_the_application_arrive(app, realtime, records):
-    client = realtime.test_client(app, user=1)
-
-    records["messages"].emit("typing", {"id": 1})
-
-    assert client.events() == [("messages typing", {"id": 1})]
 
 
 @pytest.mark.parametrize("by_server", [True, False])

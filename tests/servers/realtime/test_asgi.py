@@ -165,18 +165,6 @@ def test_late_rule_is_about_the_record_of_the_event(tmp_path):
     ]
 
 
-def test_events_arrive_in_the_order_of_their_commits(records, tmp_path):
-    publish(records)
-
-    with live(records, tmp_path) as site:
-        clients = [site.connect() for _ in range(20)]
-        texts = [str(number) for number in range(200)]
-        emit(site, *texts)
-        received = [[event[1]["text"] for event in each.events()] for each in clients]
-
-    assert received == [texts] * 20
-
-
 def test_large_events_arrive_whole(records, tmp_path, way):
     publish(records)
 

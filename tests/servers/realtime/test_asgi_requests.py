@@ -212,37 +212,6 @@ def test_stream_is_closed_when_the_client_leaves():
     assert names[0] == names[1]
 
 
-def test_slow_client_bounds_what_is_made():
-    made = []
-    closed = threading.Event()
-
-    class Parts:
-        def __iter__(self):
-            for _ in range(100):
-                made.append(1)
-                yield b"x" * 1_000_000
-
-        def close(self):
-            closed.set()
-
-    def app(environ, start_response):
-        start_response("200 OK", TEXT)
-        return Parts() if environ["PATH_INFO"] == "/" else [b"A"]
-
-    with serving(app) as connection:
-        with raw(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-            assert client.recv(100)
-
-            for _ in range(20):
-                fetch(connection, path="/other")
-
-            count = len(made)
-
-        assert closed.wait(30)
-
-    assert count < 50
-
-
 def test_body_without_a_length():
     def app(environ, start_response):
         start_response("200 OK", TEXT)

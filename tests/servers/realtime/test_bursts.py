@@ -58,20 +58,6 @@ def held(records):
     held.go.set()
 
 
-@pytest.fixture
-def made(records):
-    """The calls that were made of a service."""
-    made = []
-
-    class Notes:
-        def create(self, data, params):
-            made.append(data)
-            return data
-
-    records.add("notes", Notes(), public=True)
-    return made
-
-
 def test_body_of_a_thousand_calls_is_answered_whole(polling):
     polling.connect()
 

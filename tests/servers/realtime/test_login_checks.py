@@ -7,11 +7,13 @@ import threading
 import time
 
 import pytest
+import sqlalchemy as sa
 import websocket
 
 from flask_records import Forbidden, NotAuthenticated, Unavailable
 
 from ...authentication import ANN, bearer, CHEAP, SECRET
+from ...models import User
 from ...polling import Polling
 from ...realtime import BOB, live, make_live_records, reason_of
 from ...waiting import wait_until
@@ -122,10 +124,10 @@ def test_expired_token_ends_events(records, tmp_path):
 
 
 def change_password_without_events(site, token):
-    """As :meth:`Service._patch` does, in a hook that revokes by itself."""
     with site.app.app_context():
-        records = site.app.extensions["records"]
-        records.authentication().revocations.revoke_user(1, 60)
+        session = site.app.extensions["sqlalchemy"].session
+        session.execute(sa.update(User).values(password=None))
+        session.commit()
 
 
 def remove_user_without_events(site, token):
@@ -159,6 +161,26 @@ def test_login_is_kept_while_it_can_not_be_checked(site, is_away):
 
     assert names == ["messages created"]
     assert client.events() == [["loggedOut", {"message": "jwt revoked"}]]
+
+
+def test_login_is_checked_once_for_many_changes(records, site, ann):
+    checks, may_go_on = [], threading.Event()
+
+    @records["users"].after("get")
+    def wait(method, context):
+        if threading.current_thread().name == "records-events":
+            checks.append(context.id)
+            assert may_go_on.wait(30)
+
+    with site.app.app_context():
+        for age in range(100):
+            records["users"].patch(1, {"age": age})
+
+    may_go_on.set()
+    wait_until(lambda: site.connections[0].user["age"] == 99)
+
+    assert len(checks) <= 3
+    assert ann.names() == ["users patched"] * 100
 
 
 @pytest.mark.parametrize("error", [Forbidden, NotAuthenticated])

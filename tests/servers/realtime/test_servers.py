@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import struct
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 
 import pytest
 import websocket
@@ -127,44 +124,3 @@ def test_server_ends_a_connection_that_is_no_client(server):
         opcode, data = socket.recv_data()
 
     assert (opcode, int.from_bytes(data[:2], "big")) == (ABNF.OPCODE_CLOSE, 1008)
-
-
-def memory_of(server):
-    """The resident memory of the worker in megabytes."""
-    status = Path(f"/proc/{server.workers[0]}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-
-
-def many_frames(send, chunk):
-    for number in range(100):
-        opcode = 0x00 if number else 0x01
-        send(struct.pack("!BBQI", opcode, 0xFF, MB, 0) + chunk)
-
-
-def calls_meanwhile(send, chunk):
-    send(ABNF(1, 0, 0, 0, 1, 1, '421["find","waits"]').format())
-    text = b'421["find","processes",{"x":"' + chunk[: MB - 100] + b'"}]'
-
-    for _ in range(100):
-        send(struct.pack("!BBQI", 0x81, 0xFF, len(text), 0) + text)
-
-
-@pytest.mark.parametrize("server", ["gunicorn"], indirect=True)
-@pytest.mark.parametrize("attack", [many_frames, calls_meanwhile])
-def test_memory_that_a_stranger_takes_is_bounded(server, attack):
-    with connect(server) as socket:
-        socket.sock.settimeout(2)
-        before = memory_of(server)
-
-        try:
-            attack(socket.sock.sendall, b"x" * MB)
-        except OSError:
-            pass
-
-        after = memory_of(server)
-
-        with closing(HTTPConnection(server.host)) as http:
-            call(http, "POST", "/waits", {})
-
-    # gunicorn keeps up to 32 messages of a connection for an ASGI application.
-    assert after - before < (72 if attack is calls_meanwhile else 16)

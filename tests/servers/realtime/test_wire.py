@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+from itertools import product
+
 import pytest
 import websocket
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
 from flask_records import FlaskRecords
+from flask_records.realtime.asgi import session
 
-from ...realtime import live, make_live_records, Plain
+from ...realtime import live, loop_of, make_live_records, Plain
 from ...waiting import wait_until
 
 
@@ -39,18 +44,56 @@ def test_others_are_served_after_packets_that_are_nonsense(site):
     assert site.connect().result("find", "messages") == []
 
 
-def test_connections_are_so_many_at_most_and_leave_their_places(records, tmp_path):
-    with live(records, tmp_path, {"max_connections": 2}) as site:
-        for _ in range(2):
-            clients = [site.connect(), site.connect()]
+PATH = "GET /socket.io/?EIO=4&transport="
+POLL = f"{PATH}polling HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+HANDSHAKE = (
+    f"{PATH}websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+    "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    "Sec-WebSocket-Version: 13\r\n\r\n"
+).encode()
+JOIN = b"\x81\x82\0\0\0\x0040"
+STAGES = [
+    [],
+    [HANDSHAKE[:60]],
+    [HANDSHAKE],
+    [HANDSHAKE, b""],
+    [HANDSHAKE, JOIN],
+    [POLL],
+]
+"""What clients send before they leave. All but the last is answered."""
 
-            with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
-                site.connect()
 
-            for client in clients:
-                client.socket.close()
+def leave(site, stage, has_reset):
+    """Begin to connect, and leave."""
+    host, port = site.url.removeprefix("http://").split(":")
 
-            wait_until(lambda: site.connections == [], 30)
+    with socket.create_connection((host, int(port)), 30) as connection:
+        if has_reset:
+            linger = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+        for number, part in enumerate(stage):
+            number and connection.recv(4096)
+            connection.sendall(part)
+
+
+def test_connections_are_so_many_at_most_and_leave_their_places(
+    records, tmp_path, monkeypatch
+):
+    with live(records, tmp_path, {"max_connections": 20}) as site:
+        # A client that polls may come back.
+        monkeypatch.setattr(session, "JOIN_TIMEOUT", 1)
+
+        for stage, has_reset in product(STAGES * 3, [True, False]):
+            leave(site, stage, has_reset)
+
+        wait_until(lambda: not (loop_of(site).sessions or site.connections))
+        clients = [site.connect() for _ in range(20)]
+
+        with pytest.raises(websocket.WebSocketBadStatusException, match="503"):
+            site.connect()
+
+        assert len(clients) == 20
 
 
 OWN = "https://app.test"
