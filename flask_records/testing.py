@@ -6,17 +6,19 @@ import typing as t
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from .context import Params
 from .errors import ERRORS, GeneralError, RecordsError
 from .http.formatter import dumps
 from .http.routes import routes_of
 from .names import method_named
+from .service.methods import Methods
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from flask import Flask
 
-    from .typing import Id, Record
+    from .typing import AnyParams, Id, Record
 
 
 class TestClient:
@@ -48,63 +50,37 @@ class TestClient:
         return ClientService(self, f"{self._prefix}/{path.strip('/')}")
 
 
-class ClientService:
-    """The methods of a service, as a client calls them: with JSON values, and errors in
-    the class of their status. An id of ``None`` stands for all records that match.
+class ClientService(Methods):
+    """The methods of a service, as a client calls them: with a query in place of
+    params, JSON values, and errors in the class of their status.
     """
 
     def __init__(self, client: TestClient, url: str) -> None:
         self._http = client.http
         self._url = url
 
-    def find(self, query: Record | None = None) -> t.Any:
-        """Return the records that match, or a page of them."""
-        return self._call("find", query)
-
-    def get(self, id: Id, query: Record | None = None) -> t.Any:
-        """Return a record."""
-        return self._call("get", query, id)
-
-    def create(self, data: t.Any, query: Record | None = None) -> t.Any:
-        """Create a record, or a list of records, and return it."""
-        return self._call("create", query, data=dumps(data))
-
-    def update(self, id: Id, data: Record, query: Record | None = None) -> t.Any:
-        """Replace a record, and return it."""
-        return self._call("update", query, id, data=dumps(data))
-
-    def patch(self, id: Id | None, data: Record, query: Record | None = None) -> t.Any:
-        """Change a record, or all that match, and return it."""
-        return self._call("patch", query, id, data=dumps(data))
-
-    def remove(self, id: Id | None, query: Record | None = None) -> t.Any:
-        """Remove a record, or all that match, and return it."""
-        return self._call("remove", query, id)
-
-    def call(self, method: str, data: t.Any, query: Record | None = None) -> t.Any:
-        """Return the result of a custom method."""
-        headers = {"X-Service-Method": method}
-        return self._call(method, query, data=dumps(data), headers=headers)
-
     def _call(
-        self, method: str, query: Record | None, id: Id | None = None, **options: t.Any
+        self, method: str, params: AnyParams, id: Id = None, data: t.Any = None
     ) -> t.Any:
+        called = method_named(method)
+        body = dumps(data) if called.has_data else None
         response = self._http.open(
             self._url if id is None else f"{self._url}/{quote(str(id), safe='')}",
-            method=method_named(method).verb,
-            query_string=dict(_pairs(query or {})),
-            content_type="application/json" if "data" in options else None,
-            **options,
+            method=called.verb,
+            query_string=dict(_pairs(Params.of(params).query)),
+            content_type=None if body is None else "application/json",
+            data=body,
+            headers={} if called.name else {"X-Service-Method": method},
         )
-        body = response.get_json(silent=True)
+        answer = response.get_json(silent=True)
 
         if response.status_code < 400:
-            return body
+            return answer
 
-        if not isinstance(body, dict) or "className" not in body:
+        if not isinstance(answer, dict) or "className" not in answer:
             raise GeneralError(f"{response.status}: {response.text}")
 
-        raise error_of(body)
+        raise error_of(answer)
 
 
 def error_of(body: Record) -> RecordsError:

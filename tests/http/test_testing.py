@@ -119,8 +119,8 @@ def test_empty_list_is_refused_that_a_query_string_would_lose(books):
 def test_custom_methods_have_results_or_none(app):
     desk = app.records.client(app).service("desk")
 
-    assert desk.call("lend", {"id": "1"}) == {"lent": "1"}
-    assert desk.call("close", {}) is None
+    assert desk.custom("lend", {"id": "1"}) == {"lent": "1"}
+    assert desk.custom("close", {}) is None
 
 
 def test_errors_are_of_the_class_that_the_server_names(app, books):
