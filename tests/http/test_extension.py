@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from flask import abort, Blueprint, Flask, request, url_for
+from flask import abort, Flask, request
 
 from flask_records import AuthenticationService, current_call, FlaskRecords
 
@@ -248,25 +248,3 @@ def test_service_has_its_own_formatter_and_parsers():
     assert client.get("/own?a").json["query"] == {"own": "a"}
     assert client.post("/own", data="x", content_type="text/csv").json == {"own": "x"}
     assert client.post("/own", data="x", content_type="text/plain").status_code == 400
-
-
-def test_views_and_blueprints_of_the_host_go_on_working(app, records):
-    pages = Blueprint("pages", __name__)
-
-    @pages.route("/page/<int:number>")
-    def page(number):
-        return f"{number}: {url_for('records:things.many')}"
-
-    @app.route("/")
-    def index():
-        return "front page"
-
-    app.register_blueprint(pages)
-    records.add("things", Things(), public=True)
-    records.init_app(app)
-    client = app.test_client()
-
-    assert client.get("/page/3").text == "3: /things"
-    assert client.get("/").text == "front page"
-    assert "Allow" not in client.get("/").headers
-    assert b"<title>404 Not Found" in client.get("/unknown").data

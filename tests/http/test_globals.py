@@ -50,18 +50,6 @@ def test_current_call_without_a_call_tells_where_to_use_it(app_context):
         current_call.path  # noqa: B018
 
 
-def test_current_call_in_a_hook_is_the_context_of_the_hook(app_context, messages):
-    seen = []
-
-    @messages.before("find")
-    def compare(method, context):
-        seen.append(current_call == context)
-
-    messages.find()
-
-    assert seen == [True]
-
-
 def test_nested_calls_have_their_own_current_call(records):
     seen = []
     records.add("inner", Inner(seen), public=True)

@@ -79,13 +79,6 @@ def test_mapping_is_the_query(echo):
     }
 
 
-def test_params_are_of_one_call_only(echo):
-    first = echo.find()[1]
-    first.query["a"] = "1"
-
-    assert echo.find()[1].query == {}
-
-
 def test_nested_calls_have_their_own_context_and_params(client, rooms, messages):
     seen = []
 
@@ -175,19 +168,6 @@ def test_underscored_calls_that_fail_run_no_error_hooks(app_context, messages):
 
     with pytest.raises(BadRequest, match="'txt' is not a field"):
         messages._create({"txt": "hi"})
-
-
-def test_misspelt_method_in_public_is_refused(records):
-    with pytest.raises(ValueError, match="'public' of 'echo' names 'craete'"):
-        records.add("echo", Echo(), public=["craete"])
-
-
-@pytest.mark.parametrize("option", ["public", "methods", "events", "strategies"])
-def test_text_for_several_names_is_refused(records, option):
-    cure = rf"'{option}' takes a list of names, not one text: {option}=\['create'\]."
-
-    with pytest.raises(TypeError, match=cure):
-        records.add("echo", Echo(), **{option: "create"})
 
 
 @pytest.fixture

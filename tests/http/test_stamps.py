@@ -99,9 +99,3 @@ def test_columns_of_other_types_are_refused(records, client, app, caplog):
 
     assert answer.json["message"] == "Internal server error"
     assert "'set_now' names 'text'" in caplog.text
-
-
-@pytest.mark.parametrize("fields", [(), (1,), ("create", None)])
-def test_hook_that_is_connected_wrongly_is_refused(fields):
-    with pytest.raises(TypeError, match="'set_now' returns a hook"):
-        set_now(*fields)

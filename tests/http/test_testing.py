@@ -134,8 +134,3 @@ def test_errors_are_of_the_class_that_the_server_names(app, books):
 
     with pytest.raises(NotAuthenticated):
         app.records.client(app).service("books").find()
-
-
-def test_user_who_does_not_exist_has_no_client(app):
-    with pytest.raises(NotAuthenticated):
-        app.records.client(app, user=9)

@@ -52,18 +52,6 @@ def test_functions_of_the_application_get_what_a_client_did_not_select(site, pla
     assert seen == ["Hi"]
 
 
-def test_names_that_a_hook_adds_stay(site):
-    client, _, messages = site
-
-    @messages.after("create")
-    def add(method, context):
-        context.result["length"] = len(context.result["text"])
-
-    answer = client.post("/messages?$select=rank", json={"text": "Hi"}).json
-
-    assert answer == {"id": 1, "rank": None, "length": 2}
-
-
 def test_hook_sees_what_the_client_may_not_see(site):
     client, users, _ = site
     seen = []

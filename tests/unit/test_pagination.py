@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import Page, Pagination
+from flask_records import Pagination
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,6 @@ def test_of_anything_else_is_an_error(name, size):
 
 
 @pytest.mark.parametrize(
-    ("pagination", "is_on"),
-    [
-        (Pagination(), False),
-        (Pagination(max=50), False),
-        (Pagination(10), True),
-        (Pagination(10, 50), True),
-    ],
-)
-def test_is_on_with_a_default(pagination, is_on):
-    assert pagination.is_on is is_on
-
-
-@pytest.mark.parametrize(
     ("pagination", "asked", "limit"),
     [
         (Pagination(), None, None),
@@ -71,9 +58,3 @@ def test_is_on_with_a_default(pagination, is_on):
 )
 def test_limit(pagination, asked, limit):
     assert pagination.limit(asked) == limit
-
-
-def test_page_on_the_wire():
-    page = Page(total=3, limit=2, skip=1, data=[{"id": 1}])
-
-    assert page.to_dict() == {"total": 3, "limit": 2, "skip": 1, "data": [{"id": 1}]}
