@@ -247,13 +247,10 @@ class Bodies:
         sent = frozenset(state.client_fields)
         refused = sent - call.scope.writable - relations
 
-        if is_new:
-            return refused
-
         if state.schema_fields is not None:
             refused |= sent.difference(state.schema_fields)
 
-        return refused | self._parts | (self._once & sent)
+        return refused if is_new else refused | self._parts | (self._once & sent)
 
     def _is_empty(
         self, scope: Scope, name: str, value: t.Any, is_compared: bool

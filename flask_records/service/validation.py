@@ -10,7 +10,7 @@ from ..context import names_of_bodies
 from ..errors import not_an_object
 from ..names import BODIES, METHODS
 from ..pagination import Page
-from ..problems import Problem, READ_ONLY, UNKNOWN_FIELD
+from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 
 if t.TYPE_CHECKING:
@@ -19,9 +19,6 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record
     from .data_schema import DataSchema
-
-CHANGES: t.Final = ("update", "patch")
-"""The methods whose data changes a record."""
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
@@ -288,42 +285,17 @@ def _others_of_client(
     if schema.others == "ignore":
         return {}, {}
 
+    parts, method = context.service.capabilities, context.method
     # A field must not come in by a name that is not checked.
     problems = _unknown([name for name in others if name in schema.renamed])
 
-    if schema.others == "allow":
-        return others, problems | _misfits(context, others)
-
-    # Values that the client may not write are compared with those of a record.
-    kept = others if _is_compared(context) else {}
-    return kept, _beside(context, others) | problems
-
-
-def _is_compared(context: HookContext) -> bool:
-    is_mapped = context.service.capabilities.model is not None
-    return is_mapped and context.method in CHANGES and context.id is not None
-
-
-def _beside(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
-    """Return the problems of values of a client whose names a schema does not have."""
-    parts = context.service.capabilities
-    scope, id = parts.scope_for(context.params), parts.id
-    is_own = context.method in METHODS
-    known = scope.names if scope is not None and is_own else frozenset()
-    allowed: set[str] = set()
-
-    if _is_compared(context):
-        allowed |= known | parts.relationships
+    # A mapped class tells what a client may not write, as without a schema.
+    if schema.others == "allow" or (parts.model is not None and method in METHODS):
+        return others, _misfits(context, others) | problems
 
     # The address tells an identifier, and a new record has none yet.
-    if context.method in CHANGES or body.get(id, UNKNOWN_FIELD) is None:
-        allowed.add(id)
-
-    return {
-        shortened(name): READ_ONLY if name in known else UNKNOWN_FIELD
-        for name in body
-        if name not in allowed
-    }
+    is_told = method in ("update", "patch") or others.get(parts.id) is None
+    return {}, _unknown([n for n in others if n != parts.id or not is_told])
 
 
 def _unknown(names: Collection[str]) -> dict[str, Problem]:
