@@ -258,20 +258,6 @@ class SQLAlchemyService(Capabilities):
         else:
             self._served.database.begin_writing()
 
-    def lock(self, id: Id, params: Params) -> None:
-        """Let nobody else write a record until the commit.
-
-        :param id: Its identifier. With ``None``, nothing but SQLite is locked.
-        :raises NotFound: There can't be such a record.
-        """
-        self._served.database.begin_writing()
-
-        if id is not None:
-            writing, call = self._served.writing(params)
-            value = identifier(call.model.fields, id)
-            plan = call.model.plans.one(call.query, call.selection, value, locking=True)
-            writing.rows(plan)
-
     def check(self, app: Flask, methods: Collection[str] = METHODS) -> None:
         """Refuse options that do not fit the model. Log a warning for fields with the
         names of secrets.

@@ -166,14 +166,13 @@ class ServiceBlueprint:
         :raises PreconditionFailed: It has none of them.
         """
         service, id, query = self.service, context.id, deepcopy(context.params.query)
-        params = replace(context.params, query=query, extra={})
+        # Nobody else writes the record until the commit.
+        params = replace(context.params, query=query, extra={}, lock=True)
         method = BY_VERB["GET"][id is not None]
         read = HookContext(service, t.cast(str, method), params, id)
 
-        # Nobody else writes the record until the commit.
         with Transaction(is_final=True):
             try:
-                service.capabilities.lock(id, params)
                 service.check_access(read, is_counted=False)
                 service.call(read)
             except (MethodNotAllowed, NotFound) as error:

@@ -17,7 +17,6 @@ if t.TYPE_CHECKING:
     from ..openapi.schemas import Schemas
     from ..problems import Problem
     from ..query import Matching, Scope
-    from ..typing import Id
 
 
 class Capabilities:
@@ -74,9 +73,6 @@ class Capabilities:
         """Prepare for a call, in its transaction, before its hooks run, but for those
         at the beginning that are slow.
         """
-
-    def lock(self, id: Id, params: Params) -> None:
-        """Let nobody else write a record until the commit."""
 
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a call on many records before any of its hooks runs."""
