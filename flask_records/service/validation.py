@@ -228,14 +228,13 @@ def _bodies_of(context: HookContext) -> list[tuple[str, Record]]:
 
     :raises BadRequest: One of them is not an object, or the method takes no list.
     """
-    data, is_list = context.data, isinstance(context.data, list)
-    bodies = list(enumerate(data)) if is_list else [("", data)]
-    are_objects = all([isinstance(body, dict) for _, body in bodies])
+    is_list = isinstance(context.data, list)
 
-    if not are_objects or (is_list and context.method != "create"):
+    if is_list and context.method != "create":
         raise not_an_object(context.method)
 
-    return [(str(place), body) for place, body in bodies]
+    places = [str(index) if is_list else "" for index in range(len(context.bodies))]
+    return list(zip(places, context.bodies, strict=True))
 
 
 def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:

@@ -13,9 +13,8 @@ import pytest
 from flask_records import BadRequest, Page, Params, SQLAlchemyService
 from flask_records.http.formatter import dumps
 
-from ..authentication import bearer, log_in, make_records, serving
 from ..databases import served
-from ..models import Message, User
+from ..models import User
 
 ANN = {"email": "ann@example.com", "password": "correct horse", "age": 30}
 SHOWN = {"id": 1, "email": "ann@example.com", "age": 30}
@@ -95,12 +94,6 @@ def test_results_of_all_methods_hide_what_is_hidden(people, users, client, call)
     people(lambda id, params: {"user": call(users)})
 
     assert "password" not in client.get("/people/1").json["user"]
-
-
-def test_call_in_python_sees_hidden_fields_of_composed_results(people, users):
-    service = people(lambda id, params: {"user": users.get(id)})
-
-    assert service.get(1) == {"user": {**SHOWN, "password": "correct horse"}}
 
 
 def test_record_of_a_call_in_python_is_a_usual_one(users, app, app_context):
@@ -237,43 +230,6 @@ def test_call_with_the_params_of_a_client_shows_what_the_client_may_see(
     assert users.get(1, caller()) == shown
     assert users.get(1, replace(caller(), query={"$select": ["age"]})) == {"id": 1}
     assert users._get(1, caller()) == SHOWN
-
-
-def test_call_with_the_params_of_a_client_obeys_readable(records, db):
-    notes = records.add(
-        "notes",
-        SQLAlchemyService(Message),
-        public=True,
-        readable=lambda user: {"rank": user["rank"]},
-    )
-    params = caller(user={"rank": 2}, query={"text": {"$ne": "c"}})
-
-    with served(db, records, "sqlite://") as app, app.app_context():
-        for rank in (1, 2):
-            notes.create({"text": str(rank), "rank": rank})
-
-        found = notes.find(params)
-
-    assert [note["text"] for note in found] == ["2"]
-    # The rules of the service do not stay in the params of another one.
-    assert params.query == {"text": {"$ne": "c"}}
-
-
-def test_caller_needs_access():
-    records = make_records()
-    staff = records["secrets"]
-    records.add(
-        "people",
-        Person(lambda id, params: staff.as_caller(params).find()["user"]),
-        public=True,
-    )
-
-    with serving(records) as client:
-        refused = client.get("/people/1")
-        answered = client.get("/people/1", headers=bearer(log_in(client)))
-
-    assert refused.status_code == 401
-    assert answered.json == {"id": 1, "email": "ann@example.com", "age": None}
 
 
 def test_caller_has_all_methods(users, messages, app, app_context):

@@ -6,19 +6,6 @@ from flask import Flask
 from flask_records import current_call, current_records, FlaskRecords
 
 
-class Nested:
-    """A service that calls another one in its method."""
-
-    def __init__(self, seen):
-        self.seen = seen
-
-    def find(self, params):
-        self.seen.append(f"{current_call.path} before")
-        current_records["inner"].find()
-        self.seen.append(f"{current_call.path} after")
-        return []
-
-
 class Inner:
     def __init__(self, seen):
         self.seen = seen
@@ -48,19 +35,6 @@ def test_current_records_of_an_app_without_one_tells_the_cure():
 def test_current_call_without_a_call_tells_where_to_use_it(app_context):
     with pytest.raises(RuntimeError, match="No call of a service is in progress"):
         current_call.path  # noqa: B018
-
-
-def test_nested_calls_have_their_own_current_call(records):
-    seen = []
-    records.add("inner", Inner(seen), public=True)
-    records.add("outer", Nested(seen), public=True)
-    app = Flask("tests")
-    records.init_app(app)
-
-    with app.app_context():
-        records["outer"].find()
-
-    assert seen == ["outer before", "inner", "outer after"]
 
 
 def test_current_call_ends_with_the_call(app_context, messages):

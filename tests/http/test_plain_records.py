@@ -119,15 +119,6 @@ def test_an_object_is_a_record_of_its_fields(result, body):
     assert (response.status_code, response.json) == (200, body)
 
 
-def test_an_object_of_a_hook_is_a_record_without_hidden_fields():
-    def replace(method, context):
-        context.result = Note(2, "ho")
-
-    app, _ = serve({"id": 1}, hook=replace)
-
-    assert app.test_client().get("/things").json == {"id": 2, "text": "ho"}
-
-
 def test_a_call_in_python_keeps_objects_unless_fields_are_hidden():
     app, things = serve(Note(1, "hi"))
     open_things = things_of(Note(1, "hi"))
