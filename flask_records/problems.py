@@ -39,10 +39,6 @@ class Problem(str):
         problem.code, problem.data = code, data
         return problem
 
-    def __reduce__(self) -> tuple[t.Any, ...]:
-        """Return the parts that a copy is made of."""
-        return _make, (str(self), self.code, dict(self.data))
-
     @classmethod
     def of(cls, value: object) -> Problem:
         """Return a problem that is one already, or that an exception or a text is."""
@@ -55,10 +51,6 @@ class Problem(str):
         """Return the problem with its code in its form on the wire."""
         body: dict[str, t.Any] = {"code": self.code, "message": str(self)}
         return {**body, "data": dict(self.data)} if self.data else body
-
-
-def _make(text: str, code: str, data: dict[str, t.Any]) -> Problem:
-    return Problem(text, code, **data)
 
 
 REQUIRED: t.Final = Problem("is required", "required")

@@ -100,35 +100,23 @@ def test_abort_in_a_hook_keeps_its_code(client, messages, status, name, class_na
     }
 
 
-class Lazy:
-    """A text that is made when it is shown."""
-
-    def __str__(self):
-        return "Not like this."
-
-
 class Permission:
     def __repr__(self):
         return "<Permission: admin>"
 
 
 @pytest.mark.parametrize("status", [403, 418])
-@pytest.mark.parametrize(
-    ("description", "message"),
-    [(Permission(), "<Permission: admin>"), (Lazy(), "Not like this.")],
-)
-def test_description_that_is_an_object_is_sent_as_text(
-    client, messages, status, description, message
-):
+def test_description_that_is_an_object_is_sent_as_text(client, messages, status):
     """Flask-Principal aborts with a permission."""
 
     @messages.before("find")
     def refuse(method, context):
-        abort(status, description)
+        abort(status, Permission())
 
     response = client.get("/messages")
 
-    assert (response.status_code, response.json["message"]) == (status, message)
+    assert response.status_code == status
+    assert response.json["message"] == "<Permission: admin>"
 
 
 def test_headers_of_an_error_are_sent(client, messages):
@@ -192,28 +180,21 @@ HOST_HANDLERS = [404, HTTPException, Exception]
 
 
 @pytest.mark.parametrize("handled", HOST_HANDLERS)
-@pytest.mark.parametrize("path", ["/missing", "/unknown"])
-def test_error_handlers_of_the_host_answer_at_its_urls(handled, path):
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/missing", None),
+        ("/unknown", None),
+        ("/things/7", "No record found for id '7'"),
+        ("/things", "Nothing here."),
+    ],
+)
+def test_error_handlers_of_the_host_answer_at_its_urls_alone(handled, path, message):
     response = host(handled).test_client().get(path)
-
-    assert (response.status_code, response.text) == (404, "The page of the host")
-
-
-@pytest.mark.parametrize("handled", HOST_HANDLERS)
-def test_record_not_found_is_answered_in_ours_whatever_the_host_handles(handled):
-    response = host(handled).test_client().get("/things/7")
+    text = response.json["message"] if response.is_json else response.text
 
     assert response.status_code == 404
-    assert response.json["message"] == "No record found for id '7'"
-
-
-@pytest.mark.parametrize("handled", HOST_HANDLERS)
-def test_abort_in_a_service_is_answered_in_ours_whatever_the_host_handles(handled):
-    """Any error of an HTTP call is formatted by our error handler."""
-    response = host(handled).test_client().get("/things")
-
-    assert response.status_code == 404
-    assert response.json["message"] == "Nothing here."
+    assert text == (message or "The page of the host")
 
 
 def test_record_not_found_in_a_view_of_the_host_is_answered_in_ours(app, messages):

@@ -343,14 +343,6 @@ def test_rule_is_for_the_record_before_the_write(open_site):
     )
 
 
-def test_value_that_a_record_has_is_taken(open_site):
-    site = open_site(writable={"price": own})
-
-    answer = site.call(BOB, "patch", "/1", json={"text": "N", "price": "5"})
-
-    assert answer.json["text"] == "N"
-
-
 @pytest.mark.parametrize(
     "options",
     [
