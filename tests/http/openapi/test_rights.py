@@ -99,6 +99,21 @@ def test_events_are_those_of_services_that_the_caller_may_read(client):
     assert "users created" in ann["webhooks"]
 
 
+def test_methods_that_allow_refuses_are_left_out():
+    records = make_records()
+    rules = {"create": lambda user: user is not None, "ring": lambda user: False}
+    methods = ["find", "create", "ring"]
+    records.add("bell", Bell(), methods=methods, public=True, allow=rules)
+
+    with serving(records, RECORDS_OPENAPI=ON) as client:
+        nobody = client.get("/openapi.json?for=me").json
+        ann = client.get("/openapi.json?for=me", headers=bearer(log_in(client))).json
+
+    assert methods_of(nobody)["/bell"] == ["get"]
+    assert methods_of(ann)["/bell"] == ["get", "post"]
+    assert "ring" not in json.dumps(ann["paths"]["/bell"]["post"]["parameters"])
+
+
 def test_invalid_login_is_refused(client):
     answer = client.get("/openapi.json?for=me", headers={"Authorization": "Bearer no"})
 
