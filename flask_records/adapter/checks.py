@@ -17,10 +17,6 @@ if t.TYPE_CHECKING:
 
     from .model import ServedModel
 
-UNWRITTEN: t.Final = """\
-'write_once' names '{name}', which clients can't write anyway. Remove it there.\
-"""
-
 RULED: t.Final = """\
 '{option}' has a rule for '{name}', which clients can't see or write anyway, or which \
 identifies the records.\
@@ -40,8 +36,8 @@ WORDS: t.Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def check_rules(model: ServedModel) -> None:
-    """Refuse rules for fields that clients do not see or write, rules as queries of
-    fields that do not exist, and fields that clients write once, but can't write.
+    """Refuse rules for fields that clients do not see or write, and rules as queries of
+    fields that do not exist.
 
     :raises ValueError: A name is not a field, or identifies the records.
     """
@@ -56,10 +52,6 @@ def check_rules(model: ServedModel) -> None:
 
             for other in names_in(getattr(rule, "query", {})) - scope.fields.names:
                 raise ValueError(MISSPELT.format(option=option, name=name, field=other))
-
-    for name in model.options.write_once:
-        if name not in scope.writable:
-            raise ValueError(UNWRITTEN.format(name=name))
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

@@ -17,7 +17,7 @@ from .database import Database
 from .populate import Populate
 from .reading import ResolvedCall
 from .relations import writable_relations
-from .writing import Guards, Writers
+from .writing import Guards, Multi, Writers
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +30,6 @@ if t.TYPE_CHECKING:
     from ..query.where import ResolvedQuery
     from ..typing import Record
     from .database import Reading, Writing
-    from .multi import Multi
     from .populate import Link
     from .relations import WritableRelation
     from .sessions import SessionSource

@@ -20,9 +20,9 @@ from .bodies import changed
 from .checks import check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
-from .multi import Multi
 from .reading import identifier, not_found, read_many
 from .sessions import add_session, session_of_app
+from .writing import Multi
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence

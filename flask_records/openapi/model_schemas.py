@@ -30,8 +30,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from ..adapter.model import ServedModel
-    from ..adapter.multi import Multi
     from ..adapter.relations import WritableRelation
+    from ..adapter.writing import Multi
     from ..context import Params
     from ..pagination import Pagination
     from ..query import Field, Scope

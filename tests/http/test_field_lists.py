@@ -164,12 +164,6 @@ def test_names_that_do_not_exist_are_refused_at_the_start(options, message):
         next(people_at("sqlite://", **options))
 
 
-@pytest.mark.parametrize("options", [{"readonly": ["role"]}, {"fields": ["name"]}])
-def test_field_that_is_never_written_is_not_written_once(options):
-    with pytest.raises(ValueError, match="'role', which clients can't write anyway"):
-        next(people_at("sqlite://", write_once=["role"], **options))
-
-
 @pytest.mark.parametrize("verb", ["patch", "put"])
 def test_field_that_is_written_once_cannot_be_changed(site, verb):
     client, people = site(write_once=["role", "salary"])

@@ -184,9 +184,3 @@ def test_empty_list_that_qs_drops_removes_nothing(app, client, messages):
 
     assert [answer.status_code for answer in answers] == [400] * 3
     assert len(app.extensions["records"]["removing"].remove(None)) == 1
-
-
-@pytest.mark.parametrize("multi", [False, ["create"], ["update"]])
-def test_condition_is_needed_by_methods_that_write_many(multi):
-    with pytest.raises(ValueError, match=r"no effect .* multi=\['patch', 'remove'\]"):
-        SQLAlchemyService(Message, multi=multi, multi_needs_query=True)
