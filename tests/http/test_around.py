@@ -88,19 +88,6 @@ def test_around_is_left_if_a_later_one_refuses(client, messages, calls):
     assert calls == ["first enters find", "first leaves find"]
 
 
-def test_around_that_fails_after_the_commit_undoes_nothing(client, messages):
-    @messages.around("create")
-    @contextmanager
-    def fail(method, context):
-        yield
-        raise Conflict("Too late.")
-
-    answer = client.post("/messages", json={"text": "hi"})
-
-    assert (answer.status_code, answer.json["message"]) == (409, "Too late.")
-    assert client.get("/messages").json["total"] == 1
-
-
 def test_around_can_not_suppress_an_error(app_context, messages):
     messages.around("get")(lambda method, context: suppress(NotFound))
 

@@ -208,7 +208,6 @@ DESCRIBED_PAIR = Conflict(
 ERRORS = [
     ("POST", "/things", {"id": 1}, taken("id")),
     ("POST", "/things", {"id": 7, "code": "c"}, taken("code")),
-    ("POST", "/things", {"id": 7, "serial": "s"}, taken("serial")),
     ("POST", "/things", {"id": 7, "row": 1, "place": 2}, taken("row", "place")),
     ("POST", "/things", {"id": 7, "x": 3, "y": 4}, taken("x", "y")),
     ("POST", "/things", {"id": 7, "label": "l"}, taken("label")),
@@ -220,23 +219,17 @@ ERRORS = [
         taken("code"),
     ),
     ("PATCH", "/things/2", {"code": "c"}, taken("code")),
-    ("PATCH", "/things", {"label": "n"}, taken("label")),
     ("PUT", "/things/2", {"serial": "s"}, taken("serial")),
     ("POST", "/things", {"id": 7, "owner_id": 9}, dangling("owner_id")),
     ("PATCH", "/things/1", {"backup_id": 9}, dangling("backup_id")),
-    ("PATCH", "/things", {"owner_id": 9}, dangling("owner_id")),
     ("DELETE", "/owners/1", None, REFERRED_TO),
     ("POST", "/things", {"id": 7, "amount": -1}, BROKEN_RULE),
-    ("PATCH", "/things/1", {"amount": -1}, BROKEN_RULE),
     ("POST", "/things", {"id": 7, "low": 2, "high": 1}, BROKEN_PAIR),
     ("PUT", "/described/1", {"amount": -1}, DESCRIBED),
     ("POST", "/described", {"id": 7, "row": 1, "place": 2}, DESCRIBED_PAIR),
     ("DELETE", "/owners/2", None, REFERRED_TO),
     ("DELETE", "/owners/3", None, REFERRED_TO),
-    ("DELETE", "/owners?id=2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
-    ("PATCH", "/loose/1", {"needed": None}, REQUIRED),
-    ("PUT", "/loose/1", {}, REQUIRED),
 ]
 
 

@@ -290,6 +290,8 @@ def test_models_of_joined_tables(special):
     assert special.get("/dogs").json["data"] == [rex]
     assert special.get("/dogs?name=Rex&breed=Pug&$limit=0").json["total"] == 1
     assert special.get("/dogs/1").status_code == 404
+    assert special.get("/dogs?$skip=1&$limit=1").json["data"] == []
+    assert special.get("/animals?$skip=1&$limit=1").json["data"][0]["id"] == 2
     assert special.get("/animals?$sort[name]=1&$select=name").json["data"] == [
         {"id": 2, "name": "Rex"},
         {"id": 1, "name": "Tom"},

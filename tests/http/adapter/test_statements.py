@@ -90,10 +90,7 @@ READS = [
     ("/message?nope=1", ""),
     ("/message/1?$populate=user", "SELECT SELECT"),
     ("/message?$limit=7&$populate[]=user&$populate[]=room", "SELECT SELECT SELECT"),
-    ("/message/6?$populate=user", "SELECT"),
-    ("/user?$populate=messages", "SELECT SELECT"),
     ("/user?$populate=rooms", "SELECT SELECT SELECT"),
-    ("/user?$limit=0&$populate=rooms", "COUNT"),
 ]
 
 
@@ -108,20 +105,16 @@ def test_statements_of_reads(engine, client, url, expected):
 WRITES = [
     ("POST", "", NEW, "INSERT SELECT"),
     ("POST", "", [NEW | {"id": n} for n in range(7, 9)], "INSERT SELECT"),
-    ("POST", "", [], ""),
     ("POST", "", {"rank": "x"}, ""),
     ("POST", "?$populate=user", NEW, "INSERT SELECT SELECT"),
     ("PUT", "/1", NEW, "SELECT UPDATE SELECT"),
     ("PATCH", "/1", {"text": "b"}, "SELECT UPDATE SELECT"),
     ("PATCH", "/1", {}, "SELECT SELECT"),
-    ("PATCH", "/1", {"text": "Text 1"}, "SELECT SELECT"),
     ("PATCH", "/99", {"text": "b"}, "SELECT"),
     ("PATCH", "", {"text": "b"}, "SELECT UPDATE SELECT"),
     ("PATCH", "?$limit=0", {"text": "b"}, ""),
-    ("PATCH", "?rank=99", {"text": "b"}, "SELECT"),
     ("DELETE", "/1", None, "SELECT SELECT DELETE"),
     ("DELETE", "", None, "SELECT SELECT DELETE"),
-    ("DELETE", "?rank=99", None, "SELECT"),
 ]
 
 
@@ -171,14 +164,6 @@ def test_queries_of_the_same_shape_are_the_same_statement(engine, client):
     assert len(statements) == 5
 
 
-def test_records_of_another_call_are_not_left_in_the_session(app, client, app_context):
-    session = app.extensions["sqlalchemy"].session
-
-    client.get("/message?$populate=user")
-
-    assert list(session.identity_map.values()) == []
-
-
 def many_terms(count):
     return "&".join(f"$or[{n}][rank][$gt]={n}" for n in range(count))
 
@@ -186,12 +171,8 @@ def many_terms(count):
 LARGE = many_terms(45)
 LARGE_CALLS = [
     ("GET", f"/message?{LARGE}&$limit=3", None),
-    ("GET", f"/message?{LARGE}&$limit=1&$skip=1001&$sort[rank]=-1", None),
-    ("GET", f"/message?{LARGE}&$limit=0", None),
     ("GET", f"/message/1?{LARGE}", None),
     ("PATCH", f"/message/1?{LARGE}", {"rank": 5}),
-    ("PATCH", f"/message?{LARGE}", {"rank": 5}),
-    ("DELETE", f"/message/2?{LARGE}", None),
 ]
 
 

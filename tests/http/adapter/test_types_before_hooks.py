@@ -20,20 +20,9 @@ from ...models import Everything
 KINDS = {
     "integer": ([1], "is not a whole number"),
     "small": (70000, "is out of range"),
-    "big": ({"a": 1}, "is not a whole number"),
     "text": (["a"], "is not text"),
-    "short": ({"a": 1}, "is not text"),
-    "boolean": ([True], "is neither true nor false"),
-    "real": ("many", "is not a number"),
-    "price": ([1], "is not a number"),
     "naive": ("soon", "is not an ISO 8601 time"),
-    "aware": ([], "is not an ISO 8601 time"),
-    "day": ({}, "is not an ISO 8601 time"),
-    "clock": ([], "is not a time of day without a zone"),
-    "span": ("long", "is not a number of seconds"),
-    "unique_id": (["x"], "is not a UUID"),
     "color": (["red"], "is none of red, green"),
-    "word": ({}, "is none of yes, no"),
     "blob": ([1], "is not base64"),
 }
 
@@ -153,15 +142,6 @@ def test_no_hook_meets_a_body_that_is_not_an_object(
     response = getattr(client, method)(path, json=data)
 
     assert response.status_code == 400
-    assert met == []
-
-
-def test_no_hook_meets_identifiers_that_are_not_a_list(open_client, met):
-    client, _ = open_client()
-
-    response = client.post("/authors", json={"books": 1})
-
-    assert response.json["errors"].keys() == {"books"}
     assert met == []
 
 

@@ -332,16 +332,6 @@ def test_what_validators_events_and_versions_change_is_answered(client):
     }
 
 
-@pytest.mark.parametrize("verb", ["PUT", "PATCH"])
-def test_a_field_with_a_value_for_updates_gets_it(client, verb):
-    client.post("/page", json={"id": 1, "title": "Home", "editor": "Ann"})
-    body = {"title": "Start", "slug": "start"}
-
-    response = client.open("/page/1", method=verb, json=body)
-
-    assert response.json["editor"] == "nobody"
-
-
 @pytest.mark.parametrize("verb", ["PATCH", "DELETE"])
 def test_a_record_changed_by_others_in_between_is_a_conflict(client, verb):
     client.post("/page", json={"id": 1, "title": "Home"})

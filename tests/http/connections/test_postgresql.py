@@ -36,20 +36,6 @@ def test_a_setting_of_a_session_holds_for_its_reads(tenants):
     assert tenants.in_use() == IDLE
 
 
-def test_a_setting_of_an_engine_holds_for_reads(tenants):
-    begun = []
-
-    @sa.event.listens_for(tenants.engine, "begin")
-    def begin(connection):
-        begun.append(connection)
-        connection.exec_driver_sql(SET_TENANT)
-
-    assert tenants.find("settings") == [{"id": 1, "tenant": "Acme"}]
-    assert tenants["settings"].get(1) == {"id": 1, "tenant": "Acme"}
-    assert len(begun) == 2
-    assert tenants.in_use() == IDLE
-
-
 @pytest.mark.parametrize("setting", [SET_TENANT, "SET records.tenant = 'Acme'"])
 def test_a_transaction_that_a_checkout_opens_holds_for_reads(tenants, setting):
     @sa.event.listens_for(tenants.engine, "checkout")

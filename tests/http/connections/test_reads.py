@@ -6,10 +6,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session, with_loader_criteria
 
-from flask_records import NotFound, Params
+from flask_records import Params
 
-from ...sql import statements_of
-from .services import Base, IDLE, Note, READS, served_by, tagging
+from .services import IDLE, Note, READS, served_by, tagging
 
 
 @pytest.fixture
@@ -21,26 +20,11 @@ def served(make_engine, url):
         yield served_by(engine, session)
 
 
-FAILURES = [
-    (lambda served: served["notes"].get(99), NotFound),
-    (lambda served: served["gone"].find(), Exception),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("read", READS)
 def test_a_read_leaves_an_idle_session_without_a_transaction(served, read):
     read(served)
 
     assert served.in_use() == IDLE
-
-
-@pytest.mark.parametrize(("read", "error"), FAILURES)
-def test_a_read_that_fails_leaves_an_idle_session_as_it_was(served, read, error):
-    with pytest.raises(error):
-        read(served)
-
-    assert served.in_use() == IDLE
-    assert served.texts() == ["note 1", "note 2", "note 3"]
 
 
 @pytest.mark.parametrize("read", READS)
@@ -62,17 +46,6 @@ def change(session):
     session.get(Note, 1).text = "new"
 
 
-def change_after_a_commit(session):
-    session.expire_on_commit = False
-    note = session.get(Note, 1)
-    session.commit()
-    note.text = "new"
-
-
-def remove(session):
-    session.delete(session.get(Note, 1))
-
-
 def execute(session):
     session.execute(sa.update(Note).where(Note.id == 1).values(text="new"))
 
@@ -80,8 +53,6 @@ def execute(session):
 PENDING = [
     (add, ["note 1", "note 2", "note 3", "new"]),
     (change, ["new", "note 2", "note 3"]),
-    (change_after_a_commit, ["new", "note 2", "note 3"]),
-    (remove, ["note 2", "note 3"]),
     (execute, ["new", "note 2", "note 3"]),
 ]
 
@@ -128,16 +99,6 @@ def test_reads_in_hooks_see_what_the_outer_call_has_written(served):
     assert served.in_use() == IDLE
 
 
-def test_a_read_is_run_where_the_session_has_its_model(make_engine, url):
-    engine, other = make_engine(url), sa.create_engine("sqlite://")
-
-    with Session(other, binds={Base: engine}) as session:
-        texts = served_by(engine, session).texts()
-
-    assert texts == ["note 1", "note 2", "note 3"]
-    other.dispose()
-
-
 @pytest.fixture
 def without_two(served):
     """The same services, where a listener leaves out the second note."""
@@ -157,51 +118,3 @@ def test_a_condition_of_a_listener_holds_for_find(without_two):
     assert (page.total, [note["text"] for note in page.data]) == (2, ["note 1"])
     assert without_two.texts() == ["note 1", "note 3"]
     assert without_two.in_use() == IDLE
-
-
-def test_a_condition_of_a_listener_holds_for_populate(without_two):
-    query = {"$populate": ["notes"]}
-
-    (book,) = without_two.find("books", **query)
-
-    assert [note["id"] for note in book["notes"]] == [1, 3]
-
-
-@pytest.mark.parametrize("sort", [{}, {"book_id": -1}])
-def test_a_condition_of_a_listener_holds_for_a_deep_page(without_two, sort):
-    rows = [{"id": n, "text": "many", "book_id": 1} for n in range(101, 1201)]
-
-    with without_two.engine.begin() as connection:
-        connection.execute(sa.insert(Note), rows)
-
-    query = {"$sort": sort, "$select": ["id"]}
-    everything = without_two.find(**query, **{"$limit": 2000})
-    found = without_two.find(**query, **{"$limit": 5, "$skip": 1000})
-
-    assert len(everything) == 1102
-    assert found == everything[1000:1005]
-
-
-@pytest.mark.parametrize(
-    ("read", "statements"),
-    [
-        (lambda served: served.find(), 2),
-        (lambda served: served["notes"].find(), 3),
-        (lambda served: served["notes"].get(1), 2),
-    ],
-)
-def test_what_begins_a_transaction_of_the_session_comes_before_a_read(
-    served, read, statements
-):
-    @sa.event.listens_for(served.session, "after_begin")
-    def begin(session, transaction, connection):
-        connection.exec_driver_sql("SELECT 'begun'")
-
-    with statements_of(served.engine) as ran:
-        read(served)
-
-    assert [each == "SELECT 'begun'" for each in ran] == [
-        True,
-        *[False] * (statements - 1),
-    ]
-    assert served.in_use() == IDLE

@@ -99,13 +99,6 @@ def test_a_call_reads_what_it_has_written(served, notes):
     assert seen == ["new", 1]
 
 
-def test_a_call_reads_what_the_session_has_written_before(served):
-    served.session.add(Note(id=50, text="pending"))
-    served.session.flush()
-
-    assert served["notes"].get(50)["text"] == "pending"
-
-
 def test_a_server_that_takes_no_writes_says_so(make_engine, replica):
     with Session(replica) as session:
         served = served_by(replica, session)

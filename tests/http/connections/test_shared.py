@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from flask_records import Params
 
-from .services import IDLE, Note, served_by, Tag
+from .services import IDLE, Note, served_by
 
 
 @pytest.fixture
@@ -52,17 +52,6 @@ def test_a_session_on_a_connection_reads_what_was_written_there(connection, mode
         assert served.engine.pool.checkedout() == 1
 
 
-def test_reads_of_a_session_on_a_connection_leave_its_transaction(connection):
-    with Session(connection) as session:
-        served = served_by(connection.engine, session)
-
-        served.find()
-        served["notes"].get(1)
-
-        assert connection.in_transaction()
-        assert not session.in_transaction()
-
-
 @pytest.fixture(params=["one session", "a session a call"])
 def narrow(request, make_engine, url):
     """Services over an engine that has only one connection."""
@@ -103,22 +92,3 @@ def test_a_call_whose_hooks_read_takes_one_connection(narrow, call):
     assert call(narrow)
     assert {*seen} == {"new", 1}
     assert narrow.in_use() == IDLE
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_whose_hooks_use_the_session_takes_one_connection(
-    make_engine, url, call
-):
-    engine = make_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.2)
-
-    with Session(engine) as session:
-        served = served_by(engine, session)
-
-        @served.records.before()
-        @served.records.after()
-        def look(method, context):
-            session.scalars(sa.select(Tag)).all()
-
-        assert call(served)
-        session.rollback()
-        assert served.in_use() == IDLE

@@ -96,20 +96,6 @@ def test_hook_that_ends_the_transaction_fails_the_call(
     assert db.engine.pool.checkedout() == 0
 
 
-def test_hook_that_ends_the_transaction_and_catches_what_follows(
-    app, db, rooms, messages, sent
-):
-    @rooms.after("create")
-    def greet(method, context):
-        db.session.rollback()
-
-        with pytest.raises(RuntimeError, match="has ended the transaction"):
-            messages.create({"text": "Welcome"})
-
-    assert create(app, "rooms", name="Lobby").status_code == 500
-    assert (stored(db), sent) == ([], [])
-
-
 def test_error_that_ends_the_transaction_of_sqlite_fails_the_call(
     db, records, rooms, sent, tmp_path
 ):

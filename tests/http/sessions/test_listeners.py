@@ -10,7 +10,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.track_modifications import models_committed
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import BadRequest, SQLAlchemyService, Transaction
+from flask_records import SQLAlchemyService, Transaction
 
 from ...databases import served
 
@@ -121,17 +121,6 @@ def test_search_index_follows_the_commit_of_the_application(app, db, posts, log)
     assert before == []
     assert SearchableMixin.index == {1: "form", 2: "call"}
     assert log == [[("add", 1), ("add", 2)]]
-
-
-def test_a_rolled_back_call_is_in_no_index(app, posts, log):
-    with pytest.raises(BadRequest):
-        posts.create([{"body": "bad"}, {}])
-
-    with pytest.raises(ZeroDivisionError), Transaction():
-        posts.create({"body": "bad"})
-        raise ZeroDivisionError
-
-    assert (SearchableMixin.index, log) == ({}, [])
 
 
 def test_modifications_are_told_once(app, db, posts, drafts, committed):

@@ -110,27 +110,6 @@ def test_patch_of_many_that_hides_them_answers_with_them(client):
     assert client.patch("/books", json={"title": "Ulysses"}).json == []
 
 
-def test_records_that_are_hidden_at_once_are_answered(client):
-    body = {"title": "Dune", "is_deleted": True}
-
-    one = client.post("/books", json=body)
-    many = client.post("/books", json=[body, {"title": "Emma"}])
-
-    assert (one.status_code, one.json) == (201, DELETED)
-    assert [book["title"] for book in many.json] == ["Dune", "Emma"]
-
-
-def test_hidden_record_is_not_found(client):
-    client.post("/books", json={"title": "Dune", "is_deleted": True})
-
-    answers = [
-        client.open("/books/1", method=verb, json={"title": "Emma"})
-        for verb in ("GET", "PATCH", "PUT", "DELETE")
-    ]
-
-    assert [answer.status_code for answer in answers] == [404] * 4
-
-
 def test_remove_that_becomes_an_update(client, db, sent):
     @sa.event.listens_for(db.session, "before_flush")
     def keep(session, context, instances):

@@ -38,20 +38,6 @@ def on_disk(db, records, users, rooms, messages, tmp_path):
         yield app
 
 
-def test_nested_call_is_committed_with_the_outermost(on_disk, db, rooms, messages):
-    seen = []
-
-    @messages.before("create")
-    def open_room(method, context):
-        context.data["room_id"] = rooms.create({"name": "Lobby"})["id"]
-        seen.extend(stored(db))
-
-    messages.create({"text": "hi"})
-
-    assert seen == []
-    assert stored(db) == ["Lobby", "hi"]
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_error_undoes_nested_calls_and_sends_no_event(
     on_disk, db, rooms, messages, events, when
@@ -116,17 +102,6 @@ def test_block_commits_several_calls_at_once(on_disk, db, rooms, messages, event
     assert events == ["created", "created"]
 
 
-def test_functions_run_after_the_commit_in_their_order(on_disk, db, rooms):
-    seen = []
-
-    with Transaction() as transaction:
-        transaction.after_commit(lambda: seen.append(("first", *stored(db))))
-        rooms.create({"name": "Lobby"})
-        transaction.after_commit(lambda: seen.append(("second", *stored(db))))
-
-    assert seen == [("first", "Lobby"), ("second", "Lobby")]
-
-
 def test_functions_of_a_nested_transaction_run_after_the_outermost():
     seen = []
 
@@ -178,23 +153,6 @@ def test_commit_that_fails_fails_the_call_and_sends_no_event(
 
     assert stored(db) == []
     assert events == []
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(
-    ("method", "given"), [("find", []), ("create", [{"text": "hi"}])]
-)
-def test_what_a_hook_writes_is_committed_with_the_call(
-    on_disk, db, messages, when, method, given
-):
-    @getattr(messages, when)(method)
-    def log(method, context):
-        db.session.add(Room(name="Log"))
-
-    getattr(messages, method)(*given)
-
-    db.session.remove()
-    assert stored(db)[:1] == ["Log"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask, request
@@ -22,22 +20,6 @@ class Member(Base):
 
     user: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     room: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
-
-
-class Transport:
-    """Keeps the events that it is given."""
-
-    def __init__(self):
-        self.events = []
-
-    def is_listened_to(self):
-        return True
-
-    def turn(self):
-        return nullcontext()
-
-    def deliver(self, events):
-        self.events += events
 
 
 @pytest.fixture
@@ -185,17 +167,6 @@ def test_hidden_and_protected_fields_are_left_out(app, db, users, sent):
 
     record = {"id": 1, "email": "ann@example.com"}
     assert sent == [(event, 1, record) for event in ("created", "patched", "removed")]
-
-
-def test_transports_get_the_record_without_hidden_fields(app, db, records, users):
-    transport = Transport()
-    records.carry(transport)
-    db.session.add(User(email="ann@example.com", password="secret"))
-    db.session.commit()
-
-    (event,) = transport.events
-    assert (event.name, event.service, event.context) == ("created", users, None)
-    assert event.record == {"id": 1, "email": "ann@example.com", "age": None}
 
 
 def test_record_that_its_service_does_not_show_has_no_event(app, db, rooms, sent):
