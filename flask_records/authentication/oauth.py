@@ -174,10 +174,7 @@ class OAuthViews:
         _count("callback")
         answer = request.args.to_dict()
         login = client.take(answer.get("state", ""))
-        # A login that is lost ends where the one returns to that began last.
-        latest = [session[key]["data"] for key in _logins_in_progress(client.name)[-1:]]
-        targets = [each["target"] for each in (login, *latest) if each]
-        target = targets[0] if targets else self._settings.target("")
+        target = login["target"] if login else self._settings.redirect
         return self._ending(client, target, lambda: self._end(client, login, answer))
 
     def _end(
@@ -246,14 +243,10 @@ def _count(view: str) -> None:
         current_records.limits.count("oauth", view, client_address)
 
 
-def _logins_in_progress(provider: str = "") -> list[str]:
-    """Return the keys of the session with logins of this browser, the latest last.
-
-    :param provider: The name of the only provider. All by default.
-    """
+def _logins_in_progress() -> list[str]:
+    """Return the keys of the session with logins of this browser, the latest last."""
     # The keys are Authlib's, which the application may use, too.
-    prefix = f"_state_{SESSION}{provider}_" if provider else f"_state_{SESSION}"
-    keys = [key for key in session if key.startswith(prefix)]
+    keys = [key for key in session if key.startswith(f"_state_{SESSION}")]
     return sorted(keys, key=lambda key: session[key]["exp"])
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..errors import BadRequest
-from ..http.origins import INVISIBLE, origin_of
-from ..settings import Check, read_settings
+from ..http.origins import INVISIBLE, origin_of, ORIGINS, parse_origins, web_origins
+from ..settings import Check, MAPPING, read_settings, TEXT
 from .providers import KNOWN, Provider
 
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
@@ -44,31 +44,18 @@ def _is_redirect(value: t.Any) -> bool:
     return isinstance(value, str) and bool(PATH.fullmatch(value) or _is_url(value))
 
 
-def _is_list(value: t.Any, is_item: t.Callable[[t.Any], bool]) -> bool:
-    return isinstance(value, (list, tuple)) and all(map(is_item, value))
-
-
-def _is_scope(value: t.Any) -> bool:
-    return isinstance(value, str) or _is_list(value, lambda name: isinstance(name, str))
-
-
 URL: t.Final = Check(_is_url, "an address that begins with https://")
 
 CHECKS: t.Final[Mapping[str, Check]] = {
     "redirect": Check(_is_redirect, "a path, or an address that begins with https://"),
-    "origins": Check(
-        lambda value: _is_list(value, lambda url: _is_url(url) and "*" not in url),
-        "a list of addresses that begin with https://",
-    ),
+    "origins": ORIGINS,
 }
 """The checks of the settings. All others are names of providers."""
 
 PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
     **dict.fromkeys(("key", "secret"), Check(_is_text, "text").secret()),
-    "scope": Check(_is_scope, "text, or a list of names"),
-    "params": Check(
-        lambda value: isinstance(value, Mapping), "a mapping like {'prompt': 'login'}"
-    ),
+    "scope": TEXT,
+    "params": MAPPING,
     "token_endpoint_auth_method": Check(
         lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
     ),
@@ -104,18 +91,22 @@ class OAuthSettings:
     ) -> OAuthSettings:
         """Return the settings in a mapping.
 
-        :param origins: The default of its ``origins``.
+        :param origins: The default of its ``origins``. Of these and its own, those of
+            the web count.
         :raises RuntimeError: A part of it is missing or wrong. The message names it.
         """
         options = {name: value[name] for name in CHECKS if value.get(name) is not None}
         read_settings(place, options, CHECKS, example={"redirect": "/"})
-        named = [origin_of(url) for url in options.get("origins", origins)]
+
+        if "origins" in options:
+            origins = parse_origins(options["origins"], f"{place}['origins']")
+
         providers = {
             name: _provider(name, value[name], f"{place}[{name!r}]")
             for name in value
             if name not in CHECKS
         }
-        return cls(providers, options.get("redirect"), tuple(filter(None, named)))
+        return cls(providers, options.get("redirect"), web_origins(origins))
 
     def target(self, extra: str) -> str | None:
         """Return the address after a login, or ``None`` if no address is configured.
@@ -163,11 +154,6 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
             raise RuntimeError(f"{place}[{option!r}] is missing.")
 
         options[option] = str(options[option])
-
-    if "scope" in options:
-        scope = options["scope"]
-        names = scope.split() if isinstance(scope, str) else scope
-        options["scope"] = " ".join(names)
 
     known = KNOWN.get(name, Provider(name))
 

@@ -128,7 +128,7 @@ class AuthenticationSettings:
         value, example = app.config.get(name), {"lifetime": "12h"}
         settings = read_settings(name, value, CHECKS, example=example)
         options = {o: value for o, value in settings.items() if value is not None}
-        origins = CorsSettings.of(app).web_origins
+        origins = CorsSettings.of(app).origins
         return cls(
             name=name,
             tokens=_tokens(app, name, options),

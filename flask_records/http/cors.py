@@ -12,7 +12,7 @@ from ..errors import RecordsError
 from ..settings import Check, FLAG, read_settings
 from .blueprint import PREFIX
 from .headers import vary
-from .origins import ALL, ORIGINS, parse_origins, web_origins
+from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,11 +75,6 @@ class CorsSettings:
             )
 
         return cls(origins, credentials)
-
-    @property
-    def web_origins(self) -> tuple[str, ...]:
-        """The origins that a browser can be redirected to."""
-        return web_origins(self.origins)
 
 
 def init_app(app: Flask) -> None:

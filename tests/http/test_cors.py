@@ -15,7 +15,6 @@ from flask_records.http.cors import CorsSettings
 from flask_records.realtime.settings import Settings as RealtimeSettings
 
 from ..authentication import SECRET
-from ..oauth_providers import HOME
 
 APP = "https://app.example"
 IONIC = "capacitor://localhost"
@@ -267,7 +266,7 @@ def test_sockets_and_logins_have_the_same_origins_by_default():
 
 
 def test_sockets_and_logins_may_have_others():
-    own = {"secret": SECRET, "oauth": {"origins": [HOME]}}
+    own = {"secret": SECRET, "oauth": {"origins": [APP]}}
     app = app_with({"origins": "*"}, RECORDS_REALTIME={"origins": f"{EVIL}/"})
     app.config["RECORDS_AUTHENTICATION"] = own
 

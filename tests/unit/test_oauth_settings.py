@@ -64,7 +64,7 @@ def message_of(**oauth):
     ("option", "values"),
     [
         *((name, [None, "", True, 1.5, ["x"], b"x"]) for name in ("key", "secret")),
-        ("scope", [5, {"email": True}, ["email", 5]]),
+        ("scope", [5, ["email"]]),
         ("params", ["prompt=login", ["prompt"]]),
         ("token_endpoint_auth_method", ["", "none", ["x"]]),
         *((name, [*NO_ORIGINS, "/path"]) for name in ("access_url", "discovery_url")),
@@ -82,13 +82,14 @@ def test_wrong_option_of_a_provider_is_named_in_full(option, values):
     ("option", "values"),
     [
         ("redirect", [*NO_ORIGINS, "//evil.test", "/\\evil.test", "/a\nb", "page"]),
-        ("origins", ["https://app.example", 5, *([value] for value in NO_ORIGINS)]),
+        ("origins", [5, ["x"], ["*"], ["https://app.example/path"]]),
     ],
 )
 def test_wrong_option_is_named_in_full(option, values):
     messages = [message_of(github=GITHUB, **{option: value}) for value in values]
 
-    assert {message.split(" ")[0] for message in messages} == {f"OAUTH[{option!r}]"}
+    names = {message.split(" ")[0].removesuffix("[0]") for message in messages}
+    assert names == {f"OAUTH[{option!r}]"}
 
 
 @pytest.mark.parametrize(
@@ -141,15 +142,13 @@ def test_settings_are_one_value_without_secrets_in_its_text():
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
-        ({"scope": "  email\n profile "}, "email profile"),
-        ({"scope": ["email", "profile"]}, "email profile"),
-        ({"scope": []}, ""),
+        ({"scope": "email profile"}, "email profile"),
         ({"scope": "email", "discovery_url": DISCOVERY}, "openid email"),
         ({"scope": "email openid", "discovery_url": DISCOVERY}, "email openid"),
         ({"discovery_url": DISCOVERY}, "openid"),
     ],
 )
-def test_scope_is_text_or_a_list_and_asks_for_openid_with_discovery(options, kept):
+def test_scope_asks_for_openid_with_discovery(options, kept):
     assert parse(fake={**FAKE, **options}).providers["fake"].scope == kept
 
 
