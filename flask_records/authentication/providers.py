@@ -74,6 +74,13 @@ def _profile_of_microsoft(raw: Record) -> Profile:
     return replace(profile_of_claims(raw), email=None, avatar=None)
 
 
+def _profile_of_facebook(raw: Record) -> Profile:
+    picture = raw.get("picture")
+    image = picture.get("data") if isinstance(picture, Mapping) else None
+    url = image.get("url") if isinstance(image, Mapping) else None
+    return replace(profile_of_claims(raw), avatar=url)
+
+
 def _profile_of_discord(raw: Record) -> Profile:
     id, avatar = _id(raw.get("id")), raw.get("avatar")
     has_image = isinstance(avatar, str) and avatar != ""
@@ -184,8 +191,9 @@ KNOWN: dict[str, Provider] = {
             authorize_url="https://www.facebook.com/dialog/oauth",
             access_url="https://graph.facebook.com/oauth/access_token",
             # Emails there are valid ones, without a word on verification.
-            profile_url="https://graph.facebook.com/me?fields=id,name,email",
+            profile_url="https://graph.facebook.com/me?fields=id,name,email,picture",
             token_endpoint_auth_method=POST,
+            read_profile=_profile_of_facebook,
         ),
         Provider(
             "discord",

@@ -29,6 +29,7 @@ FACEBOOK = {
     "id": "10160028394756123",
     "name": "Ada Lovelace",
     "email": "ada@example.com",
+    "picture": {"data": {"height": 50, "url": "https://fbsbx.example/?asid=1"}},
 }
 
 DISCORD = {
@@ -70,7 +71,12 @@ def read(provider, raw):
         (
             "facebook",
             FACEBOOK,
-            Profile("10160028394756123", "ada@example.com", "Ada Lovelace"),
+            Profile(
+                "10160028394756123",
+                "ada@example.com",
+                "Ada Lovelace",
+                "https://fbsbx.example/?asid=1",
+            ),
         ),
         (
             "discord",
@@ -202,7 +208,7 @@ def test_image_that_is_no_web_address_is_left_out(url):
 
 
 NAMES = [
-    *("id", "sub", "email", "email_verified", "verified", "picture"),
+    *("id", "sub", "email", "email_verified", "verified", "picture", "data", "url"),
     *("avatar", "name", "login", "display_name", "global_name"),
 ]
 
@@ -216,7 +222,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("provider", ["discord", "google"])
+@pytest.mark.parametrize("provider", ["discord", "facebook", "google"])
 @settings(deadline=None)
 @given(raw=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6))
 def test_nonsense_is_a_profile_of_text_or_nobody(provider, raw):
