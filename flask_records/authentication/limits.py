@@ -7,7 +7,6 @@ import ipaddress
 import math
 import time
 import typing as t
-from collections.abc import Mapping
 from functools import partial
 
 from flask import current_app, has_request_context, request
@@ -15,9 +14,10 @@ from flask import current_app, has_request_context, request
 from ..errors import TooManyRequests
 from ..globals import call_stack, current_records
 from ..http.error_handler import line_of, Outages
+from ..settings import Check, read_settings
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from flask import Flask
     from flask_limiter import Limiter
@@ -64,9 +64,6 @@ class Limits:
         :raises RuntimeError: A limit is not valid.
         """
         limits: dict[str, t.Any] = dict.fromkeys(VIEWS, "30 per minute")
-        names = {
-            f"{path}.{each}" for path in services for each in services[path].methods
-        }
 
         for path, service in authentications.items():
             limits[f"{path}.create"] = "20 per minute; 200 per hour"
@@ -74,24 +71,15 @@ class Limits:
             limits[f"{path}.account"] = "50 per hour"
             limits[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
 
-        custom = app.config.get(SETTING) or {}
-
-        if not isinstance(custom, Mapping):
-            raise RuntimeError(
-                f"{SETTING} must be a mapping such as"
-                f" {{'messages.create': '10 per minute'}}, not {custom!r}."
-            )
-
-        for name in custom:
-            if name not in limits and name not in names:
-                raise RuntimeError(
-                    f"{SETTING} names '{name}', which is not a method of a service. It"
-                    " is like 'messages.create'."
-                )
-
-        limits.update(custom)
+        methods = [
+            f"{path}.{name}" for path in services for name in services[path].methods
+        ]
+        checks = dict.fromkeys([*limits, *methods], LIMIT)
+        example = {"messages.create": "10 per minute"}
+        custom = app.config.get(SETTING) or None
+        limits.update(read_settings(SETTING, custom, checks, example=example))
         app.extensions[EXTENSION] = {
-            name: _parsed(name, text) for name, text in limits.items() if text
+            name: _parsed(text) for name, text in limits.items() if text
         }
 
         if self._limiter not in app.extensions.get("limiter", ()):
@@ -188,12 +176,17 @@ def _bound_storage(app: Flask) -> None:
         app.config["RATELIMIT_STORAGE_OPTIONS"] = {**STORAGE_OPTIONS, **custom}
 
 
-def _parsed(name: str, text: t.Any) -> tuple[RateLimitItem, ...]:
+def _parsed(text: t.Any) -> tuple[RateLimitItem, ...]:
     from limits import parse_many
 
+    return tuple(parse_many(text))
+
+
+def _is_limit(value: t.Any) -> bool:
     try:
-        return tuple(parse_many(text))
-    except (ValueError, TypeError) as error:
-        raise RuntimeError(
-            f"{SETTING}['{name}'] is {text!r}. It is like '10 per minute'."
-        ) from error
+        return not value or bool(_parsed(value))
+    except (ValueError, TypeError):
+        return False
+
+
+LIMIT: t.Final = Check(_is_limit, "like '10 per minute', or None")

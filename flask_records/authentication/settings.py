@@ -10,8 +10,8 @@ from pathlib import Path
 from ..http.cors import CorsSettings
 from ..settings import (
     Check,
+    COUNT,
     FLAG,
-    is_positive,
     MAPPING,
     read_settings,
     TEXT,
@@ -60,12 +60,6 @@ def _seconds(lifetime: t.Any) -> int:
     return int(match[1]) * UNITS[match[2] or "s"] if match else 0
 
 
-def _cost(most: int) -> Check:
-    """Return the check of a cost that Argon2 accepts."""
-    text = f"a positive integer up to {most}"
-    return Check(lambda value: is_positive(value) and value <= most, text)
-
-
 NAME: t.Final = Check(lambda value: isinstance(value, str) and value != "", "text")
 
 CHECKS: t.Final[Mapping[str, Check]] = {
@@ -89,11 +83,9 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 }
 """The checks of the settings. ``None`` stands for a default."""
 
-COSTS: t.Final[Mapping[str, Check]] = {
-    "memory": _cost(2**31),
-    "passes": _cost(2**31),
-    "threads": _cost(2**16),
-}
+COSTS: t.Final[Mapping[str, Check]] = dict.fromkeys(
+    ("memory", "passes", "threads"), COUNT
+)
 """The checks of the costs of a password."""
 
 

@@ -225,11 +225,10 @@ def test_setting_removes_a_limit(nothing):
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"nothing.create": "1/minute"}, "names 'nothing.create', which is not a"),
-        ({"users.creat": "1/minute"}, "names 'users.creat', which is not a"),
-        ({"users.update": "1/minute"}, "names 'users.update', which is not a"),
-        ({"users.find": "often"}, r"\['users.find'\] is 'often'. It is like '10 per"),
-        ({"users.find": 10}, r"\['users.find'\] is 10"),
+        ({"users.creat": "1/minute"}, "has no key 'users.creat'. The keys are "),
+        ({"users.update": "1/minute"}, "has no key 'users.update'"),
+        ({"users.find": "often"}, r"\['users.find'\] must be like '10 per minute', or"),
+        ({"users.find": 10}, r"\['users.find'\] must be like"),
         ("10 per minute", "RECORDS_LIMITS"),
     ],
 )

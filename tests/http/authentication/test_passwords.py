@@ -63,8 +63,8 @@ def log_in(client, password, email="ann@a.test"):
     ("costs", "message"),
     [
         *(
-            ({"memory": value}, r"\['memory'\] must be a positive integer up to")
-            for value in (0, 1.5, "64", True, None, 2**40)
+            ({"memory": value}, r"\['memory'\] must be a positive integer, not")
+            for value in (0, 1.5, "64", True, None)
         ),
         ("cheap", r"\['passwords'\] must be a mapping, not 'cheap'"),
         ({"rounds": 12}, r"\['passwords'\] has no key 'rounds'. The keys are 'memory'"),
