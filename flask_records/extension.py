@@ -349,7 +349,7 @@ class FlaskRecords:
                 " register a blueprint that has it once."
             )
 
-        routes = Routes(app, mount, self.errors)
+        routes = Routes(app, mount)
         init_bounds(app)
         init_sessions(app)
         init_cors(app)

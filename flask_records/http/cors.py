@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from flask import request
 
-from ..errors import RecordsError
 from ..settings import Check, FLAG, read_settings
 from .blueprint import PREFIX
 from .headers import vary
@@ -123,6 +122,4 @@ def init_app(app: Flask) -> None:
 def _is_ours() -> bool:
     """Return whether a service, a file or the OpenAPI document answers the request."""
     name = (request.blueprint or "").rpartition(".")[2]
-    # An unknown service has no blueprint.
-    is_unknown = isinstance(request.routing_exception, RecordsError)
-    return is_unknown or name.startswith(PREFIX) or name in (FILES, REFERENCE)
+    return name.startswith(PREFIX) or name in (FILES, REFERENCE)

@@ -153,12 +153,6 @@ class ErrorHandler:
 
         return self.handle(error)
 
-    def unknown_url(self) -> NotFound | None:
-        """Return the error of a URL that nothing answers. ``None`` if the client asks
-        for a page, which may be that of the application.
-        """
-        return None if self._wants_html() else self._not_found()
-
     def answer(self, error: RecordsError) -> Response:
         """Return the response to an error as the client sees it."""
         response = self._page(error) if self._wants_html() else _json(error)

@@ -7,10 +7,8 @@ import typing as t
 from dataclasses import dataclass
 
 from flask import current_app, request_started
-from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
-
-from ..globals import current_request
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +16,6 @@ if t.TYPE_CHECKING:
     from flask import Blueprint, Flask
     from flask.blueprints import BlueprintSetupState
 
-    from .error_handler import ErrorHandler
 
 EXTENSION: t.Final = "records_routes"
 """The key of ``app.extensions`` with the routes."""
@@ -68,16 +65,14 @@ class Routes:
     URL of another view of the application.
     """
 
-    def __init__(self, app: Flask, mount: Mount, errors: ErrorHandler) -> None:
+    def __init__(self, app: Flask, mount: Mount) -> None:
         self.mount = mount
         """The place of the services."""
-        self._errors = errors
         # The name of what has an endpoint, and a sentence that tells how to move it.
         self._owners: dict[str, tuple[str, str]] = {}
         self._endpoints: dict[str, str] = {}
         self._literal_paths: set[str] = set()
         self._names = Map(converters=app.url_map.converters)
-        self._below = _urls_below(mount.url_prefix)
         self._is_checked = False
         app.extensions[EXTENSION] = self
         request_started.connect(self._begin, app, weak=False)
@@ -166,21 +161,13 @@ class Routes:
         return t.cast("str", found), dict(route)
 
     def _begin(self, app: Flask, **options: t.Any) -> None:
-        """Answer an unknown URL below the prefix of services as services answer errors,
-        unless the client asks for a page, which may be that of the application.
+        """Check the views that were added since, before the first request.
 
-        :raises RuntimeError: A view that was added late has a URL of a service.
+        :raises RuntimeError: One has a URL of a service.
         """
         if not self._is_checked:
             self.check(app)
             self._is_checked = True
-
-        current = current_request()
-        error = current.routing_exception
-
-        if self.mount.url_prefix and isinstance(error, NotFound):
-            if self._below.match(current.path):
-                current.routing_exception = self._errors.unknown_url() or error
 
 
 def routes_of(app: Flask) -> Routes:
@@ -215,12 +202,6 @@ def fill_placeholders(rule: str, value_of: Callable[[str], str]) -> str:
     :param value_of: Returns the value of a placeholder by its name.
     """
     return PLACEHOLDER.sub(lambda match: value_of(match["name"]), rule)
-
-
-def _urls_below(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of the URLs below a prefix, which may have placeholders."""
-    escaped = re.escape(PLACEHOLDER.sub("\0", prefix))
-    return re.compile(escaped.replace("\0", "[^/]+") + "(/|$)")
 
 
 def _place_of(rule: Rule) -> tuple[str, str, str]:

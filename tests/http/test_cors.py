@@ -35,10 +35,10 @@ class Things:
         return data
 
 
-def make_app(cors, *, prefix="", **config):
+def make_app(cors, **config):
     app = Flask("tests")
     limiter = Limiter(get_remote_address)
-    records = FlaskRecords(url_prefix=prefix, limiter=limiter, logger=False)
+    records = FlaskRecords(limiter=limiter, logger=False)
     records.add("things", Things(), public=True)
     app.config.update(
         RECORDS_CORS=cors,
@@ -137,17 +137,6 @@ def test_caches_keep_the_origins_apart(client, headers):
     answer = client.get("/things", headers=headers)
 
     assert "Origin" in answer.headers["Vary"].split(", ")
-
-
-@pytest.mark.parametrize("path", ["/api/nothing", "/api"])
-def test_unknown_services_are_read(path):
-    app, records = make_app({"origins": [APP]}, prefix="/api")
-    records.init_app(app)
-
-    answer = app.test_client().get(path, headers=of(APP))
-
-    assert (answer.status_code, answer.json["code"]) == (404, 404)
-    assert answer.headers[ALLOWED] == APP
 
 
 def test_pages_of_the_application_are_its_own(client):
