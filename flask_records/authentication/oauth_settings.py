@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..errors import BadRequest
-from ..http.origins import INVISIBLE, origin_of, ORIGINS, parse_origins, web_origins
+from ..http.origins import INVISIBLE, origin_of, ORIGINS, parse_origins
 from ..settings import Check, MAPPING, read_settings, TEXT
 from .providers import KNOWN, Provider
 
@@ -106,7 +106,9 @@ class OAuthSettings:
             for name in value
             if name not in CHECKS
         }
-        return cls(providers, options.get("redirect"), web_origins(origins))
+        return cls(
+            providers, options.get("redirect"), tuple(filter(origin_of, origins))
+        )
 
     def target(self, extra: str) -> str | None:
         """Return the address after a login, or ``None`` if no address is configured.

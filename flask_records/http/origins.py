@@ -79,11 +79,6 @@ def parse_origins(value: t.Any, place: str) -> tuple[str, ...]:
     return tuple(_parsed(item, f"{place}[{index}]") for index, item in enumerate(value))
 
 
-def web_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of some origins that a browser can be redirected to."""
-    return tuple(origin for origin in origins if origin.partition(":")[0] in PORTS)
-
-
 def _parsed(value: t.Any, place: str) -> str:
     if value == ALL:
         raise RuntimeError(f"{place} is '*', which stands alone: 'origins': '*'.")
