@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -82,7 +83,7 @@ def started(arguments, environment):
         host = re.search(r"http://(\S+)", "".join(log))[1]
         yield Gunicorn(process, host, log)
         process.terminate()
-        process.wait(15)
+        process.wait(60)
     finally:
         # A worker that outlives it would keep its output open.
         with suppress(ProcessLookupError):
@@ -133,6 +134,12 @@ def wait_for_workers(server):
         return len(server.served) == 2
 
     wait_until(have_answered, START)
+
+
+def free_port():
+    """A port at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 def connected(host):

@@ -128,7 +128,7 @@ class Socket:
         with self._arrived:
             return self._arrived.wait_for(lambda: condition(self.events), timeout)
 
-    def waits_for_end(self, timeout=10):
+    def waits_for_end(self, timeout=60):
         """Return ``True`` if the server ends the connection."""
         with self._arrived:
             return self._arrived.wait_for(lambda: not self.is_open, timeout)
@@ -136,7 +136,7 @@ class Socket:
     def texts(self):
         return [record.get("text") for _, _, record in self.events]
 
-    def gets(self, text, timeout=5):
+    def gets(self, text, timeout=60):
         """Return ``True`` if an event with a text arrives."""
         return self.wait_for(lambda _: text in self.texts(), timeout)
 

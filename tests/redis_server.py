@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 import redis
 
+from .processes import free_port
 from .waiting import START, wait_until
 
 
@@ -26,10 +26,7 @@ class OwnRedis:
     """A Redis server that keeps nothing while it is stopped."""
 
     def __init__(self, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-
+        self._port = free_port()
         self._folder = folder
         self.url = f"redis://127.0.0.1:{self._port}"
         self.process = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -12,6 +10,7 @@ from flask_records import Unavailable
 
 from ..databases import served, SERVERS, url_of
 from ..models import Message
+from ..processes import free_port
 
 CALLS = [
     ("GET", "/messages", None),
@@ -21,16 +20,9 @@ CALLS = [
 
 
 @pytest.fixture
-def port():
-    """A port where nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-@pytest.fixture
-def away(db, records, messages, port, request, tmp_path):
+def away(db, records, messages, request, tmp_path):
     """An app whose database is away."""
+    port = free_port()
     urls = {
         "sqlite": f"sqlite:///{tmp_path / 'nowhere' / 'test.db'}",
         "postgresql": f"postgresql+psycopg://ann:secret@127.0.0.1:{port}/test",

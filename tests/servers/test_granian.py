@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,15 @@ from pathlib import Path
 import pytest
 
 from ..leaks import current_test, LEAKS
-from ..processes import call, connected, environment, logged_in, ROOT
+from ..processes import (
+    call,
+    connected,
+    environment,
+    free_port,
+    logged_in,
+    ROOT,
+)
+from ..waiting import START, wait_until
 
 README = ROOT.joinpath("README.md").read_text()
 COMMAND = re.search(r"^\.venv/bin/(granian .+)$", README, re.MULTILINE)[1]
@@ -33,9 +40,7 @@ class Log:
 
     def __init__(self, stream):
         self.lines = []
-        self._stream = stream
-        self._has_news = threading.Condition()
-        self._thread = threading.Thread(target=self._read)
+        self._thread = threading.Thread(target=self._read, args=[stream])
         self._thread.start()
 
     @property
@@ -43,26 +48,15 @@ class Log:
         return "".join(self.lines)
 
     def wait_for(self, text, count=1):
-        """Wait until a text is there as often as that, or the process has ended."""
-        with self._has_news:
-            self._has_news.wait_for(
-                lambda: self.text.count(text) >= count or self._stream.closed, 30
-            )
-
-        assert self.text.count(text) >= count, self.text
+        """Wait until a text is there as often as that."""
+        wait_until(lambda: self.text.count(text) >= count, START)
 
     def end(self):
         self._thread.join()
 
-    def _read(self):
-        with self._stream:
-            for line in self._stream:
-                with self._has_news:
-                    self.lines.append(line)
-                    self._has_news.notify_all()
-
-        with self._has_news:
-            self._has_news.notify_all()
+    def _read(self, stream):
+        with stream:
+            self.lines.extend(stream)
 
 
 @dataclass
@@ -111,7 +105,7 @@ def granian(folder, *options, workers=1, command=WSGI, variables=None):
         wait_until_open(f"127.0.0.1:{port}")
         yield Granian(process, f"127.0.0.1:{port}", log)
         process.terminate()
-        process.wait(15)
+        process.wait(60)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -123,21 +117,18 @@ def granian(folder, *options, workers=1, command=WSGI, variables=None):
     assert process.returncode == 0, log.text
 
 
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
 def wait_until_open(host):
-    """Connect until a worker accepts it, which is a little after it has started."""
-    deadline = time.monotonic() + 10
+    """Wait until a worker accepts connections, which is a little after its start."""
 
-    while True:
+    def is_open():
         try:
-            return connected(host).close()
+            connected(host).close()
         except ConnectionRefusedError:
-            assert time.monotonic() < deadline
+            return False
+
+        return True
+
+    wait_until(is_open, START)
 
 
 @pytest.fixture(scope="module", params=[WSGI, COMMAND], ids=["wsgi", "asgi"])
@@ -241,7 +232,7 @@ def raw_answer(host, text, *, is_end=False):
     """
     name, _, port = host.partition(":")
 
-    with socket.create_connection((name, int(port)), timeout=10) as client:
+    with socket.create_connection((name, int(port)), timeout=60) as client:
         client.sendall(text.encode())
 
         if is_end:

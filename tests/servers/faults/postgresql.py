@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from ...processes import free_port
 from ...waiting import START, wait_until
 
 OPTIONS = "-c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=40"
@@ -37,7 +37,7 @@ class PostgreSQL:
     def stop(self):
         """Stop it as a crash would: it closes all connections at once."""
         self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(20)
+        self.process.wait(60)
 
     @contextmanager
     def replica(self):
@@ -109,9 +109,3 @@ def program(name):
     """The path of a program, which Debian keeps apart for each version."""
     found = [*sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), name]
     return str(found[0])
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]

@@ -47,7 +47,7 @@ def connect(server, **options):
     """A connected socket that reads only on request."""
     socket = websocket.create_connection(
         f"ws://{server.host}/socket.io/?EIO=4&transport=websocket",
-        timeout=20,
+        timeout=60,
         skip_utf8_validation=True,
         **options,
     )

@@ -28,7 +28,7 @@ def records():
 
 def request(site, verb, path, body=None, headers=None):
     """The status and the text of an answer over real HTTP."""
-    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=5)
+    connection = HTTPConnection(site.url.removeprefix("http://"), timeout=30)
 
     try:
         connection.request(verb, path, body, headers or {})
@@ -49,7 +49,7 @@ def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
     url = site.url.replace("http", "ws", 1) + path
 
     try:
-        websocket.create_connection(url, timeout=5).shutdown()
+        websocket.create_connection(url, timeout=30).shutdown()
     except websocket.WebSocketBadStatusException as error:
         return error.status_code
 
@@ -73,7 +73,7 @@ def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):
         path = begin_polling(site)
         request(site, "POST", path, "40")
         url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
-        socket = websocket.create_connection(url, timeout=5)
+        socket = websocket.create_connection(url, timeout=30)
         socket.send("2probe")
         probe = socket.recv()
         socket.send("5")
