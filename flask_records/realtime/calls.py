@@ -5,13 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from ..context import HookContext
-from ..errors import (
-    BadRequest,
-    MethodNotAllowed,
-    not_an_object,
-    NotFound,
-    TooManyRequests,
-)
+from ..errors import BadRequest, MethodNotAllowed, not_an_object, NotFound
 from ..http.error_handler import body_of
 from ..http.formatter import dumps
 from ..http.routes import current_routes
@@ -32,18 +26,13 @@ def answer_json(
     connection: Connection,
     method: str,
     message: tuple[t.Any, ...],
-    refusal: TooManyRequests | None = None,
 ) -> bytes:
     """Return the arguments of the answer to a message as JSON: an error, or ``null``
     and the result.
 
     :param message: The path of the service, the arguments of the method, and the query.
-    :param refusal: The error if the client makes too many calls.
     """
     try:
-        if refusal is not None:
-            raise refusal
-
         context = _context_of(records, connection, method, message)
         result = _run(context).sent
         return b"[null,%b]" % dumps(result, context.params.user)

@@ -9,7 +9,6 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..context import Params
-from ..errors import TooManyRequests
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,9 +22,6 @@ if t.TYPE_CHECKING:
 
 BURST: t.Final = 20
 """The seconds whose calls a client may make at once, after as long a pause."""
-
-MAX_DELAY: t.Final = 20
-"""The maximum number of seconds that a call waits to begin."""
 
 
 class Connections:
@@ -208,19 +204,12 @@ class Connection:
         )
 
     def count_call(self) -> float:
-        """Count a call, and return the seconds until it may begin. One thread counts.
-
-        :raises TooManyRequests: It would have to wait for too long.
-        """
+        """Count a call, and return the seconds until it may begin."""
         now, rate = time.monotonic(), self.calls_per_second
         gained = (now - self._counted) * rate
-        allowance = min(self._allowance + gained, BURST * rate) - 1
-
-        if allowance < -MAX_DELAY * rate:
-            raise TooManyRequests(f"Too many calls: {rate} per second at most.")
-
-        self._allowance, self._counted = allowance, now
-        return max(0, -allowance / rate)
+        self._allowance = min(self._allowance + gained, BURST * rate) - 1
+        self._counted = now
+        return max(0, -self._allowance / rate)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import logging
 import typing as t
 from urllib.parse import parse_qs
 
-from ..connections import BURST, MAX_DELAY
+from ..connections import BURST
 from .environ import paths_of
 from .gate import INVALID_SESSION, Refusal, refuse, respond
 from .hub import Hub
@@ -271,8 +271,8 @@ class Application:
 
         body = file.getvalue()
 
-        # Further ones would be refused.
-        max_calls = settings.calls_per_second * (BURST + MAX_DELAY)
+        # Further ones would wait for longer than their clients.
+        max_calls = settings.calls_per_second * BURST * 2
 
         try:
             for packet in decode(body, protocol, limit, max_calls):

@@ -11,7 +11,7 @@ from functools import partial
 
 from flask import request
 
-from ...errors import TooManyRequests, Unavailable
+from ...errors import Unavailable
 from ...http.error_handler import body_of
 from ..calls import answer_json
 from ..closing import (
@@ -172,10 +172,10 @@ class Session:
 
         :param now: The time.
         """
-        is_pinged = self.protocol.is_pinged
-
         if now < self.deadline or not self.is_open:
             return
+
+        is_pinged = self.protocol.is_pinged
 
         if self.connection_id is None:
             self.end(*NOT_JOINED)
@@ -394,15 +394,10 @@ class Session:
         if connection is None:
             return
 
-        refusal = None
+        if pause := connection.count_call():
+            await asyncio.sleep(pause)
 
-        try:
-            if pause := connection.count_call():
-                await asyncio.sleep(pause)
-        except TooManyRequests as error:
-            refusal = error
-
-        packet = await self._run(partial(self._call, connection, message, refusal))
+        packet = await self._run(partial(self._call, connection, message))
 
         if packet is not None and self.is_open:
             self.outlet.send(packet)
@@ -420,18 +415,13 @@ class Session:
         if channel and len(connections.members(channel)) > settings.max_of_user:
             self.end(*NO_PLACE_OF_USER)
 
-    def _call(
-        self,
-        connection: Connection,
-        message: Message,
-        refusal: TooManyRequests | None,
-    ) -> Packet | None:
+    def _call(self, connection: Connection, message: Message) -> Packet | None:
         """Return the answer to a call, if there is one."""
         if self._drops_calls or not self._server.connections.get(connection.id):
             return None
 
         name, *arguments = message.data
         records = self._server.records
-        text = answer_json(records, connection, name, tuple(arguments), refusal)
+        text = answer_json(records, connection, name, tuple(arguments))
         number = message.number
         return None if number is None else packets.answered(number, text)

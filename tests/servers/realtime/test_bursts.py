@@ -6,10 +6,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from werkzeug.datastructures import Headers
 
-from flask_records import TooManyRequests
-from flask_records.realtime.connections import BURST, Connection, MAX_DELAY
+from flask_records.realtime.connections import BURST
 
 from ...polling import calls, Polling, received
 from ...realtime import live, loop_of, make_live_records
@@ -128,30 +126,6 @@ def test_client_that_leaves_its_answers_is_closed(pads, records, tmp_path):
             wait_until(lambda: not loop.sessions, 30)
 
     assert len(pads) < 20
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The time as connections see it, set by hand."""
-    clock = {"now": 1000.0}
-    monkeypatch.setattr(
-        "flask_records.realtime.connections.time.monotonic", lambda: clock["now"]
-    )
-    return clock
-
-
-def test_call_that_would_wait_too_long_is_refused(clock):
-    connection = Connection("1", Headers(), calls_per_second=10)
-
-    for _ in range((BURST + MAX_DELAY) * 10):
-        connection.count_call()
-
-    for _ in range(3):
-        with pytest.raises(TooManyRequests, match="10 per second"):
-            connection.count_call()
-
-    clock["now"] += 0.1
-    assert connection.count_call() == pytest.approx(MAX_DELAY)
 
 
 def test_calls_that_come_too_fast_are_answered_as_others_go_on(records, tmp_path):
