@@ -47,7 +47,6 @@ from .pagination import Page as Page
 from .pagination import Pagination as Pagination
 from .problems import Problem as Problem
 from .query import Converter as Converter
-from .query import ExactNumeric as ExactNumeric
 from .query import FromUser as FromUser
 from .query import Operator as Operator
 from .query import readers as readers

@@ -17,7 +17,6 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     BadRequest,
-    ExactNumeric,
     FlaskRecords,
     HookContext,
     SQLAlchemyService,
@@ -58,7 +57,7 @@ class Thing(Base):
     count: Mapped[int | None]
     big: Mapped[int | None] = mapped_column(sa.BigInteger)
     ratio: Mapped[float | None]
-    price: Mapped[Decimal | None] = mapped_column(ExactNumeric(8, 2))
+    price: Mapped[Decimal | None] = mapped_column(sa.Numeric(8, 2))
     isNew: Mapped[bool | None]
     color: Mapped[str | None] = mapped_column(sa.Enum("<b>red</b>", "green", "grey"))
     madeAt: Mapped[dt.datetime | None]

@@ -1,6 +1,5 @@
 """From a query to an SQL expression: data in, expression out."""
 
-from .exact_numeric import ExactNumeric as ExactNumeric
 from .field import Field as Field
 from .fields import FieldOptions as FieldOptions
 from .fields import Fields as Fields

@@ -8,14 +8,13 @@ import typing as t
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import sqlalchemy as sa
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
 from .. import problems
 from . import casts
-from .exact_numeric import EXACT, ExactNumeric, shortest_decimal, ShortestDecimal
 from .values import (
     anything,
     cast_and_check,
@@ -26,6 +25,9 @@ from .values import (
     python_type,
     Schema,
 )
+
+EXACT: t.Final = Context(prec=3000)
+"""The context of calculations that keep all digits."""
 
 DIALECTS: t.Final = "sqlalchemy.dialects."
 
@@ -180,6 +182,23 @@ def _as_shortest(column: t.Any) -> t.Any:
     return sa.type_coerce(column, ShortestDecimal())
 
 
+class ShortestDecimal(TypeDecorator[Decimal]):
+    """Floats, read as the shortest decimals that stand for them."""
+
+    impl = sa.Float
+    cache_ok = True
+
+    def process_result_value(self, value: t.Any, dialect: sa.Dialect) -> t.Any:
+        """Return a decimal."""
+        return None if value is None else _shortest_decimal(float(value))
+
+
+def _shortest_decimal(number: float) -> Decimal:
+    # The decimal of a whole number would end in a zero.
+    is_short = number.is_integer() and abs(number) < problems.MAX_EXACT
+    return Decimal(int(number) if is_short else repr(number))
+
+
 def _scale(type_: t.Any) -> int | None:
     """Return the number of decimal places that a type holds, or ``None`` for any."""
     # NUMERIC(10) is NUMERIC(10, 0).
@@ -208,7 +227,7 @@ def _numerics_of_sqlite(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
     def check(number: Decimal) -> None:
         conversion.check(number)
         stored = float(number)
-        read = shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
+        read = _shortest_decimal(stored) if scale is None else f"{stored:.{scale}f}"
 
         if Decimal(read) != number:
             raise ValueError(problems.MORE_DIGITS)
@@ -352,7 +371,6 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.Integer: _integers(32),
     sa.BigInteger: _integers(64),
     sa.Numeric: _numerics,
-    ExactNumeric: _numerics,
     sa.Float: _floats,
     sa.Boolean: Conversion(casts.as_boolean, schema={"type": "boolean"}),
     sa.DateTime: lambda type_, dialect: Conversion(

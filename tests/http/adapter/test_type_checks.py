@@ -9,7 +9,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import ExactNumeric, FlaskRecords, SQLAlchemyService
+from flask_records import FlaskRecords, SQLAlchemyService
 
 POSTGRESQL = "postgresql+psycopg://nobody@127.0.0.1:1/nothing"
 
@@ -44,38 +44,6 @@ def app_of(url, model, **options):
     records.add("things", SQLAlchemyService(model, **options), public=True)
     records.init_app(app)
     return app
-
-
-@pytest.mark.parametrize(("precision", "scale"), [(0, 0), (19, 2), (5, 6), (5, -1)])
-def test_an_exact_numeric_has_sensible_digits(precision, scale):
-    with pytest.raises(ValueError, match="needs a precision from 1 to 18"):
-        ExactNumeric(precision, scale)
-
-
-def test_exact_numerics_are_summed_and_compared_by_the_database(database_url):
-    engine = sa.create_engine(database_url)
-    prices = sa.Table(
-        "exact_price", sa.MetaData(), sa.Column("price", ExactNumeric(18, 2))
-    )
-    values = ["1234567890123456.78", "0.01", "-9.90"]
-
-    with engine.begin() as connection:
-        prices.metadata.drop_all(connection)
-        prices.metadata.create_all(connection)
-        connection.execute(prices.insert(), [{"price": value} for value in values])
-        column = prices.c.price
-        total = connection.scalar(sa.select(sa.func.sum(column)))
-        above = connection.scalars(sa.select(column).where(column >= "0.011")).all()
-        lowest = connection.scalar(sa.select(sa.func.min(column)))
-        prices.metadata.drop_all(connection)
-
-    engine.dispose()
-
-    assert (str(total), [str(each) for each in above], str(lowest)) == (
-        "1234567890123446.89",
-        ["1234567890123456.78"],
-        "-9.90",
-    )
 
 
 @pytest.mark.parametrize(

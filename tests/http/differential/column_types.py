@@ -11,8 +11,6 @@ import sqlalchemy as sa
 from hypothesis import strategies as st
 from sqlalchemy.dialects import mysql, postgresql
 
-from flask_records import ExactNumeric
-
 from .kinds import (
     arrays,
     bytes_,
@@ -98,9 +96,6 @@ TYPES = {
     "Double()": floats(sa.Double()),
     "Numeric(10, 2)": decimals(sa.Numeric(10, 2), ["9.90", "-99999999.99", "0.01"]),
     "Numeric(20, 10)": decimals(sa.Numeric(20, 10)),
-    "ExactNumeric(18, 4)": decimals(
-        ExactNumeric(18, 4), ["9.90", "-0.0001", "99999999999999.9999"]
-    ),
     # MariaDB would round to integers, so that the service refuses to start.
     "Numeric()": decimals(sa.Numeric(), databases=["sqlite", "postgresql"]),
     "Numeric(10, 2, asdecimal=False)": decimals(
