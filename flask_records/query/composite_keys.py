@@ -36,8 +36,15 @@ class CompositeField(Field):
     """The fields, in the order of the primary key."""
 
     def text(self, record: dict[str, t.Any]) -> str | None:
-        """Return the identifier of a record, or ``None`` if a part is null."""
-        return text_of([record[part.name] for part in self.parts])
+        """Return the identifier of a record, by which its parts are found again, or
+        ``None`` if one is null.
+        """
+        values = [record[part.name] for part in self.parts]
+
+        if any(value is None for value in values):
+            return None
+
+        return SEPARATOR.join([ESCAPED.sub(_escape, _text(value)) for value in values])
 
 
 def composite_field(name: str, parts: Sequence[Field]) -> CompositeField:
@@ -56,16 +63,6 @@ def composite_field(name: str, parts: Sequence[Field]) -> CompositeField:
     return CompositeField(
         name, column, None, conversion, is_nullable=False, parts=tuple(parts)
     )
-
-
-def text_of(values: Sequence[t.Any]) -> str | None:
-    """Return the text of an identifier, by which the values are found again. ``None``
-    if a value is null.
-    """
-    if any(value is None for value in values):
-        return None
-
-    return SEPARATOR.join([ESCAPED.sub(_escape, _text(value)) for value in values])
 
 
 def _cast(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:

@@ -52,18 +52,10 @@ class FromUser:
 
         :param user: The user, or ``None``.
         :raises TypeError: The user is not a mapping, or the value holds others.
-        :raises LookupError: The user has no such field.
+        :raises KeyError: The user has no such field.
         """
         if user is None:
             return []
-
-        if not isinstance(user, Mapping):
-            raise TypeError(
-                f"{self!r} needs users that are mappings, not {type(user)}."
-            )
-
-        if self.field not in user:
-            raise LookupError(f"A rule names {self!r}, which this user does not have.")
 
         value = user[self.field]
         values = list(value) if isinstance(value, LISTS) else [value]

@@ -209,17 +209,6 @@ def test_query_of_no_identifier_is_refused(client, query):
     assert (response.status_code, list(response.json["errors"])) == (400, ["id"])
 
 
-def test_many_records_are_written_by_their_identifiers(client, three):
-    a, b = three["a"], three["b"]
-    query = {"id[$in][0]": a["id"], "id[$in][1]": b["id"], "$sort[id]": "1"}
-
-    patched = client.patch("/enrolments", query_string=query, json={"grade": 9})
-    removed = client.delete("/enrolments", query_string=query)
-
-    assert patched.json == removed.json == [a | {"grade": 9}, b | {"grade": 9}]
-    assert client.get("/enrolments").json == [three["c"]]
-
-
 @pytest.mark.parametrize("verb", ["put", "patch"])
 @pytest.mark.parametrize(
     ("name", "value"),

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import column_property, DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import BadRequest
 from flask_records.query import FieldOptions, Fields, Scope
 
-from ..models import Dog, Everything, Message, User
+from ..models import Dog, User
 
 
 class Base(DeclarativeBase):
@@ -16,42 +16,17 @@ class Base(DeclarativeBase):
 
 
 class Person(Base):
-    """A model with a column of each kind that a record may or may not name."""
-
     __tablename__ = "person"
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column("full_name", sa.String(5))
     age: Mapped[int | None]
     secret: Mapped[str | None]
-    level: Mapped[int] = mapped_column(default=1)
-    city: Mapped[str] = mapped_column(server_default="Ghent")
-    rank: Mapped[int] = mapped_column(sa.Computed("age * 2"))
-    number: Mapped[int] = mapped_column(sa.Identity(always=True))
-    series: Mapped[int] = mapped_column(sa.Identity(always=False))
-    version: Mapped[int] = mapped_column()
     _private: Mapped[str | None]
     _hashed: Mapped[bytes | None] = mapped_column(sa.PickleType)
-
-    __mapper_args__ = {"version_id_col": version}
-
-    @hybrid_property
-    def is_adult(self) -> bool:
-        return self.age >= 18
-
-    @hybrid_property
-    def _is_old(self) -> bool:
-        return self.age >= 80
 
     @property
     def shout(self) -> str:
         return self.name.upper()
-
-
-Person.next_age = column_property(Person.age + 1)
-VISIBLE = [
-    "age", "city", "id", "is_adult", "level", "name", "next_age", "number", "rank",
-    "secret", "series", "version",
-]  # fmt: skip
 
 
 class Country(Base):
@@ -77,41 +52,6 @@ def scope():
     return Scope.of_clients(Fields(Person, FieldOptions(hidden=["secret"])))
 
 
-def sql(expression):
-    return " ".join(str(sa.select(expression)).split())
-
-
-def names(fields):
-    return [field.name for field in fields]
-
-
-@pytest.mark.parametrize(
-    ("model", "name", "selected"),
-    [
-        (Person, "name", "SELECT person.full_name FROM person"),
-        (Person, "next_age", "SELECT person.age + :age_1 AS anon_1 FROM person"),
-        (
-            Message,
-            "is_long",
-            "SELECT length(message.text) > :l AS is_long FROM message",
-        ),
-    ],
-)
-def test_expression_of_a_field(model, name, selected):
-    field = Fields(model).stored[name]
-
-    assert sql(field.selected).replace(":length_1", ":l") == selected
-    assert field.is_writable == (name == "name")
-
-
-def test_enum_is_selected_as_the_text_it_is_stored_as():
-    field = Fields(Everything).stored["color"]
-
-    assert isinstance(field.selected.type, sa.String)
-    assert isinstance(field.column.type, sa.Enum)
-    assert not isinstance(field.selected.type, sa.Enum)
-
-
 @pytest.mark.parametrize(
     "name", ["secret", "nope", "_private", "shout", "full_name", ""]
 )
@@ -121,28 +61,6 @@ def test_hidden_field_is_like_one_that_is_not_there(scope, name):
 
     assert caught.value.message == f"'{name}' is not a field."
     assert caught.value.errors == {name: "is not a field"}
-
-
-def test_hidden_field_is_not_listed(scope):
-    assert scope.names == set(names(scope)) == {*VISIBLE} - {"secret"}
-    assert scope.hidden == {"secret"}
-
-
-@pytest.mark.parametrize(
-    ("listed", "selected"),
-    [
-        (None, {*VISIBLE} - {"secret"}),
-        ([], {"id"}),
-        (["age"], {"id", "age"}),
-        (["id", "age", "age"], {"id", "age"}),
-        (["is_adult", "next_age"], {"id", "is_adult", "next_age"}),
-    ],
-)
-def test_selected(scope, listed, selected):
-    found = names(scope.shown(listed).selected)
-
-    assert set(found) == selected
-    assert len(found) == len(selected)
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,3 @@ def test_a_listener_to_the_model_that_comes_late_is_called(make_notes, name):
     run_all(notes)
 
     assert heard == [name]
-
-
-@pytest.mark.parametrize("name", ["before_insert", "load"])
-def test_listeners_to_a_base_are_honoured(make_notes, name):
-    model = note_of()
-
-    with listening(model.__base__, name, propagate=True):
-        assert "create" not in make_notes(model).methods_of_one_statement()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy.orm import mapped_column, sessionmaker
+from sqlalchemy.orm import sessionmaker
 
 from flask_records import BadRequest
 
@@ -59,25 +58,6 @@ def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
         {"id": n, "text": t} for n, t in zip((1, 3, 5), "cab", strict=True)
     ]
     assert len(notes.service.find()) == 6
-
-
-@pytest.mark.parametrize("make", [sessionmaker, observed])
-def test_many_records_may_have_keys_that_are_text_in_python_only(make_notes, make):
-    class Coded(sa.types.TypeDecorator):
-        impl = sa.Integer
-        cache_ok = True
-
-        def process_bind_param(self, value, dialect):
-            return None if value is None else int(str(value).strip("n"))
-
-        def process_result_value(self, value, dialect):
-            return f"n{value}"
-
-    notes = make_notes(note_of(id=mapped_column(Coded, primary_key=True)), make=make)
-
-    created = notes.service.create([{"text": "b"}, {"text": "a"}])
-
-    assert created == [{"id": "n1", "text": "b"}, {"id": "n2", "text": "a"}]
 
 
 @pytest.mark.parametrize("make", [sessionmaker, observed])

@@ -12,12 +12,11 @@ from sqlalchemy.orm import (
     mapped_column,
     MappedAsDataclass,
     relationship,
-    sessionmaker,
     validates,
 )
 
 from .notes import note_of
-from .twins import nothing, observed
+from .twins import nothing
 
 ALL = {"create", "patch", "remove"}
 
@@ -243,61 +242,3 @@ def test_a_model_with_nothing_to_honour_is_written_by_one_statement(
     make_notes, make, methods
 ):
     assert make_notes(make()).methods_of_one_statement() == methods
-
-
-@pytest.mark.parametrize("make", [sessionmaker, observed])
-def test_a_table_may_have_no_primary_key_or_another_one_than_the_model(
-    make_notes, make
-):
-    base = type("NoteBase", (DeclarativeBase,), {})
-    table = sa.Table(
-        "note",
-        base.metadata,
-        sa.Column("code", sa.String(20), unique=True),
-        sa.Column("text", sa.String(20)),
-    )
-    args = {"primary_key": [table.c.code]}
-    members = {"__table__": table, "__mapper_args__": args}
-    service = make_notes(type("Note", (base,), members), make=make).service
-    bodies = [{"code": "b", "text": "x"}, {"code": "a", "text": "y"}]
-
-    one = service.create({"code": "c", "text": "z"})
-    many = service.create(bodies)
-    patched = service.patch("a", {"text": "n"})
-
-    assert [one, many] == [{"code": "c", "text": "z"}, bodies]
-    assert patched == {"code": "a", "text": "n"}
-    assert service.remove("b") == bodies[0]
-
-
-@pytest.mark.parametrize("make", [sessionmaker, observed])
-def test_what_refers_to_a_record_follows_its_key_if_the_model_says_so(make_notes, make):
-    base = type("NoteBase", (DeclarativeBase,), {})
-
-    class Note(base):
-        __tablename__ = "note"
-
-        id = mapped_column(sa.Integer, primary_key=True)
-        text = mapped_column(sa.String(20), unique=True)
-        children = relationship(
-            "Child",
-            primaryjoin=lambda: Note.text == orm.foreign(Child.note_text),
-            passive_updates=False,
-        )
-
-    class Child(base):
-        __tablename__ = "child"
-
-        id = mapped_column(sa.Integer, primary_key=True)
-        note_text = mapped_column(sa.String(20))
-
-    notes = make_notes(Note, make=make)
-    notes.service.create({"text": "a"})
-
-    with notes.make.begin() as session:
-        session.add(Child(note_text="a"))
-
-    notes.service.patch(1, {"text": "b"})
-
-    with notes.make() as session:
-        assert session.scalars(sa.select(Child.note_text)).all() == ["b"]

@@ -69,31 +69,6 @@ def test_what_a_hook_adds_to_the_session_is_stored_before_the_record(twins):
     assert (created["owner_id"], patched["owner_id"]) == (7, 8)
 
 
-def test_hooks_of_the_call_see_what_is_written_through_the_session(twins):
-    twins.fill("things")
-    seen = []
-
-    with shared(twins) as (session, things):
-
-        @things.after()
-        def look(method, context):
-            id = context.result["id"]
-            thing = session.get(Thing, id)
-            codes = session.scalars(sa.select(Thing.code).where(Thing.id == id)).all()
-            seen.append((method, thing and thing.code, codes))
-            session.expunge_all()
-
-        things.create({"id": 7, "code": "n"})
-        things.patch(7, {"code": "m"})
-        things.remove(7)
-
-    assert seen == [
-        ("create", "n", ["n"]),
-        ("patch", "m", ["m"]),
-        ("remove", None, []),
-    ]
-
-
 @pytest.mark.parametrize(
     "call",
     [
