@@ -296,11 +296,3 @@ def test_misspelt_identifier_does_not_start():
 
     with pytest.raises(ValueError, match=message):
         records.init_app(Flask("tests"))
-
-
-def test_identifier_is_never_null_in_schemas(app):
-    with app.app_context():
-        service = app.extensions["records"].services["enrolments"]
-        record = service.capabilities.schemas_for(None).record
-
-    assert record["properties"]["id"]["type"] == "string"

@@ -67,11 +67,6 @@ def test_select_decides_what_is_computed(client, calls):
     assert shown == {"id": 1, "fullName": "Ann Lee"}
 
 
-def test_nothing_is_computed_for_no_records(client, calls):
-    assert client.get("/people?id=99").json == []
-    assert calls == []
-
-
 def test_hidden_fields_are_read_and_not_shown(open_app):
     def has_secret(records) -> list[bool]:
         return [each["secret"] is not None for each in records]

@@ -87,23 +87,6 @@ def test_wrong_value(operator, value, message):
 
 
 @pytest.mark.parametrize(
-    ("operator", "value"),
-    [
-        ("$like", 5),
-        ("$notLike", ["a"]),
-        ("$ilike", None),
-        ("$regex", {}),
-        ("$search", 1),
-    ],
-)
-def test_operators_of_text_take_text(operator, value):
-    with pytest.raises(
-        BadRequest, match="^'name' can't be compared with .* is not text"
-    ):
-        condition("name", operator, value)
-
-
-@pytest.mark.parametrize(
     "operator", ["$like", "$notLike", "$ilike", "$search", "$regex"]
 )
 def test_pattern_that_is_too_long_is_refused(operator):

@@ -101,7 +101,7 @@ TYPES = {
     ),
     "Boolean()": BOOLEANS,
     "String(5)": texts(exact(sa.String, 5)),
-    "Text()": texts(exact(sa.Text), ["x" * 6000], is_key=False),
+    "Text()": texts(exact(sa.Text), ["x" * 6000]),
     "CHAR(5)": replace(
         texts(exact(sa.CHAR, 5), stored=padded),
         # Spaces that are added are greater than control characters.
@@ -134,8 +134,8 @@ TYPES = {
         kept=["null", "", "red"],
         takes_null=True,
     ),
-    "LargeBinary()": bytes_(sa.LargeBinary(), is_key=False),
-    "LargeBinary(10)": bytes_(sa.LargeBinary(10), is_key=False),
+    "LargeBinary()": bytes_(sa.LargeBinary()),
+    "LargeBinary(10)": bytes_(sa.LargeBinary(10)),
     "VARBINARY(10)": bytes_(
         sa.VARBINARY(10).with_variant(postgresql.BYTEA(), "postgresql")
     ),

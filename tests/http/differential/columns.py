@@ -115,11 +115,8 @@ JSON = "application/json"
 
 
 @contextmanager
-def serving(url, name, *, is_key=False):
-    """Serve records with a value of a type, on an empty database.
-
-    :param is_key: ``True`` if the value is the primary key, too.
-    """
+def serving(url, name):
+    """Serve records with a value of a type, on an empty database."""
     kind = TYPES[name]
 
     class Base(DeclarativeBase):
@@ -127,11 +124,8 @@ def serving(url, name, *, is_key=False):
 
     class Value(Base):
         __tablename__ = "one_value"
-        id = mapped_column(sa.Integer, primary_key=not is_key)
-        value = mapped_column(kind.type, primary_key=is_key)
-
-    if is_key:
-        Value.__table__.c.value.autoincrement = False
+        id = mapped_column(sa.Integer, primary_key=True)
+        value = mapped_column(kind.type)
 
     records = FlaskRecords(app_errors=True)
     names = ["$not", "$null", "$between"]

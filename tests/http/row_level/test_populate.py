@@ -38,14 +38,6 @@ def test_populated_records_are_own_ones(client, ann, path, populated):
     assert found == populated
 
 
-@pytest.mark.parametrize("path", ["/users/1", "/users"])
-def test_populated_records_of_a_changed_user_are_own_ones(client, ann, path):
-    response = client.patch(f"{path}?$populate=notes", json={}, headers=ann)
-
-    user = {"id": 1, "email": ANN["email"], "notes": NOTES[:2]}
-    assert records_of(response) == [user]
-
-
 @once
 def test_stranger_who_registers_populates_nothing(client):
     before = rows_of(client, Person)

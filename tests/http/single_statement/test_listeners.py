@@ -10,10 +10,7 @@ from .notes import note_of
 from .twins import listening
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["do_orm_execute", "before_flush", "after_attach", "pending_to_persistent"],
-)
+@pytest.mark.parametrize("name", ["do_orm_execute", "before_flush"])
 @pytest.mark.parametrize("is_global", [False, True])
 def test_a_session_that_is_listened_to_writes_by_the_unit_of_work(
     make_notes, name, is_global
