@@ -210,8 +210,12 @@ class ModelSchemas:
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
         value = self._value(field, is_nullable=False)
+        # A query string has no null, but texts that mean it where they are no values.
+        or_null = self._value(field, is_nullable="null" in field.conversion.null_texts)
         allowed = {
-            name: READ_BY.get(operator.read, lambda value: {})(value)
+            name: READ_BY.get(operator.read, lambda value: {})(
+                value if operator.needs_order else or_null
+            )
             for name, operator in self._model.syntax.operators.items()
             if field.conversion.is_ordered or not operator.needs_order
             if field.conversion.is_text or operator.read not in FOR_TEXT
@@ -221,7 +225,7 @@ class ModelSchemas:
             "properties": allowed,
             "additionalProperties": False,
         }
-        return {"anyOf": [value, operations]}
+        return {"anyOf": [or_null, operations]}
 
     def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
         """Return the schema of a field in an answer."""

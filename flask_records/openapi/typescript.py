@@ -198,20 +198,7 @@ class _Types:
         if key == POPULATE:
             return f"{type_of(schema['items'])} | {type_of(schema)}"
 
-        value, *ways = schema.get("anyOf", [schema])
-        operators = ways[-1].get("properties") if ways else None
-
-        if operators is None or not _may_be_null(self._properties.get(key, {}), value):
-            return type_of(schema)
-
-        one = f"{type_of(value)} | null"
-        with_null = dict.fromkeys(("$eq", "$ne"), one)
-        with_null |= dict.fromkeys(("$in", "$nin"), f"({one})[]")
-        members = (
-            member(name, with_null.get(name) or type_of(each), "?")
-            for name, each in operators.items()
-        )
-        return f"{one} | {{ {'; '.join(members)} }}"
+        return type_of(schema)
 
     def _events(self) -> Iterator[str]:
         for event in EVENTS.values():
@@ -248,18 +235,6 @@ class _Types:
         arguments = [f"{each}: {types[each]}" for each in names]
         arguments.append(f"params?: CallParams<{query}>")
         return f"{call.method}{generic}({', '.join(arguments)}): Promise<{result}>"
-
-
-def _may_be_null(field: Schema, value: Schema) -> bool:
-    """Return ``True`` if queries compare a field with null. For plain text they can't:
-    a query string has no null, only the empty text.
-
-    :param value: The schema of a value in a query.
-    """
-    is_plain = not {"format", "pattern", "enum"} & {*value}
-    types = {*field.get("type", ())} if type(field.get("type")) is list else set()
-    types |= {each.get("type") for each in field.get("anyOf", ())}
-    return "null" in types and not (value.get("type") == "string" and is_plain)
 
 
 def declaration(
