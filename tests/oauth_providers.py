@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import hashlib
 import json
 import secrets
 import time
-import uuid
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlencode
 
@@ -85,19 +83,6 @@ class Member(Base):
     avatar: Mapped[str | None] = mapped_column(sa.String(200))
     fakeId: Mapped[str | None] = mapped_column("fake_id", sa.String(50), unique=True)
     otherId: Mapped[str | None] = mapped_column("other_id", sa.String(50), unique=True)
-
-
-class StrictMember(Base):
-    """A user with an email for sure, and with values that JSON has no types for."""
-
-    __tablename__ = "strict_member"
-
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
-    password: Mapped[str | None] = mapped_column(sa.String(200))
-    fakeId: Mapped[str | None] = mapped_column("fake_id", sa.String(50), unique=True)
-    token: Mapped[bytes] = mapped_column(default=b"\x00\xff")
-    createdAt: Mapped[dt.datetime] = mapped_column(default=dt.datetime(2026, 1, 2, 3))
 
 
 class RevokedToken(RevokedTokenMixin, Base):

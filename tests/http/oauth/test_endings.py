@@ -23,11 +23,9 @@ from tests.oauth_providers import (
     error_of,
     HOME,
     make_app,
-    make_members,
     Member,
     Provider,
     serving_logins,
-    StrictMember,
 )
 
 SECOND = "https://second.example"
@@ -40,15 +38,11 @@ def json_site(provider):
         yield site
 
 
-def test_without_a_redirect_the_answer_is_the_result(provider):
-    records = make_members(StrictMember)
+def test_without_a_redirect_the_answer_is_the_result(json_site):
+    result = json_site.log_in().json
 
-    with serving_logins({"fake": provider}, {}, records=records) as site:
-        answer = site.log_in()
-
-        result = answer.json
-        assert result["user"] == site.caller(result["accessToken"])
-        assert result["authentication"]["strategy"] == "fake"
+    assert result["user"] == json_site.caller(result["accessToken"])
+    assert result["authentication"]["strategy"] == "fake"
 
 
 def test_without_a_redirect_errors_are_json(json_site, provider):

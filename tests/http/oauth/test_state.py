@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
-from tests.http.oauth.messages import DENIED, INVALID, LOST, REFUSED
+from tests.http.oauth.messages import DENIED, INVALID, LOST
 from tests.oauth_providers import (
     answer_of,
     as_json,
@@ -59,19 +59,6 @@ def test_state_is_good_for_one_answer(site, provider, spent_on):
     answer = site.visit(site.authorize(started))
 
     assert answer_of(answer) == (HOME, {"error": LOST})
-
-
-def test_code_is_good_for_the_login_that_it_was_given_for(site):
-    one, two, three = (query_of(site.authorize(site.start())) for _ in range(3))
-    used = f"/oauth/fake/callback?code={one['code']}&state="
-    site.get(used + one["state"])
-
-    answers = [
-        site.get(used + two["state"]),
-        site.get(f"/oauth/fake/callback?code={two['code']}&state={three['state']}"),
-    ]
-
-    assert [answer_of(answer) for answer in answers] == [(HOME, {"error": REFUSED})] * 2
 
 
 def test_tabs_do_not_disturb_each_other(site):
