@@ -91,7 +91,7 @@ class FastPath:
         self._mapper = fields.mapper
         self._columns = fields.columns
         self._table = t.cast("sa.Table", self._mapper.local_table)
-        self._cache = PlanCache()
+        self._cache = PlanCache(fields)
         columns = self._columns.items()
         key = self._mapper.primary_key
         self._column_keys = {name: str(column.key) for name, column in columns}

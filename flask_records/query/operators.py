@@ -131,10 +131,6 @@ def _text(pattern: t.Any) -> t.Any:
     return sa.type_coerce(pattern, sa.String())
 
 
-def _is_null(column: Column, value: bool) -> Expression:
-    return _equals(column, None) if value else _differs(column, None)
-
-
 def _between(column: Column, value: Sequence[t.Any]) -> Expression:
     lower, upper = (_bound(column, bound) for bound in value)
     return column.between(lower, upper)
@@ -218,6 +214,10 @@ def _negated(test: Test) -> Test:
 
 
 EQUAL: t.Final = Operator(_equals, is_bound=True, test=is_equal)
+DIFFERENT: t.Final = Operator(_differs, is_bound=True, test=_negated(is_equal))
+NULL: t.Final = Operator(_equals, flag)
+"""``$null``, which is resolved to one of these two and null."""
+
 IN: t.Final = Operator(_is_in, many, is_bound=True, test=_is_among)
 NOT_IN: t.Final = Operator(_is_not_in, many, is_bound=True, test=_negated(_is_among))
 
@@ -226,7 +226,7 @@ LISTS: t.Final = {IN: "$or", NOT_IN: "$nor"}
 
 BUILT_IN: dict[str, Operator] = {
     "$eq": EQUAL,
-    "$ne": Operator(_differs, is_bound=True, test=_negated(is_equal)),
+    "$ne": DIFFERENT,
     "$in": IN,
     "$nin": NOT_IN,
     "$lt": _ordered(operator.lt),
@@ -242,7 +242,7 @@ ON_WHITELIST: dict[str, Operator] = {
     "$ilike": Operator(_like_any_case, text, is_bound=True),
     "$regex": Operator(lambda column, value: column.regexp_match(value), pattern),
     "$search": Operator(_like_any_case, contained, is_bound=True),
-    "$null": Operator(_is_null, flag),
+    "$null": NULL,
     "$between": Operator(_between, pair, needs_order=True),
 }
 """The operators that a service has if its ``whitelist`` names them."""

@@ -162,7 +162,10 @@ class CachedStatement(t.NamedTuple):
 class PlanCache:
     """Plans whose statements are cached by shape, until newer ones take their room."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Fields) -> None:
+        # In the cache of its engine, SQLAlchemy compares columns with each other, which
+        # a comparator of the application may not be made for.
+        self._has_comparators = fields.has_comparators
         self._statements: dict[Hashable, CachedStatement] = {}
         self._lock = threading.Lock()
 
@@ -186,9 +189,9 @@ class PlanCache:
             key = None if key is None or not query.has_shape else (key, query.terms)
 
         if key is None:
-            # In the cache of its engine, SQLAlchemy would compare columns with each
-            # other, which a comparator of the application may not be made for.
-            return Plan(build(), parameters, NO_CACHE, query)
+            is_small = query is None or query.is_small
+            is_cached = is_small and not self._has_comparators
+            return Plan(build(), parameters, None if is_cached else NO_CACHE, query)
 
         cached = self._statements.get(key) or self._keep(key, build())
 
@@ -216,7 +219,7 @@ class Plans:
     def __init__(self, fields: Fields) -> None:
         name = "" if fields.dialect is None else fields.dialect.name
         self._fields = fields
-        self._cache = PlanCache()
+        self._cache = PlanCache(fields)
         self._has_great_nulls = name == "postgresql"
         # SQLite reads a skipped record as a whole.
         self._skips_keys = name == "sqlite"

@@ -10,7 +10,17 @@ from .. import problems
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
-from .operators import EQUAL, IN, LISTS, NOT, Operator, PAGING, POPULATE
+from .operators import (
+    DIFFERENT,
+    EQUAL,
+    IN,
+    LISTS,
+    NOT,
+    NULL,
+    Operator,
+    PAGING,
+    POPULATE,
+)
 from .readers import items_of
 from .where import ResolvedComparison, ResolvedGroup, ResolvedQuery
 
@@ -157,6 +167,9 @@ class _Conditions:
         operator, scope = self._syntax.operators[operator_name], self._scope
         field = scope.ordered(name) if operator.needs_order else scope[name]
         value = operator.read(field, sent)
+
+        if operator is NULL:
+            return self._comparison(field, EQUAL if value else DIFFERENT, None)
 
         if operator not in LISTS:
             return self._comparison(field, operator, value)

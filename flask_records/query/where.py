@@ -105,8 +105,12 @@ class ResolvedQuery:
         """``True`` if queries that differ in their values only have the same statement,
         so that it is built once for all of them.
         """
-        size = len(self.values) + len(self.sort)
-        return size <= MAX_TERMS and not self.has_literal
+        return self.is_small and not self.has_literal
+
+    @property
+    def is_small(self) -> bool:
+        """``True`` if statements of the query are small enough to be cached."""
+        return len(self.values) + len(self.sort) <= MAX_TERMS
 
     def parameters(self, prefix: str = PREFIX) -> Mapping[str, t.Any]:
         """Return the values by the names of their parameters in the statement of the

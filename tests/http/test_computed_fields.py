@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import current_records, Params
-
 from .computed import open_app as open_app
 
 
@@ -111,16 +109,6 @@ def test_rules_decide_who_sees_the_value(open_app, calls, rule, shown):
     assert [each.get("fullName") for each in found] == shown
 
 
-def test_function_of_a_removed_record_sees_it(open_app):
-    def numbers(records) -> list[int]:
-        people = current_records["people"]._find(Params(query={"$select": ["id"]}))
-        return [len(people) for _ in records]
-
-    client, _ = open_app(computed={"number": numbers})
-
-    assert client.delete("/people/1").json["number"] == 2
-
-
 def test_values_of_new_records_are_refused(client):
     body = {"first": "Ann", "last": "Lee", "fullName": "Zoe"}
 
@@ -175,21 +163,6 @@ def test_failures_are_logged_and_tell_nothing(open_app, calls, caplog, function)
     assert answer.json["message"] == "Internal server error"
     assert "secret" not in answer.text
     assert "name" in caplog.text or "LookupError" in caplog.text
-
-
-def test_relationships_show_the_values(open_app, calls):
-    client, _ = open_app(
-        teams={"computed": {"shout": lambda records: [calls.shout(records)]}},
-        whitelist=["$populate"],
-    )
-    client.post("/teams", json={"name": "red"})
-    client.patch("/people?$limit=2", json={"teamId": 1})
-    calls.clear()
-
-    found = client.get("/people?$populate=team").json
-
-    assert [each["team"]["shout"] for each in found] == ["RED", "RED"]
-    assert calls == [1]
 
 
 def test_events_have_the_value_once(open_app, calls):

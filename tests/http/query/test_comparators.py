@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.ext.hybrid import Comparator, hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -67,25 +66,3 @@ def test_comparator_decides_where_it_can(client, query, ids):
 
     assert response.status_code == 200, response.json
     assert [record["id"] for record in response.json] == ids
-
-
-def test_hybrid_property_with_a_comparator_is_refused():
-    class Model(DeclarativeBase):
-        pass
-
-    class Word(Model):
-        __tablename__ = "word"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-
-        @hybrid_property
-        def dashed(self):
-            return f"-{self.id}"
-
-        @dashed.inplace.comparator
-        @classmethod
-        def _dashed(cls):
-            return Comparator(cls.id)
-
-    with pytest.raises(ValueError, match=r"'dashed' of 'Word' has no SQL expression"):
-        SQLAlchemyService(Word).id  # noqa: B018

@@ -11,12 +11,10 @@ from decimal import Decimal
 
 import pytest
 import sqlalchemy as sa
-from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import orm
 
-from flask_records import BadRequest, FlaskRecords, Params, SQLAlchemyService
+from flask_records import BadRequest, SQLAlchemyService
 
-from ...databases import served
 from ...models import Color, Everything
 
 RECORD = {
@@ -84,32 +82,3 @@ def test_part_that_decides_is_enough(target, query, is_match):
 def test_query_that_is_not_understood_is_refused(target, query):
     with pytest.raises(BadRequest):
         target.matching([RECORD]).test(query)
-
-
-def test_text_is_left_to_a_database_that_ignores_case(module_url):
-    name = sa.make_url(module_url).get_backend_name()
-
-    if name == "postgresql":
-        pytest.skip("it has no such collation at hand")
-
-    class Base(orm.DeclarativeBase):
-        pass
-
-    class Word(Base):
-        __tablename__ = "loose_word"
-        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-        text: orm.Mapped[str] = orm.mapped_column(
-            sa.String(20, "NOCASE" if name == "sqlite" else "utf8mb4_general_ci")
-        )
-
-    records = FlaskRecords()
-    words = records.add("words", SQLAlchemyService(Word, multi=True), public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
-        with app.app_context():
-            created = words.create([{"text": "Bob"}, {"text": "bob"}])
-            found = words.find(Params({"text": "bob"}))
-            test = words.target.matching(created).test({"text": {"$ne": "bob"}})
-
-            assert found == created
-            assert [test(0), test(1)] == [None, False]

@@ -152,7 +152,6 @@ SAME = [
 BUILT_ANEW = [
     {"name": {"$regex": "a"}},
     {"rank": {"$between": [1, 2]}},
-    {"rank": {"$null": True}},
     {"rank": {"$near": 1}},
     {"cents": 1},
     {"rank": 1, "name": {"$regex": "a"}},

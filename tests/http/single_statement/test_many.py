@@ -39,27 +39,6 @@ def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
     assert set(kinds(statements).split()) == {"INSERT"}
 
 
-COPYING = """\
-CREATE TRIGGER copying AFTER INSERT ON note WHEN NEW.text NOT LIKE 'copy%' BEGIN \
-INSERT INTO note (text) VALUES ('copy of ' || NEW.text); END\
-"""
-
-
-def test_a_trigger_that_inserts_too_does_not_change_the_order(make_notes):
-    notes = make_notes(note_of())
-    bodies = [{"text": text} for text in "cab"]
-
-    with notes.engine.begin() as connection:
-        connection.exec_driver_sql(COPYING)
-
-    created = notes.service.create(bodies)
-
-    assert created == [
-        {"id": n, "text": t} for n, t in zip((1, 3, 5), "cab", strict=True)
-    ]
-    assert len(notes.service.find()) == 6
-
-
 @pytest.mark.parametrize("make", [sessionmaker, observed])
 def test_a_record_that_a_trigger_keeps_out_is_refused(make_notes, make):
     notes = make_notes(note_of(), make=make)

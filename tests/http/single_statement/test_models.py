@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import orm
 from sqlalchemy.ext.mutable import MutableDict
 from sqlalchemy.orm import (
     DeclarativeBase,
-    Mapped,
     mapped_column,
-    MappedAsDataclass,
     relationship,
     validates,
 )
@@ -88,19 +85,6 @@ def own_constructor():
     return note_of(__init__=__init__)
 
 
-def dataclass_model():
-    class Records(MappedAsDataclass, DeclarativeBase):
-        pass
-
-    class Note(Records):
-        __tablename__ = "note"
-
-        id: Mapped[int] = mapped_column(primary_key=True, init=False)
-        text: Mapped[str]
-
-    return Note
-
-
 def versioned():
     version = mapped_column(sa.Integer)
     return note_of(version=version, __mapper_args__={"version_id_col": version})
@@ -142,18 +126,6 @@ def joined_table_subclass():
         "__mapper_args__": {"polymorphic_identity": "memo"},
     }
     return type("Memo", (model,), members)
-
-
-def composite_model():
-    class Pair:
-        def __init__(self, text, more):
-            self.text, self.more = text, more
-
-        def __composite_values__(self):
-            return self.text, self.more
-
-    text, more = mapped_column(sa.String(20)), mapped_column(sa.String(20))
-    return note_of(text=text, more=more, pair=orm.composite(Pair, text, more))
 
 
 def many_to_one(name, **options):
@@ -209,10 +181,8 @@ VARIANTS = [
     (listened_attribute("set"), set()),
     (validated, set()),
     (mutable, set()),
-    (composite_model, set()),
     # Instances are made or written in a way of their own.
     (own_constructor, set()),
-    (dataclass_model, set()),
     # More than a row changes, or it changes in more ways.
     (versioned, set()),
     (updated_in_python, {"create", "remove"}),

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from flask_records import Conflict, FlaskRecords, SQLAlchemyService, Transaction
 
-from .models import MODELS, Owner, Thing
+from .models import MODELS, Thing
 
 
 @contextmanager
@@ -44,29 +44,6 @@ def test_a_record_that_a_hook_has_just_made_is_written_through_the_session(
         getattr(things, method)(7, *args)
 
     assert seen == [(False, "n") if method == "patch" else (True, "m")]
-
-
-def test_what_a_hook_adds_to_the_session_is_stored_before_the_record(twins):
-    twins.fill("things")
-
-    with shared(twins) as (session, things):
-
-        @things.before("create", "patch")
-        def add_owner(method, context):
-            owner_id = {"create": 7, "patch": 8}[method]
-            session.add(Owner(id=owner_id))
-            context.data["owner_id"] = owner_id
-
-        created = things.create({"code": "n"})
-        patched = things.patch(9001, {})
-
-    with twins.engine.begin() as connection:
-        stored = connection.execute(sa.select(Thing.owner_id).order_by(Thing.owner_id))
-        assert sorted(stored.scalars(), key=str) == [7, 8, None]
-        connection.execute(sa.delete(Thing))
-        connection.execute(sa.delete(Owner).where(Owner.id > 2))
-
-    assert (created["owner_id"], patched["owner_id"]) == (7, 8)
 
 
 @pytest.mark.parametrize(
