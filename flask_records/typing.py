@@ -34,9 +34,9 @@ Hook: t.TypeAlias = "Callable[[str, HookContext], Awaitable[None] | None]"
 """A function of the method's name and the context of the call."""
 
 Publisher: t.TypeAlias = (
-    "Callable[[str, Record, HookContext | None], Iterable[str] | Mapping[str, t.Any]]"
+    "Callable[[str, Record, HookContext | None], Iterable[str] | None]"
 )
-"""Names the channels whose members get an event, and may give the data of each."""
+"""Names the channels whose members get an event, if there are any."""
 
 RuleFunction: t.TypeAlias = Callable[[t.Any], bool | dict[str, t.Any] | None]
 """Returns ``True`` if a user may reach all records, ``False`` or ``None`` if none, or
