@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Mapping
 
+from ..globals import current_records
 from ..names import READS
 
 if t.TYPE_CHECKING:
@@ -153,17 +154,11 @@ def error_answers() -> dict[str, dict[str, t.Any]]:
     }
 
 
-def errors_of(
-    call: CallDescription, *, has_logins: bool, has_limits: bool
-) -> dict[str, dict[str, str]]:
-    """Return references to the answers of a call that has failed, by status.
-
-    :param has_logins: The application has logins.
-    :param has_limits: The application limits the rate of calls.
-    """
+def errors_of(call: CallDescription) -> dict[str, dict[str, str]]:
+    """Return references to the answers of a call that has failed, by status."""
     statuses: set[int] = {*COMMON, *OWN.get(call.method, ())}
     statuses.update(BODY if call.has_data else ())
-    statuses.update(LOGIN if has_logins else ())
-    statuses.update((429,) if has_limits else ())
+    statuses.update(LOGIN if current_records.authentications else ())
+    statuses.update(() if current_records.limits is None else (429,))
     listed: list[int | str] = [*sorted(statuses), "default"]
     return {str(each): reference("responses", ERRORS[each][0]) for each in listed}

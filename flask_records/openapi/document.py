@@ -66,8 +66,6 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
             service,
             names[service.path],
             [{name: []} for name in strategies if name in schemes],
-            has_logins=bool(records.authentications),
-            has_limits=records.limits is not None,
             has_forms=settings.forms,
         )
         text = {"description": service.text} if service.text else {}

@@ -58,8 +58,6 @@ class Operations:
     :param service: The service, as its caller sees it.
     :param name: The name of the service in names of schemas and operations.
     :param security: The schemes of which a call that is not public needs one.
-    :param has_logins: The application has logins.
-    :param has_limits: The application limits the rate of calls.
     :param has_forms: Name the media types beside JSON, too.
     """
 
@@ -69,8 +67,6 @@ class Operations:
         name: str,
         security: Sequence[Schema],
         *,
-        has_logins: bool,
-        has_limits: bool,
         has_forms: bool,
     ) -> None:
         self.record = reference("schemas", name)
@@ -78,8 +74,6 @@ class Operations:
         self._service = service
         self._name = name
         self._security = security
-        self._has_logins = has_logins
-        self._has_limits = has_limits
         media_types = current_records.registration(service.service).media_types
         is_json = JSON in media_types and not has_forms
         self._media_types = (JSON,) if is_json else media_types
@@ -185,9 +179,7 @@ class Operations:
             "responses": {
                 **(success(first.method, self._result(plain)) if plain else {}),
                 **(self._results(custom) if custom else {}),
-                **errors_of(
-                    first, has_logins=self._has_logins, has_limits=self._has_limits
-                ),
+                **errors_of(first),
             },
             "security": [] if first.is_public else self._security,
         }
