@@ -35,14 +35,12 @@ UNKNOWN: t.Final[Schema] = {"type": "apiKey", "in": "header", "name": "Authoriza
 """The scheme of a strategy that has none of its own."""
 
 
-def document(params: Params | None = None, *, only_usable: bool = False) -> Record:
+def document(params: Params | None = None) -> Record:
     """Return the OpenAPI document of the services of the current application, as JSON
     values.
 
-    :param params: The params of the caller who will see it, with its login. An
-        anonymous client by default.
-    :param only_usable: Leave out the methods that need a login which the caller does
-        not have.
+    :param params: The params of a caller, with its login, for what the caller may use.
+        By default, it has all methods, and the fields that anonymous clients see.
     """
     records, settings = current_records, current_settings()
     prefix = current_routes().mount.url_prefix
@@ -55,9 +53,9 @@ def document(params: Params | None = None, *, only_usable: bool = False) -> Reco
     webhooks: dict[str, t.Any] = {}
     tags: list[Mapping[str, str]] = []
 
-    params = params or Params(provider="rest")
+    caller = params or Params(provider="rest")
 
-    for service in describe(params, only_usable=only_usable):
+    for service in describe(caller, only_usable=params is not None):
         strategies = (
             SCHEMES.get(name, name)
             for name in records.registration(service.service).access.strategies

@@ -156,7 +156,7 @@ def _document_of(params: Params | None) -> bytes:
     # Applications without the page do not need it.
     from .document import document
 
-    return dumps(document(params, only_usable=params is not None))
+    return dumps(document(params))
 
 
 def _send_file(name: str, **route: t.Any) -> Response:
