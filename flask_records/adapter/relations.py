@@ -54,14 +54,6 @@ COLLECTIONS: t.Final = (list, set)
 """The classes of collections that bodies write."""
 
 
-@dataclass(frozen=True)
-class RelatedIds:
-    """The identifiers in a body for a relationship, which are not looked up yet."""
-
-    items: Sequence[t.Any]
-    """Identifiers, or records that have one. A relationship to one has one at most."""
-
-
 class WritableRelation:
     """A relationship that bodies may name.
 
@@ -93,8 +85,9 @@ class WritableRelation:
             for column in relationship.remote_side
         )
 
-    def read(self, value: t.Any) -> RelatedIds:
-        """Return the identifiers of a body.
+    def read(self, value: t.Any) -> list[t.Any]:
+        """Return the identifiers of a body, or records that have one. A relationship to
+        one has one at most.
 
         :raises ValueError: It is not a list, or is one for a relationship to one.
         """
@@ -103,7 +96,7 @@ class WritableRelation:
 
         # A form has no null.
         is_null = not self.is_list and value in (None, "")
-        return RelatedIds(value if self.is_list else [] if is_null else [value])
+        return value if self.is_list else [] if is_null else [value]
 
     def lookup(self, writing: Writing, params: Params) -> Lookup:
         """Return the look-up of its records for a caller.
@@ -266,7 +259,7 @@ def load_related(
     problems: dict[str, Problem] = {}
 
     for name, relation in relations.items():
-        ids = {i: body[name].items for i, body in enumerate(bodies) if name in body}
+        ids = {i: body[name] for i, body in enumerate(bodies) if name in body}
 
         if not ids:
             continue

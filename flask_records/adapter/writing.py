@@ -296,7 +296,8 @@ class UnitOfWork:
         return instances
 
     def _instance(self, values: Record, place: str) -> t.Any:
-        arguments, rest = self._split(self._with_json_null(values))
+        arguments = self._arguments(values) if self._has_constructor else {}
+        rest = {name: values[name] for name in values if name not in arguments}
 
         try:
             instance = self._model(**arguments)
@@ -306,17 +307,13 @@ class UnitOfWork:
         self._assign(instance, rest, place)
         return instance
 
-    def _split(self, values: Record) -> tuple[Record, Record]:
-        """Return the values that the constructor takes, and the others."""
-        if not self._has_constructor:
-            return {}, values
-
+    def _arguments(self, values: Record) -> Record:
+        """Return the values that the constructor of the model takes."""
         given = {
             name: value.value if isinstance(value, Related) else value
-            for name, value in values.items()
+            for name, value in self._with_json_null(values).items()
         }
-        arguments = self._constructor.arguments(given)
-        return arguments, {k: v for k, v in values.items() if k not in arguments}
+        return self._constructor.arguments(given)
 
     def _assign(self, instance: t.Any, values: Record, place: str = "") -> None:
         """Set the values of an instance.
