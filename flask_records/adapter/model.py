@@ -148,7 +148,7 @@ class ServedModel:
     def _resolved(self, params: Params, model: Model) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
         conditions = self._conditions(scope.shown_if, model)
-        shown_if = {name: each.query for each in conditions for name in each.names}
+        shown_if = {each.name: each.query for each in conditions}
         query = resolve(params.query, scope, self.syntax, shown_if)
         beside: Sequence[Field] = ()
 
@@ -161,8 +161,8 @@ class ServedModel:
         if conditions:
             names = {field.name for field in query.selected}
             names |= {field.name for field in query.computed}
-            shown = [each for each in conditions if not names.isdisjoint(each.names)]
-            query = replace(query, conditions=tuple(shown))
+            shown = tuple([each for each in conditions if each.name in names])
+            query = replace(query, conditions=shown)
 
         links = (
             self.populate.links(query.populate, params, scope.names - shown_if.keys())
@@ -215,24 +215,14 @@ class ServedModel:
     def _conditions(
         self, queries: Mapping[str, Record], model: Model
     ) -> list[FieldCondition]:
-        """Return the conditions of fields, each once.
+        """Return the conditions of fields.
 
         :param queries: The queries of the application by the names of the fields.
         :raises RuntimeError: A query does not fit the fields.
         """
-        names_of: list[tuple[Record, list[str]]] = []
-
-        for name, condition in queries.items():
-            same = [names for other, names in names_of if other == condition]
-
-            if same:
-                same[0].append(name)
-            else:
-                names_of.append((condition, [name]))
-
         return [
-            FieldCondition(tuple(names), self._rule(condition, model))
-            for condition, names in names_of
+            FieldCondition(name, self._rule(query, model))
+            for name, query in queries.items()
         ]
 
     def _guards(self, call: ResolvedCall) -> Guards | None:

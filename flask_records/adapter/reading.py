@@ -109,11 +109,11 @@ class ResolvedCall(t.NamedTuple):
         for record, row in zip(records, rows, strict=True):
             beside = {name: record.pop(name) for name in self.beside}
             unseen = [
-                condition.names
+                condition.name
                 for index, condition in enumerate(self.selection.conditions, start)
                 if not row[index]
             ]
-            names = hidden.union(*unseen) if unseen else hidden
+            names = hidden.union(unseen) if unseen else hidden
             private.append(PrivateRecord(record, service, names, beside))
 
         return private

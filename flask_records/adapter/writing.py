@@ -135,14 +135,16 @@ class Guards(t.NamedTuple):
         bodies = write.bodies if is_new else [*write.bodies] * len(instances)
 
         for condition, index in self._refused(write, instances):
-            body = bodies[index]
+            body, name = bodies[index], condition.name
 
-            for name in body.keys() & set(condition.names):
-                stored = getattr(instances[index], name)
+            if name not in body:
+                continue
 
-                if is_new or name not in self.visible or stored != body[name]:
-                    place = f"{index}." if write.is_list else ""
-                    problems[f"{place}{name}"] = READ_ONLY
+            stored = getattr(instances[index], name)
+
+            if is_new or name not in self.visible or stored != body[name]:
+                place = f"{index}." if write.is_list else ""
+                problems[f"{place}{name}"] = READ_ONLY
 
         refuse(problems)
 

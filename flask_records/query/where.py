@@ -129,10 +129,10 @@ class ResolvedQuery:
 
 
 class FieldCondition(t.NamedTuple):
-    """Fields, and the query that a record has to meet to have them."""
+    """A field, and the query that a record has to meet to have it."""
 
-    names: tuple[str, ...]
-    """The names of the fields."""
+    name: str
+    """The name of the field."""
 
     query: ResolvedQuery
     """The query."""
