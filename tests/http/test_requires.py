@@ -141,13 +141,6 @@ def test_user_passes(protected, ann, verb):
     assert (response.status_code, response.json) == (200, {"id": "1"})
 
 
-def test_anybody_may_ask_for_the_verbs(protected):
-    response = protected.options("/who")
-
-    assert (response.status_code, response.text) == (200, "")
-    assert set(response.allow) == {"GET", "HEAD", "POST", "OPTIONS"}
-
-
 def test_result_of_a_token(app, client):
     token = signed(jti="7", iat=1, exp=2**31)
     found = []

@@ -332,18 +332,6 @@ def test_nothing_is_written_where_the_query_is_not_understood(client, query):
     assert client.get("/tasks").json == ALL
 
 
-def test_a_huge_limit_or_skip_works(client):
-    assert client.get(f"/tasks?$limit={10**40}").json == ALL
-    assert client.get(f"/tasks?$skip={10**40}").json == []
-    assert client.patch(f"/tasks?$skip={10**40}", json={"rank": 1}).json == []
-
-
-def test_pages_of_equal_records_do_not_overlap(client):
-    urls = [f"/tasks?$sort[done]=1&$limit=1&$skip={skip}" for skip in range(3)]
-
-    assert [client.get(url).json[0]["id"] for url in urls] == [2, 3, 1]
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_id_of_no_record_is_not_found(client, verb):
     ids = ["9", "x", "1.5", "null", "true", "9" * 30, "0x1", "\0"]
@@ -372,14 +360,6 @@ def test_update_replaces_and_patch_merges(client):
     replaced = {"id": 1, "title": "New", "rank": None, "done": False}
     assert updated.json == replaced
     assert patched.json == empty.json == replaced | {"done": True}
-
-
-def test_patch_of_the_queried_field_answers_what_was_patched(client):
-    one = client.patch("/tasks/1?rank=1", json={"rank": 9})
-    many = client.patch("/tasks?done=false", json={"done": True})
-
-    assert one.json == stored(1, rank=9, done=True)
-    assert many.json == [stored(2, done=True), stored(3, done=True)]
 
 
 @pytest.mark.parametrize(
@@ -415,11 +395,6 @@ def test_pages(client, url, page):
         assert (result["total"], result["limit"], result["skip"], ids) == page
 
 
-def test_pages_restrict_no_writes(client):
-    assert len(client.patch("/bounded", json={"done": True}).json) == 3
-    assert len(client.delete("/bounded").json) == 3
-
-
 def test_a_call_in_python_can_do_without_pages(app, app_context):
     paged = app.extensions["records"]["paged"]
 
@@ -442,3 +417,16 @@ def test_an_id_option_may_name_another_field_than_the_primary_key(client):
         "guest": "Bob",
     }
     assert client.delete("/seats/A-1").json == replaced.json
+
+
+def test_patch_of_the_queried_field_answers_what_was_patched(client):
+    one = client.patch("/tasks/1?rank=1", json={"rank": 9})
+    many = client.patch("/tasks?done=false", json={"done": True})
+
+    assert one.json == stored(1, rank=9, done=True)
+    assert many.json == [stored(2, done=True), stored(3, done=True)]
+
+
+def test_pages_restrict_no_writes(client):
+    assert len(client.patch("/bounded", json={"done": True}).json) == 3
+    assert len(client.delete("/bounded").json) == 3

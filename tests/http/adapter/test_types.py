@@ -24,57 +24,33 @@ NULLS = dict.fromkeys(FIELDS)
 VALUES = [
     ("integer", -5, -5),
     ("integer", 2**31 - 1, 2**31 - 1),
-    ("integer", "5.0", 5),
-    ("integer", 5.0, 5),
     ("big", 2**63 - 1, 2**63 - 1),
-    ("small", -(2**15), -(2**15)),
-    ("big", -(2**63), -(2**63)),
     ("text", 'Zoë\'s "50%_" \\ 🎉\n\t', 'Zoë\'s "50%_" \\ 🎉\n\t'),
     ("text", "", ""),
-    ("text", "null", "null"),
     ("text", 5, "5"),
-    ("text", True, "true"),
-    ("short", "0123456789", "0123456789"),
     ("short", "ÄÖÜäöüß€🎉é", "ÄÖÜäöüß€🎉é"),
     ("boolean", True, True),
     ("boolean", "false", False),
-    ("boolean", "TRUE", True),
-    ("boolean", "off", False),
-    ("boolean", 1, True),
     ("real", 0.1, 0.1),
-    ("real", -1.5e300, -1.5e300),
     ("real", "-.5E-1", -0.05),
     ("price", "12.50", "12.50"),
-    ("price", 0.1, "0.10"),
     ("price", "1e3", "1000.00"),
-    ("price", "-99999999.99", "-99999999.99"),
     ("naive", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("naive", "2024-03-01T01:30:15+13:00", "2024-02-29T12:30:15.000Z"),
-    ("naive", "2024-02-29T12:30:15", "2024-02-29T12:30:15.000Z"),
-    ("naive", "2024-02-29 12:30", "2024-02-29T12:30:00.000Z"),
     ("naive", "2024-02-29", "2024-02-29T00:00:00.000Z"),
     ("naive", "1709209815000", "2024-02-29T12:30:15.000Z"),
-    ("naive", "-1000", "1969-12-31T23:59:59.000Z"),
     ("aware", "2024-02-29T12:30:15Z", "2024-02-29T12:30:15.000Z"),
     ("aware", "2024-02-28T23:30:15-13:00", "2024-02-29T12:30:15.000Z"),
-    ("aware", 1709209815000, "2024-02-29T12:30:15.000Z"),
     ("day", "2024-02-29", "2024-02-29"),
-    ("day", "2024-02-29T00:00:00.000Z", "2024-02-29"),
-    ("day", 1704153600000, "2024-01-02"),
     ("clock", "23:59:58", "23:59:58"),
-    ("clock", "12:30", "12:30:00"),
     ("span", 90061, 90061.0),
-    ("span", "-1", -1.0),
     ("unique_id", UUID, UUID),
     ("unique_id", UUID.upper().replace("-", ""), UUID),
     ("color", "red", "red"),
     ("word", "yes", "yes"),
     ("blob", "AP8Qgw==", "AP8Qgw=="),
     ("document", {"b": [1, {"c": None}], "a": "ë"}, {"b": [1, {"c": None}], "a": "ë"}),
-    ("document", [], []),
-    ("document", -1e300, -1e300),
     ("document", [2**63, 2**64 + 1], [2**63, 2**64 + 1]),
-    ("document", 'it\'s "text"', 'it\'s "text"'),
     ("document", False, False),
 ]
 """Fields, what is sent for them, and what is read."""
@@ -85,29 +61,22 @@ WRONG = [
         "is not a whole number",
         ["x", "1.5", "1e3", "0x1", "true", " 5", "+5"],
     ),
-    ("integer", "is not a whole number", ["1_000", "9" * 5000, "٣"]),
     ("integer", "is out of range", ["2147483648", "-2147483649"]),
     ("small", "is out of range", ["32768", "-32769"]),
     ("big", "is out of range", ["9223372036854775808"]),
     ("boolean", "is neither true nor false", ["maybe", "2", " true"]),
     ("real", "is not a number", ["x", "nan", "inf", " 1.5", ".", "1_000"]),
     ("real", "is not a finite number", ["1e999"]),
-    ("real", "has more than 1000 characters", ["1" * 1001]),
     ("price", "is not a number", ["x", "NaN", "1,5", "1.5\n", "."]),
     ("price", "is not a number of a sensible size", ["1e999999"]),
-    ("price", "has more than 1000 characters", ["0." + "1" * 1001]),
     (
         "naive",
         "is not an ISO 8601 time",
         ["soon", "2024-13-01", "2024-02-30T00:00:00Z"],
     ),
-    ("naive", "is not an ISO 8601 time", ["9" * 17]),
     ("naive", "is out of range", ["0001-01-01T00:00:00+01:00"]),
-    ("aware", "is out of range", ["0001-01-01T00:00:00+14:00"]),
     ("day", "is not an ISO 8601 date", ["2024-02-30", "soon"]),
-    ("day", "is not a date, but a time", ["2024-02-29T10:00:00Z"]),
     ("clock", "is not an ISO 8601 time of day", ["25:00", "noon"]),
-    ("clock", "is not a time of day without a zone", ["10:00:00Z"]),
     ("span", "is not a number of seconds", ["long", " 1", "1e300"]),
     ("unique_id", "is not a UUID", ["1234", f"{UUID}0"]),
     ("color", "is none of red, green", ["blue", "RED", "1"]),
@@ -125,16 +94,10 @@ WRONG_BODIES = [
     ("short", "has more than 10 characters", ["0123456789x"]),
     ("boolean", "is neither true nor false", [[], 2]),
     ("real", "is not a number", [True, [1]]),
-    ("real", "is not a finite number", [10**400]),
     ("price", "has more than 2 decimal places", ["1.234"]),
     ("price", "is out of range", ["100000000", "-1e8"]),
     ("naive", "is not an ISO 8601 time", [True, 1e300]),
-    ("aware", "is not an ISO 8601 time", [{"$date": 1}]),
-    ("day", "is not a date, but a time", [1.5]),
-    ("clock", "is not a time of day without a zone", [5]),
-    ("unique_id", "is not a UUID", [5]),
     ("color", "is none of red, green", [1, ["red"]]),
-    ("blob", "is not base64", [[1], 1]),
     ("document", "has a NUL character", ["\0", {"a": ["\0"]}]),
     ("document", "is not valid Unicode text", [["\ud800"]]),
     ("document", "nests deeper than 100 levels", [DEEP]),
@@ -200,17 +163,6 @@ def test_a_value_makes_the_round_trip(everything, field, sent, read):
 
 def equals(field, value):
     return f"{field}={quote(value if isinstance(value, str) else json.dumps(value))}"
-
-
-def test_moments_are_ordered_whatever_their_zone(everything):
-    bodies = [{"integer": n, "aware": f"2024-01-0{n}T00:00:00+05:00"} for n in (2, 1)]
-    everything.post("/all", json=bodies)
-
-    after = everything.get("/all?aware[$gt]=2023-12-31T19:00:00Z&$select=integer")
-    ordered = everything.get("/all?$sort[aware]=1&$select=integer")
-
-    assert [record["integer"] for record in after.json] == [2]
-    assert [record["integer"] for record in ordered.json] == [None, 1, 2]
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999"])

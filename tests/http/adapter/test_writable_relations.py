@@ -11,13 +11,11 @@ from sqlalchemy.orm import (
     Mapped,
     mapped_column,
     relationship,
-    sessionmaker,
     WriteOnlyMapped,
 )
 
 from flask_records import FlaskRecords, Params, SQLAlchemyService
 
-from ...authentication import bearer, log_in, make_records, serving
 from ...databases import served
 
 
@@ -369,17 +367,6 @@ def test_records_of_several_columns_are_written_by_identifiers(client, post):
     assert shown(client, post, "seats") == [f"{post['id']},1", f"{post['id']},2"]
 
 
-def test_many_records_get_the_same_list(client, editor, tags):
-    title = f"many {tags[0]}"
-    bodies = [{"title": title, "editorId": editor}] * 2
-    posts = client.post("/posts", json=bodies).json
-
-    response = client.patch(f"/posts?title={title}", json={"tags": tags[:2]})
-
-    assert response.json == posts
-    assert [shown(client, post, "tags") for post in posts] == [tags[:2]] * 2
-
-
 def test_relationship_needs_a_service():
     records = FlaskRecords()
     service = SQLAlchemyService(Post, writable_relations=["tags"])
@@ -391,25 +378,6 @@ def test_relationship_needs_a_service():
 
     assert response.status_code == 400
     assert response.json["errors"] == {"tags": "is shown by no service"}
-
-
-def test_relationship_needs_a_service_that_the_caller_may_use(tmp_path):
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'own.db'}")
-    Base.metadata.create_all(engine)
-    session = sessionmaker(engine)
-    records = make_records()
-    posts = SQLAlchemyService(Post, session=session, writable_relations=["tags"])
-    records.add("posts", posts, public=True)
-    records.add("tags", SQLAlchemyService(Tag, session=session))
-
-    with serving(records) as http, http.application.app_context():
-        tag = records["tags"].create({"name": "a"})["id"]
-        body = {"title": "A", "editorId": 1, "tags": [tag]}
-        anonymous = http.post("/posts", json=body)
-        ann = http.post("/posts", json=body, headers=bearer(log_in(http)))
-
-    engine.dispose()
-    assert (anonymous.status_code, ann.status_code) == (401, 201)
 
 
 @pytest.mark.parametrize(
