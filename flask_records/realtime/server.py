@@ -196,8 +196,14 @@ class Server:
                 self._is_busy = False
 
     def _handle(self, texts: Sequence[bytes]) -> None:
-        """Handle entries of any worker."""
-        entries = [json.loads(text) for text in texts]
+        """Handle entries of any worker. Connections end if that fails."""
+        try:
+            self._handle_entries([json.loads(text) for text in texts])
+        except Exception:
+            logger.exception("Events could not be sent.")
+            self._hang_up(self.connections.all())
+
+    def _handle_entries(self, entries: Sequence[Record]) -> None:
         transactions = [
             [Message.of_json(each) for each in entry.get("events", ())]
             for entry in entries
@@ -205,7 +211,8 @@ class Server:
 
         for entry in entries:
             # Logins that end leave the channels.
-            if members := self.connections.members(entry.get("disconnect", "")):
+            if "disconnect" in entry:
+                members = self.connections.members(entry["disconnect"])
                 self.transport.disconnect(members, entry["reason"])
 
         with self.app.app_context():
@@ -213,19 +220,11 @@ class Server:
             self.logins.check_after(chain(*transactions))
 
         for entry, messages in zip(entries, transactions, strict=True):
-            try:
-                self._handle_entry(entry, messages)
-            except Exception:
-                # Those of other transactions can be sent.
-                logger.exception("Events could not be sent.")
-
-    def _handle_entry(self, entry: Record, messages: Sequence[Message]) -> None:
-        if messages:
             with self.app.app_context():
                 self._send([message for message in messages if message.channels])
 
-        if "lost" in entry:
-            self._hang_up(self.connections.all())
+            if "lost" in entry:
+                self._hang_up(self.connections.all())
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Send the events of a transaction to the connections of this worker that may

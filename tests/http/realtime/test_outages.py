@@ -92,3 +92,18 @@ def test_user_who_may_have_changed(tmp_path, outage):
 
     assert ann.names() == ["users patched"]
     assert (ann.is_connected, bob.is_connected) == (True, False)
+
+
+def test_entry_that_can_not_be_read(tmp_path, caplog):
+    """Workers of another version may have written it."""
+    with in_memory(make_live_records(), tmp_path) as site:
+        ann = site.connect(ANN)
+        server = site.app.extensions["records_realtime"]
+        server.log.append([b'{"events":[{}]}'])
+        server.catch_up()
+        again = site.connect(ANN)
+        again.result("create", "messages", {"text": "Hi"})
+
+    assert not ann.is_connected
+    assert again.names() == ["messages created"]
+    assert "Events could not be sent." in caplog.text

@@ -212,19 +212,6 @@ def test_stream_is_closed_when_the_client_leaves():
     assert names[0] == names[1]
 
 
-def test_body_without_a_length():
-    def app(environ, start_response):
-        start_response("200 OK", TEXT)
-        return [str(len(environ["wsgi.input"].read())).encode()]
-
-    with serving(app) as connection:
-        small = fetch(connection, "POST", "/", iter([b"A", b"B"]), encode_chunked=True)
-        parts = iter([b"x" * 100_000] * 30)
-        large = fetch(connection, "POST", "/", parts, encode_chunked=True)
-
-    assert (small[1], large[1]) == (b"2", b"3000000")
-
-
 @pytest.mark.parametrize("size", [10, 200_000])
 def test_body_that_is_cut_off_is_not_seen_by_the_application(size):
     seen = []
