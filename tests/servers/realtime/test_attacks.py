@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -50,21 +50,6 @@ def begin_polling(host, source="127.0.0.1"):
     return status, status == 200 and f"{POLL}&sid={json.loads(text[1:])['sid']}"
 
 
-@contextmanager
-def connected(host):
-    """A WebSocket that is connected to Socket.IO."""
-    socket = websocket.create_connection(f"ws://{host}{SOCKET}", timeout=60)
-
-    try:
-        socket.recv()
-        socket.send("40")
-        assert socket.recv().startswith("40{")
-        yield socket
-    finally:
-        # The socket must be closed even if the server has closed the connection.
-        socket.shutdown()
-
-
 def peak_of(server):
     """The most memory that the worker has had, in bytes."""
     status = Path(f"/proc/{server.workers[0]}/status").read_text()
@@ -86,15 +71,15 @@ def test_body_of_many_packets_takes_no_memory(server, packet):
 
 
 @pytest.mark.parametrize("packet", ["40", "40/a,", f"40/{'a' * 1000},"])
-def test_second_connection_of_a_session_ends_it(server, packet):
-    with connected(server.host) as socket:
-        socket.send(packet)
-        refusal = socket.recv()
-        opcode, data = socket.recv_data()
+def test_second_connection_of_a_session_ends_it(tmp_path, packet):
+    with live(make_live_records(), tmp_path) as site:
+        client = site.connect()
+        client.send(packet)
+        refusal = client.socket.recv()
 
-    assert refusal.startswith("44")
-    assert len(refusal) < 200
-    assert (opcode, int.from_bytes(data[:2], "big")) == (8, 1008)
+        assert refusal.startswith("44")
+        assert len(refusal) < 200
+        assert reason_of(client)[0] == 1008
 
 
 def test_one_address_can_not_take_all_places(server):
@@ -116,9 +101,7 @@ def test_one_address_can_not_take_all_places(server):
     for thread in threads:
         thread.join()
 
-    with connected(server.host):
-        pass
-
+    assert begin_polling(server.host)[0] == 200
     # A tenth of the 900 places of the example.
     assert (statuses.count(200), statuses.count(503)) == (90, 810)
     server.log[:] = [line for line in server.log if "ProxyFix" not in line]
