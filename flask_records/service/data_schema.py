@@ -68,6 +68,8 @@ class DataSchema:
         """The fields by their names on the wire."""
         self.fields = frozenset(self.names.values())
         """The names of the fields."""
+        self.has_aliases = self.names.keys() != self.fields
+        """``True`` if there are names on the wire that no field has."""
         self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
             model.model_config.get("extra"), "refuse"
         )
@@ -103,7 +105,7 @@ class DataSchema:
         model = self._model if is_whole else self._part
 
         try:
-            value = model.model_validate(data)
+            value: BaseModel = model.__pydantic_validator__.validate_python(data)
         except ValidationError as error:
             return {}, problems_of(error, data)
 

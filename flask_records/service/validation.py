@@ -86,7 +86,9 @@ class MethodSchemas:
         for place, body in _bodies_of(context):
             values, found = _checked(context, schema, body)
             checked.append(values)
-            problems |= _placed(found, "data", place)
+
+            if found:
+                problems |= _placed(found, "data", place)
 
             if len(problems) > MAX_ERRORS:
                 break
@@ -94,10 +96,15 @@ class MethodSchemas:
         refuse(problems)
         context.data = checked if isinstance(context.data, list) else checked[0]
 
-        if params.provider is not None:
-            state, names = params._state, schema.names
+        if params.provider is None:
+            return
+
+        state, names = params._state, schema.names
+        state.schema_fields = None if schema.others == "allow" else schema.fields
+
+        # Others have the names that the client has sent.
+        if schema.has_aliases or schema.others == "ignore":
             sent = [names.get(name, name) for name in state.client_fields]
-            state.schema_fields = None if schema.others == "allow" else schema.fields
             state.client_fields = names_of_bodies(context.data).intersection(sent)
 
     def checked_result(self, context: HookContext, result: t.Any) -> t.Any:
@@ -228,13 +235,15 @@ def _bodies_of(context: HookContext) -> list[tuple[str, Record]]:
 
     :raises BadRequest: One of them is not an object, or the method takes no list.
     """
-    is_list = isinstance(context.data, list)
+    bodies = context.bodies
 
-    if is_list and context.method != "create":
+    if not isinstance(context.data, list):
+        return [("", body) for body in bodies]
+
+    if context.method != "create":
         raise not_an_object(context.method)
 
-    places = [str(index) if is_list else "" for index in range(len(context.bodies))]
-    return list(zip(places, context.bodies, strict=True))
+    return [(str(index), body) for index, body in enumerate(bodies)]
 
 
 def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
@@ -248,6 +257,9 @@ def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Probl
 
 def _split(schema: DataSchema, data: Record) -> tuple[Record, Record]:
     """Return the values of an object that a schema has names for, and the others."""
+    if data.keys() <= schema.names.keys():
+        return data, {}
+
     own = {name: data[name] for name in data if name in schema.names}
     return own, {name: data[name] for name in data if name not in own}
 
@@ -259,7 +271,7 @@ def _checked(
     method, is_client = context.method, context.params.provider is not None
     own, others = _split(schema, data)
 
-    if not is_client:
+    if others and not is_client:
         # Python names fields as hooks do.
         named = schema.renamed.keys() & others.keys()
         own |= {schema.renamed[name]: others.pop(name) for name in named}
@@ -272,7 +284,7 @@ def _checked(
         others, found = _others_of_client(context, schema, others)
         problems |= found
 
-    return {**values, **others}, problems
+    return {**values, **others} if others else values, problems
 
 
 def _others_of_client(
