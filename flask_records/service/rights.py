@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from dataclasses import dataclass
 from functools import cached_property
 
 from ..context import Params
@@ -26,6 +27,8 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record, Rule, RuleFunction
     from .service import Service
+
+    T = t.TypeVar("T", bound=tuple[t.Any, ...])
 
 logger = logging.getLogger(__package__)
 
@@ -212,8 +215,10 @@ class AccessRules:
         return f"{rule}'{option}' of '{self._service.path}'"
 
 
-class Visibility(t.NamedTuple):
-    """The part of some records that a user may see."""
+# Users with equal rights have the same object, which makes it a fast key.
+@dataclass(frozen=True, eq=False)
+class Visibility:
+    """The part of some records that users with equal rights may see."""
 
     seen: tuple[bool, ...]
     """For each record, ``True`` if the user may see it."""
@@ -243,11 +248,15 @@ class Rights:
         self._outage_of = outage_of
         self._outage: Exception | None = None
         self._users: dict[t.Any, Visibility] = {}
+        self._visibilities: dict[tuple[int, int], Visibility] = {}
+        self._shared: dict[tuple[t.Any, ...], tuple[t.Any, ...]] = {}
         self._results: dict[Hashable, tuple[bool, ...]] = {}
         self._matching = service.capabilities.matching(records)
 
     def of(self, login: Params | None) -> Visibility:
-        """Return what a user may see of the records, or anonymous clients may."""
+        """Return what a user may see of the records, or anonymous clients may. It is
+        the same object for all users with equal rights.
+        """
         key = (id(login.authenticator), login.user_id) if login else None
 
         if key not in self._users:
@@ -256,8 +265,10 @@ class Rights:
                 raise self._outage
 
             user = login.user if login else None
-            seen = self._seen_by(user)
-            self._users[key] = Visibility(seen, self.hidden_from(user))
+            seen, hidden = self._seen_by(user), self.hidden_from(user)
+            self._users[key] = self._visibilities.setdefault(
+                (id(seen), id(hidden)), Visibility(seen, hidden)
+            )
 
         return self._users[key]
 
@@ -269,18 +280,20 @@ class Rights:
         rules, number = self._service.capabilities.field_rules, len(self._records)
 
         if not rules.visible or not number:
-            return (NO_FIELDS,) * number
+            return self._share((NO_FIELDS,) * number)
 
         try:
             conditions = rules.shown_if(user)
             shown = {n: self.met("visible", each) for n, each in conditions.items()}
         except Exception as error:
             self._fail("visible", error)
-            return (frozenset(rules.visible),) * number
+            return self._share((frozenset(rules.visible),) * number)
 
-        return tuple(
-            frozenset([name for name, each in shown.items() if not each[index]])
-            for index in range(number)
+        return self._share(
+            tuple(
+                frozenset([name for name, each in shown.items() if not each[index]])
+                for index in range(number)
+            )
         )
 
     def met(self, rule: str, query: Record) -> tuple[bool, ...]:
@@ -294,20 +307,27 @@ class Rights:
         if key not in self._results:
             matching = self._matching
             test = matching.test(query) if matching else _unknown
-            self._results[key] = tuple(
-                [self._is_met(rule, query, test, i) for i in range(len(self._records))]
-            )
+            indices = range(len(self._records))
+            results = [self._is_met(rule, query, test, index) for index in indices]
+            self._results[key] = self._share(tuple(results))
 
         return self._results[key]
 
     def _seen_by(self, user: t.Any) -> tuple[bool, ...]:
         try:
             query = self._service.rules.seen_by(user)
-            everything = (True,) * len(self._records)
-            return everything if query is None else self.met("readable", query)
+
+            if query is not None:
+                return self.met("readable", query)
+
+            return self._share((True,) * len(self._records))
         except Exception as error:
             self._fail("readable", error)
-            return (False,) * len(self._records)
+            return self._share((False,) * len(self._records))
+
+    def _share(self, values: T) -> T:
+        """Return the first of all equal values."""
+        return t.cast("T", self._shared.setdefault(values, values))
 
     def _is_met(
         self, rule: str, query: Record, test: Callable[[int], bool | None], index: int
