@@ -198,21 +198,3 @@ def serving_limited(records, limiter, **config):
         db.create_all()
 
     return app.test_client()
-
-
-def test_hook_that_passes_params_on_does_not_skip_the_login():
-    records = make_records()
-    secrets = records["secrets"]
-    read = []
-
-    @records["echo"].before("create")
-    def read_secrets(method, context):
-        read.append(secrets.find(context.params))
-
-    with serving(records) as client:
-        refused = client.post("/echo", json={})
-        answered = client.post("/echo", json={}, headers=bearer(log_in(client)))
-
-    assert refused.status_code == 401
-    assert answered.status_code == 201
-    assert len(read) == 1
