@@ -20,6 +20,9 @@ class Method(t.NamedTuple):
     event: str | None = None
     """The event that it sends. See section 6.1 of the specification."""
 
+    is_for_many: bool = False
+    """``True`` if one call can write many records."""
+
     @property
     def has_id(self) -> bool:
         """``True`` if it takes an identifier."""
@@ -44,10 +47,10 @@ METHODS_BY_NAME: t.Final = {
     for method in (
         Method("find", "GET"),
         Method("get", "GET", ("id",)),
-        Method("create", "POST", ("data",), "created"),
+        Method("create", "POST", ("data",), "created", is_for_many=True),
         Method("update", "PUT", ("id", "data"), "updated"),
-        Method("patch", "PATCH", ("id", "data"), "patched"),
-        Method("remove", "DELETE", ("id",), "removed"),
+        Method("patch", "PATCH", ("id", "data"), "patched", is_for_many=True),
+        Method("remove", "DELETE", ("id",), "removed", is_for_many=True),
     )
 }
 """The six methods of a service."""
@@ -60,6 +63,9 @@ READS: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.event is
 
 BODIES: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.has_data)
 """The names of the methods with a body of their own."""
+
+MANY: t.Final = tuple(n for n, each in METHODS_BY_NAME.items() if each.is_for_many)
+"""The names of the methods that can write many records."""
 
 EVENTS: t.Final = {
     name: each.event for name, each in METHODS_BY_NAME.items() if each.event is not None

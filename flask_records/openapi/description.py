@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
-from ..names import BODIES, EVENTS, method_named, METHODS, READS
+from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from .model_schemas import docstring, references
 from .schemas import CustomSchemas, page_of, schemas_of
@@ -30,9 +30,6 @@ SENDERS: t.Final = {event: method for method, event in EVENTS.items()}
 
 SHOWING: t.Final = ("$select", "$populate")
 """The parts of a query that say what is shown of records."""
-
-MANY: t.Final = ("create", "patch", "remove")
-"""The methods that may take many records."""
 
 DEFAULT: t.Final = "default"
 

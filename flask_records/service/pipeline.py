@@ -10,7 +10,7 @@ from itertools import takewhile
 from ..context import CallState, names_of_bodies, NO_RESULT
 from ..errors import BadRequest, is_answer, MethodNotAllowed
 from ..globals import call_stack
-from ..names import EVENTS, method_named, METHODS, READS
+from ..names import EVENTS, MANY, method_named, METHODS, READS
 from ..query import names_in
 from ..signals import call
 from ..transaction import Transaction
@@ -33,9 +33,6 @@ Connect an error hook to handle errors.\
 """
 
 REPLACES_MANY = "You can not replace multiple instances. Did you mean 'patch'?"
-
-MANY: t.Final = frozenset({"patch", "remove"})
-"""The methods that write all records of a query if they have no identifier."""
 
 
 class Pipeline:
