@@ -262,9 +262,6 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             )
         except OAuthError as error:
             raise ProviderError(error.error, "token endpoint") from error
-        except HTTPError as error:
-            _raise_error_in(error.response, "token endpoint")
-            raise
 
         if not isinstance(token.get("access_token"), str) or not token["access_token"]:
             raise InvalidResponse("There is no access token.")
@@ -305,7 +302,7 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
             return {}
 
         response = self._get(url, token)
-        _raise_error_in(response, "profile")
+        response.raise_for_status()
         return _object(response)
 
     def _email(self, token: Record) -> Record:
@@ -340,27 +337,6 @@ def _object(response: Response) -> Record:
         raise InvalidResponse("The response is not an object.")
 
     return content
-
-
-def _raise_error_in(response: Response, place: str) -> None:
-    """Raise the error that the body of a response tells of, or that of its status.
-
-    :param place: The endpoint.
-    :raises ProviderError: The body has a code.
-    :raises HTTPError: The status is an error.
-    """
-    if response.ok:
-        return
-
-    try:
-        error = ProviderError(response.json()["error"], place)
-    except (LookupError, TypeError, ValueError):
-        error = ProviderError(None, place)
-
-    if error.code:
-        raise error
-
-    response.raise_for_status()
 
 
 def _describe(error: Exception) -> str:

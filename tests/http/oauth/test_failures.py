@@ -83,7 +83,6 @@ def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, chan
 PLACES = {
     "authorize": "authorization endpoint",
     "token": "token endpoint",
-    "profile": "profile",
 }
 
 
