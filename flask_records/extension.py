@@ -93,7 +93,7 @@ class FlaskRecords:
         query_parser: QueryParser = parse,
         body_parsers: Mapping[str, BodyParser] = BODY_PARSERS,
         limiter: Limiter | None = None,
-        url_prefix: str | None = None,
+        url_prefix: str = "",
     ) -> None:
         self._registrations = Registrations(self)
         self.services: Mapping[str, Service] = self._registrations.services
@@ -129,7 +129,7 @@ class FlaskRecords:
         """The maximum size of all forms with files that a service accepts, in bytes."""
         self.limits = None if limiter is None else Limits(limiter)
         """The limits on calls of clients, or ``None`` without a ``limiter``."""
-        self._url_prefix = url_prefix or ""
+        self._url_prefix = url_prefix
 
         if app is not None:
             self.init_app(app)
@@ -317,21 +317,18 @@ class FlaskRecords:
         """
         return self._registrations[service.path].blueprint
 
-    def init_app(
-        self, app: Flask | Blueprint, *, url_prefix: str | None = None
-    ) -> None:
+    def init_app(self, app: Flask | Blueprint) -> None:
         """Set up an application: its URLs and its error handlers. A blueprint sets up
         the application that it is registered on, has the services below its own prefix,
         and runs its middleware before and after theirs.
 
         :param app: The application, or a blueprint of it.
-        :param url_prefix: The beginning of all URLs, in place of that of the extension.
         :raises RuntimeError: The application has a FlaskRecords already, a service
             needs tokens and nothing issues them, a view has the URL of a service, or a
             setting is not valid.
         :raises ValueError: The database would change the values of a column.
         """
-        prefix = self._url_prefix if url_prefix is None else url_prefix
+        prefix = self._url_prefix
 
         if isinstance(app, Blueprint):
             app.record(

@@ -48,10 +48,6 @@ class Placed:
         self._place(self._records, app)
 
 
-def below_prefix(records, app):
-    records.init_app(app, url_prefix="/api")
-
-
 def in_blueprint(records, app):
     blueprint = Blueprint("api", __name__, url_prefix="/api")
     records.init_app(blueprint)
@@ -66,7 +62,7 @@ def in_nested_blueprint(records, app):
     app.register_blueprint(outer)
 
 
-PLACES = [below_prefix, in_blueprint, in_nested_blueprint]
+PLACES = [in_blueprint, in_nested_blueprint]
 
 placed = pytest.mark.parametrize("place", PLACES)
 
@@ -104,17 +100,6 @@ def test_prefix_of_the_extension_begins_all_urls(prefix):
     paths = ["/api/messages", "/api/messages/5", "/api/later", "/messages"]
     statuses = [client.get(path).status_code for path in paths]
     assert statuses == [200, 200, 200, 404]
-
-
-def test_prefix_of_an_application_replaces_that_of_the_extension():
-    records = FlaskRecords(url_prefix="/api")
-    records.add("messages", Things(), public=True)
-    first, second = Flask("first"), Flask("second")
-    records.init_app(first)
-    records.init_app(second, url_prefix="")
-
-    assert first.test_client().get("/api/messages").status_code == 200
-    assert second.test_client().get("/messages").status_code == 200
 
 
 def test_prefix_of_the_extension_follows_that_of_the_blueprint():
