@@ -33,7 +33,7 @@ def _settings(url, name):
     return {
         "key": f"{name}-client-id",
         "secret": f"{name}-client-secret",
-        "scope": ["profile"],
+        "scope": "profile",
         "authorize_url": f"{url}/authorize",
         "access_url": f"{url}/token",
         "profile_url": f"{url}/profile",
