@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
+from types import SimpleNamespace
 
 import pytest
 import websocket
@@ -12,6 +14,8 @@ from websocket import ABNF
 
 from ...polling import calls, Polling, received
 from ...processes import call
+from ...realtime import running_asgi
+from ...realtime_app import create_app
 from ...realtime_clients import login_of, serving, settings_of
 from .. import test_granian
 
@@ -28,7 +32,19 @@ def granian(settings):
         yield it
 
 
-SERVERS = {"gunicorn": serving, "granian": granian}
+@contextmanager
+def uvicorn(settings):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items() - os.environ.items():
+            patch.setenv(name, value)
+
+        app = create_app()
+
+        with running_asgi(app, app.extensions["tests_realtime"]) as url:
+            yield SimpleNamespace(host=url.removeprefix("http://"), complaints=[])
+
+
+SERVERS = {"gunicorn": serving, "granian": granian, "uvicorn": uvicorn}
 
 
 @pytest.fixture(scope="module", params=SERVERS)
