@@ -125,16 +125,3 @@ def where_of(model, query, dialect="postgresql", **options):
     """Return the condition that the records of a query have to meet."""
     statement = select_of(model, query, dialect, **options)
     return statement.partition(" WHERE ")[2].rpartition(" ORDER BY ")[0]
-
-
-def order_of(model, query, dialect="postgresql", **options):
-    """Return the expressions that the records of a query are sorted by."""
-    statement = select_of(model, query, dialect, **options)
-    return statement.partition(" ORDER BY ")[2].partition(" LIMIT ")[0]
-
-
-def count_of(model, query, dialect="postgresql", **options):
-    """Return the SQL that counts the records of a query."""
-    pages = {"paginate": {"default": 1}}
-    query = {**query, "$limit": 0}
-    return select_of(model, query, dialect, **pages, **options)

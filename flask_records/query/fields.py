@@ -186,8 +186,8 @@ class Fields:
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""
-        prop = self.mapper.attrs.get(name)
-        return isinstance(prop, orm.ColumnProperty) and _is_unique(prop.columns[0])
+        column = self.columns.get(name)
+        return column is not None and _is_unique(column)
 
     def _check_names(self, *, is_composite: bool) -> None:
         """Refuse names of options that are not in the model.
@@ -295,10 +295,11 @@ def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:
         raise TypeError(NOT_MAPPED.format(name=model.__name__)) from error
 
 
-def _is_unique(column: t.Any) -> bool:
+def _is_unique(column: sa.Column[t.Any]) -> bool:
     """Return ``True`` if no two rows of a table have the same value of a column."""
-    table = getattr(column, "table", None)
+    table = column.table
 
+    # The model may be mapped to a subquery.
     if not isinstance(table, sa.Table):
         return False
 
