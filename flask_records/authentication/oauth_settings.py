@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from ..errors import BadRequest
 from ..http.origins import INVISIBLE, origin_of, ORIGINS, parse_origins
-from ..settings import Check, MAPPING, read_settings, TEXT
+from ..settings import Check, MAPPING, read_settings, TEXT, TEXTS
 from .providers import KNOWN, Provider
 
 NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
@@ -54,7 +54,10 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 
 PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
     **dict.fromkeys(("key", "secret"), Check(_is_text, "text").secret()),
-    "scope": TEXT,
+    "scope": Check(
+        lambda value: TEXT.is_valid(value) or TEXTS.is_valid(value),
+        "text, or a list of names",
+    ),
     "params": MAPPING,
     "token_endpoint_auth_method": Check(
         lambda value: value in SECRET_METHODS, f"one of {SECRET_METHODS}"
@@ -156,6 +159,9 @@ def _provider(name: str, value: t.Any, place: str) -> Provider:
             raise RuntimeError(f"{place}[{option!r}] is missing.")
 
         options[option] = str(options[option])
+
+    if not isinstance(scope := options.get("scope", ""), str):
+        options["scope"] = " ".join(scope)
 
     known = KNOWN.get(name, Provider(name))
 

@@ -63,7 +63,7 @@ def message_of(**oauth):
     ("option", "values"),
     [
         *((name, [None, "", True, 1.5, ["x"], b"x"]) for name in ("key", "secret")),
-        ("scope", [5, ["email"]]),
+        ("scope", [5, {"email": True}, ["email", 5]]),
         ("params", ["prompt=login", ["prompt"]]),
         ("token_endpoint_auth_method", ["", "none", ["x"]]),
         *((name, [*NO_ORIGINS, "/path"]) for name in ("access_url", "discovery_url")),
@@ -142,12 +142,13 @@ def test_settings_are_one_value_without_secrets_in_its_text():
     ("options", "kept"),
     [
         ({"scope": "email profile"}, "email profile"),
+        ({"scope": ["email", "profile"]}, "email profile"),
         ({"scope": "email", "discovery_url": DISCOVERY}, "openid email"),
         ({"scope": "email openid", "discovery_url": DISCOVERY}, "email openid"),
         ({"discovery_url": DISCOVERY}, "openid"),
     ],
 )
-def test_scope_asks_for_openid_with_discovery(options, kept):
+def test_scope_is_text_or_a_list_and_asks_for_openid_with_discovery(options, kept):
     assert parse(fake={**FAKE, **options}).providers["fake"].scope == kept
 
 
