@@ -28,7 +28,7 @@ client.configure(feathers.authentication({ storage: window.localStorage }))
 const link = document.querySelector('a')
 link.addEventListener('click', event => {
   event.preventDefault()
-  startLogin(link.href)
+  startLogin(\`\${link.href}?redirect=\${encodeURIComponent(location.origin + '/')}\`)
 })
 const show = (role, text) => { document.querySelector(\`[role=\${role}]\`).textContent = text }
 
