@@ -11,8 +11,6 @@ from flask_records import (
     BadRequest,
     FlaskRecords,
     Forbidden,
-    GeneralError,
-    NotAuthenticated,
     NotFound,
     Unavailable,
 )
@@ -50,48 +48,6 @@ def general_error(message="Internal server error"):
         "className": "general-error",
         "errors": {},
     }
-
-
-@pytest.mark.parametrize(
-    ("content_type", "accept", "expected"),
-    [
-        (None, None, "application/json"),
-        (None, "*/*", "application/json"),
-        (None, "application/json", "application/json"),
-        (None, "text/html", "text/html"),
-        (None, "application/xhtml+xml", "text/html"),
-        (None, "text/html,application/xml;q=0.9,*/*;q=0.8", "text/html"),
-        (None, "text/html,application/json", "application/json"),
-        ("application/json", "text/html", "application/json"),
-        ("text/html", None, "text/html"),
-        ("application/x-www-form-urlencoded", "text/html", "text/html"),
-    ],
-)
-def test_media_type_of_an_error(failing, content_type, accept, expected):
-    headers = {"Content-Type": content_type, "Accept": accept}
-    headers = {name: value for name, value in headers.items() if value}
-
-    response = failing().get("/things", headers=headers)
-
-    assert (response.status_code, response.mimetype) == (400, expected)
-
-
-@pytest.mark.parametrize(
-    ("error", "title", "hint"),
-    [
-        (NotAuthenticated, "Not Authorized", "Log in, and open the page again."),
-        (NotFound, "Page Not Found", "It may have been moved or removed."),
-        (BadRequest, "Bad Request", "Go back and try again."),
-        (GeneralError, "General Error", "Go back and try again."),
-    ],
-)
-def test_pages_have_titles_and_hints(failing, error, title, hint):
-    response = failing(error("No."), logger=False).get("/things", headers=HTML)
-
-    assert (response.status_code, response.mimetype) == (error.code, "text/html")
-    assert f"<title>{title}</title>" in response.text
-    assert f"<h1>{title}</h1>" in response.text
-    assert hint in response.text
 
 
 def link_of(response):
@@ -158,47 +114,6 @@ def test_page_is_a_template_of_the_app(failing, tmp_path):
     assert (response.status_code, response.text) == (404, "<p>404: No &lt;b&gt;.</p>")
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/json"])
-@pytest.mark.parametrize("path", ["/things", "/unknown"])
-def test_browsers_do_not_guess_the_type_of_an_error(failing, accept, path):
-    response = failing().get(path, headers={"Accept": accept})
-
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
-    assert response.headers["Vary"] == "Accept"
-
-
-@pytest.mark.parametrize("accept", ["text/html", "application/json"])
-def test_error_401_tells_how_to_authenticate(failing, accept):
-    response = failing(NotAuthenticated("No.")).get(
-        "/things", headers={"Accept": accept}
-    )
-
-    assert response.headers["WWW-Authenticate"] == "Bearer"
-
-
-@pytest.mark.parametrize(
-    ("verbose", "url", "message"),
-    [
-        (False, "/unknown", "Page not found"),
-        (False, "/unknown?a=1", "Page not found"),
-        (True, "/unknown", "Page not found: /unknown"),
-        (True, "/unknown?a=1", "Page not found: /unknown?a=1"),
-    ],
-)
-def test_unknown_url_is_not_found(failing, verbose, url, message):
-    response = failing(verbose=verbose).get(url)
-
-    assert response.status_code == 404
-    assert response.json == {
-        "name": "NotFound",
-        "message": message,
-        "code": 404,
-        "className": "not-found",
-        "data": {"url": url},
-        "errors": {},
-    }
-
-
 def test_page_is_escaped_whatever_the_host_escapes(failing, monkeypatch):
     app = Flask("tests")
     monkeypatch.setattr(app, "select_jinja_autoescape", lambda name: False)
@@ -243,18 +158,6 @@ def test_error_of_the_server_tells_its_message_in_debug_mode(failing):
     assert response.json == general_error("No such wire.")
 
 
-def test_error_of_a_known_class_keeps_its_message_data_and_errors(failing):
-    error = GeneralError("Out of paper.", {"tray": 2}, {"paper": "is empty"})
-
-    response = failing(error, logger=False).get("/things")
-
-    assert response.json == {
-        **general_error("Out of paper."),
-        "data": {"tray": 2},
-        "errors": {"paper": "is empty"},
-    }
-
-
 def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):
     failing(ValueError(SECRET)).get("/things?a=1")
 
@@ -280,15 +183,6 @@ def test_reason_why_the_server_is_unavailable_is_logged_once_a_second(failing, c
         "POST '/things' failed. Away.",
     ]
     assert [entry.exc_info for entry in caplog.records] == [None, None]
-
-
-def test_cause_of_an_outage_is_logged_in_one_line(failing, caplog):
-    error = Unavailable("Away.")
-    error.__cause__ = OSError("no route\nto host")
-
-    failing(error).get("/things")
-
-    assert caplog.messages == ["GET '/things' failed. Away. (OSError: no route)"]
 
 
 @pytest.mark.parametrize(

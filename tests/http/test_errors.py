@@ -5,7 +5,7 @@ from flask import abort, Flask, redirect
 from werkzeug.exceptions import HTTPException
 
 import flask_records
-from flask_records import Conflict, FlaskRecords, NotFound, RecordsError
+from flask_records import FlaskRecords, NotFound, RecordsError
 
 
 @pytest.mark.parametrize(
@@ -41,23 +41,6 @@ def test_body_of_each_class(class_, name, code, class_name):
         "code": code,
         "className": class_name,
         "errors": {},
-    }
-
-
-def test_message_is_error_unless_given():
-    assert NotFound().to_dict()["message"] == "Error"
-
-
-def test_body_has_the_data_and_the_errors_that_are_given():
-    error = Conflict("Taken.", {"email": "a@b"}, {"email": "has to be unique"})
-
-    assert error.to_dict() == {
-        "name": "Conflict",
-        "message": "Taken.",
-        "code": 409,
-        "className": "conflict",
-        "data": {"email": "a@b"},
-        "errors": {"email": "has to be unique"},
     }
 
 
@@ -98,25 +81,6 @@ def test_abort_in_a_hook_keeps_its_code(client, messages, status, name, class_na
         "className": class_name,
         "errors": {},
     }
-
-
-class Permission:
-    def __repr__(self):
-        return "<Permission: admin>"
-
-
-@pytest.mark.parametrize("status", [403, 418])
-def test_description_that_is_an_object_is_sent_as_text(client, messages, status):
-    """Flask-Principal aborts with a permission."""
-
-    @messages.before("find")
-    def refuse(method, context):
-        abort(status, Permission())
-
-    response = client.get("/messages")
-
-    assert response.status_code == status
-    assert response.json["message"] == "<Permission: admin>"
 
 
 def test_headers_of_an_error_are_sent(client, messages):

@@ -13,9 +13,8 @@ from flask_records import (
     requires,
 )
 
-from ..authentication import API_KEY, bearer, signed
+from ..authentication import bearer, signed
 
-KEY = {"X-Api-Key": "robot's key"}
 STAFF_SECRET = "t" * 32
 
 REFUSED = {
@@ -39,10 +38,9 @@ class People:
 
 @pytest.fixture
 def records():
-    key = {"api-key": API_KEY}
     records = FlaskRecords()
     records.add("people", People(), public=True)
-    records.add("authentication", AuthenticationService("people", strategies=key))
+    records.add("authentication", AuthenticationService("people"))
     records.add("staff", AuthenticationService("people", settings="STAFF"))
     return records
 
@@ -163,24 +161,6 @@ def test_result_of_a_token(app, client):
 
 
 @pytest.mark.parametrize(
-    ("strategies", "with_token", "with_key"),
-    [
-        (["jwt"], 200, 401),
-        (["api-key"], 401, 200),
-        (["api-key", "jwt"], 200, 200),
-    ],
-)
-def test_strategies_that_are_named_let_pass(
-    app, client, ann, strategies, with_token, with_key
-):
-    app.add_url_rule("/", view_func=requires(*strategies)(lambda: "passed"))
-
-    statuses = [client.get("/", headers=one).status_code for one in (ann, KEY)]
-
-    assert statuses == [with_token, with_key]
-
-
-@pytest.mark.parametrize(
     ("service", "of_default", "of_staff"),
     [(None, 200, 401), ("authentication", 200, 401), ("/staff/", 401, 200)],
 )
@@ -192,28 +172,6 @@ def test_service_that_is_named_authenticates(
     statuses = [client.get("/", headers=one).status_code for one in (ann, clerk)]
 
     assert statuses == [of_default, of_staff]
-
-
-@pytest.mark.parametrize(
-    ("headers", "message"),
-    [
-        ({"Authorization": "Bearer nonsense"}, "jwt malformed"),
-        ({"Authorization": "Basic YW5uOng="}, "Not authenticated"),
-        ({"X-Api-Key": "wrong"}, "Invalid API key"),
-        (bearer(signed(exp=2)), "jwt expired"),
-        (bearer(signed("x" * 32)), "invalid signature"),
-        (bearer(signed(sub="9", exp=2**31)), "The user of the token is gone."),
-    ],
-)
-def test_what_is_wrong_is_refused_with_its_reason(app, client, headers, message):
-    app.add_url_rule("/", view_func=requires("jwt", "api-key")(lambda: "passed"))
-
-    response = client.get("/", headers=headers)
-
-    assert (response.status_code, response.json) == (
-        401,
-        {**REFUSED, "message": message},
-    )
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
