@@ -99,13 +99,6 @@ def test_avatar_is_an_image_of_the_example_until_the_user_has_their_own(example,
     assert after["avatar"] == avatar
 
 
-def test_registration_is_logged(api, caplog):
-    with caplog.at_level("INFO"):
-        _, user = api.register(new_email())
-
-    assert f"User {user['id']} has registered." in caplog.messages
-
-
 def test_user_is_removed_with_their_messages_and_leaves_their_rooms(api, ann, bob):
     room = api("POST", "/rooms", {"name": "Attic"}, ann)[1]
     api("POST", "/messages", [{"text": "one"}, {"text": "two"}], ann)
