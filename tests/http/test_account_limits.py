@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import contextmanager
 
 import pytest
 import redis
@@ -22,50 +21,41 @@ from flask_records import (
     TooManyRequests,
 )
 
-from ..authentication import ANN, bearer, CHEAP, LOGIN, SECRET
+from ..authentication import ANN, CHEAP, LOGIN, SECRET
 from ..databases import redis_url
 from ..models import Base, User
 
-BOB = {"email": "bob@example.com", "password": "battery staple"}
 WRONG = {**LOGIN, "password": "wrong"}
-LIMITS = {"authentication.create": None, "users.create": None}
-FEW = {**LIMITS, "authentication.account": "3 per hour"}
+FEW = {"authentication.create": None, "authentication.account": "3 per hour"}
 
 
-def make_records(limiter, **options):
-    records = FlaskRecords(limiter=limiter)
+def make_records():
+    records = FlaskRecords(limiter=Limiter(get_remote_address))
     users = SQLAlchemyService(User, hidden=["password"])
     users = records.add("users", users, public=["create"])
     users.before("create", "update", "patch")(hash_password())
-    options = {"normalize": str.lower, **options}
-    records.add("authentication", AuthenticationService(**options))
+    records.add("authentication", AuthenticationService(normalize=str.lower))
     return records
 
 
-def make_app(tmp_path, limits=FEW, *, limiter=True, **config):
-    limiter = Limiter(get_remote_address) if limiter else None
+def make_site(tmp_path, **config):
     app = Flask("tests")
     app.config.from_mapping(
         RECORDS_AUTHENTICATION={"secret": SECRET, "passwords": CHEAP},
         SQLALCHEMY_DATABASE_URI=f"sqlite:///{tmp_path / 'test.db'}",
         RATELIMIT_STORAGE_URI="memory://",
+        RECORDS_LIMITS=FEW,
     )
     app.config.update(config)
-
-    if limiter:
-        app.config["RECORDS_LIMITS"] = limits
-
     db = SQLAlchemy(app, model_class=Base)
-    make_records(limiter).init_app(app)
+    make_records().init_app(app)
     app.wsgi_app = ProxyFix(app.wsgi_app)
 
     with app.app_context():
         db.create_all()
 
-    for user in (ANN, BOB):
-        assert app.test_client().post("/users", json=user).status_code == 201
-
-    return app
+    assert app.test_client().post("/users", json=ANN).status_code == 201
+    return Site(app)
 
 
 class Site:
@@ -74,30 +64,19 @@ class Site:
     def __init__(self, app):
         self.app = app
 
-    def call(self, verb, path, address="192.0.2.1", token=None, **options):
-        headers = {"X-Forwarded-For": address, **options.pop("headers", {})}
-        headers |= bearer(token) if token else {}
-        client = self.app.test_client()
-        return client.open(path, method=verb, headers=headers, **options)
-
     def log_in(self, address="192.0.2.1", **login):
-        body = {**LOGIN, **login}
-        return self.call("POST", "/authentication", address, json=body)
+        headers, body = {"X-Forwarded-For": address}, {**LOGIN, **login}
+        client = self.app.test_client()
+        return client.post("/authentication", json=body, headers=headers)
 
     def fail(self, times, address="192.0.2.1", **login):
         login = {**WRONG, **login}
         return [self.log_in(address, **login).status_code for _ in range(times)]
 
 
-@contextmanager
-def site_of(app):
-    yield Site(app)
-
-
 @pytest.fixture
 def site(tmp_path):
-    with site_of(make_app(tmp_path)) as site:
-        yield site
+    return make_site(tmp_path)
 
 
 def test_attempts_for_one_user_count_together_whatever_the_address(site):
@@ -141,9 +120,9 @@ def test_keys_of_the_storage_name_nobody(tmp_path):
         "RATELIMIT_STORAGE_OPTIONS": {"key_prefix": prefix},
     }
 
-    with site_of(make_app(tmp_path, **config)) as site:
-        site.log_in()
-        found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
+    site = make_site(tmp_path, **config)
+    site.log_in()
+    found = site.fail(3, email="nobody@example.com", address="192.0.2.7")
 
     with redis.Redis.from_url(redis_url()) as connection:
         keys = b" ".join(connection.scan_iter(f"{prefix}*"))

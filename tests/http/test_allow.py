@@ -7,8 +7,7 @@ from contextlib import contextmanager, ExitStack
 import pytest
 from flask import Flask
 
-from flask_records import FlaskRecords, FromUser, Params, SQLAlchemyService
-from flask_records.openapi.description import describe
+from flask_records import FlaskRecords, FromUser, SQLAlchemyService
 
 from .. import realtime
 from ..databases import served
@@ -221,19 +220,6 @@ def test_rules_hold_for_objects_and_custom_methods(tickets):
 def test_rules_that_can_not_hold_are_refused(tickets, allow, error):
     with pytest.raises(error, match="'allow'"):
         tickets(allow)
-
-
-def test_description_for_a_caller_has_what_it_may_call(open_site):
-    open_site({"create": is_agent, "remove": OWN})
-
-    def methods_for(user):
-        params = Params(provider="rest", user=user)
-        [messages] = describe(params, only_usable=True)
-        return messages.methods
-
-    assert "create" not in methods_for(ANN)
-    assert "remove" in methods_for(ANN)
-    assert "create" in methods_for(AGENT)
 
 
 def is_bob(user):

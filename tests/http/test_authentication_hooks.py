@@ -116,27 +116,6 @@ def test_authenticate_lets_calls_in_python_pass(app_context, echo):
     assert echo.find() == {"strategy": None, "user": None}
 
 
-@pytest.mark.parametrize(
-    ("verb", "path", "data", "owner"),
-    [
-        ("POST", "/messages", {"text": "a"}, 1),
-        ("POST", "/messages", {"text": "a", "user_id": 2}, 1),
-        ("POST", "/messages", [{"text": "a", "user_id": None}], 1),
-        ("PUT", "/messages/2", {"text": "a"}, 1),
-        ("PATCH", "/messages/2", {"text": "a"}, 2),
-        ("PATCH", "/messages/2", {"user_id": 2}, 1),
-        ("PATCH", "/messages?id=2", {"user_id": None}, 1),
-    ],
-)
-def test_caller_becomes_the_owner(client, messages, ann, verb, path, data, owner):
-    messages.before("create", "update", "patch")(set_user_field("user_id"))
-
-    response = client.open(path, method=verb, json=data, headers=ann)
-
-    answered = response.json if isinstance(response.json, list) else [response.json]
-    assert [record["user_id"] for record in answered] == [owner]
-
-
 @pytest.mark.parametrize("hook", [set_user_field, limit_to_user])
 @pytest.mark.parametrize(
     ("headers", "status"), [({}, 401), ({"X-Api-Key": "wrong"}, 401), (KEY, 403)]

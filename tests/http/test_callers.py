@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
@@ -19,8 +18,6 @@ from flask_records import (
 
 from ..authentication import bearer, log_in, make_records, serving
 from ..models import Message, Room, User
-
-SECRET = "s" * 32
 
 
 def as_caller(service, params, method, query, *arguments):
@@ -146,16 +143,15 @@ def test_login_of_another_strategy_does_not_count(site):
 def test_calls_of_a_client_are_counted(make):
     limiter = Limiter(get_remote_address)
     records = FlaskRecords(limiter=limiter)
-    users = records.add("users", SQLAlchemyService(User, hidden=["password"]))
+    users = SQLAlchemyService(User, hidden=["password"])
+    users = records.add("users", users, public=["create"])
     users.before("create", "update", "patch")(hash_password())
     records.add("authentication", AuthenticationService())
     records.add("many", Many(records, make), public=True)
     login = {"strategy": "local", "email": "a", "password": "b"}
-    limits = {"RATELIMIT_STORAGE_URI": "memory://"}
 
-    with_limits = serving_limited(records, limiter, **limits)
-
-    codes = with_limits.post("/many", json={"login": login, "times": 22}).json
+    with serving(records, RATELIMIT_STORAGE_URI="memory://") as client:
+        codes = client.post("/many", json={"login": login, "times": 22}).json
 
     assert codes == [401] * 20 + [429] * 2
 
@@ -175,26 +171,3 @@ class Many:
             self.make(self.records["authentication"], params, "create", {}, login)
         except RecordsError as error:
             return error.code
-
-
-def serving_limited(records, limiter, **config):
-    from flask_sqlalchemy import SQLAlchemy
-
-    from ..models import Base
-
-    app = Flask("tests")
-    authentication = {"secret": SECRET, "passwords": {"memory": 64, "passes": 1}}
-    app.config.update(
-        SQLALCHEMY_DATABASE_URI="sqlite://",
-        RECORDS_AUTHENTICATION=authentication,
-        **config,
-    )
-    db = SQLAlchemy(model_class=Base)
-    db.init_app(app)
-    limiter.init_app(app)
-    records.init_app(app)
-
-    with app.app_context():
-        db.create_all()
-
-    return app.test_client()

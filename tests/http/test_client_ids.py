@@ -6,11 +6,12 @@ import uuid
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from flask_records import FlaskRecords, SQLAlchemyService
+
+from ..databases import served
 
 
 class Base(DeclarativeBase):
@@ -68,18 +69,9 @@ def things():
 
 @pytest.fixture
 def client(things, database_url):
-    db = SQLAlchemy(model_class=Base)
-    app = Flask(__name__)
-    app.config["SQLALCHEMY_DATABASE_URI"] = database_url
-    db.init_app(app)
-    things.init_app(app)
-
-    with app.app_context():
-        db.create_all()
-        yield app.test_client()
-        db.session.remove()
-        db.drop_all()
-        db.engine.dispose()
+    with served(SQLAlchemy(model_class=Base), things, database_url) as app:
+        with app.app_context():
+            yield app.test_client()
 
 
 @pytest.mark.parametrize("path", ["counted", "counted_child", "identity"])
@@ -126,24 +118,3 @@ def test_hooks_and_python_choose_keys(things, client):
 
     assert client.post("/counted", json={"name": "a"}).json["id"] == 7
     assert things["counted"].create({"id": 9})["id"] == 9
-
-
-def test_key_with_a_sequence_is_counted():
-    def is_writable(*arguments, **options):
-        class Model(DeclarativeBase):
-            pass
-
-        class Thing(Model):
-            __tablename__ = "thing"
-
-            id: Mapped[int] = mapped_column(*arguments, primary_key=True, **options)
-            part: Mapped[int] = mapped_column(primary_key=True)
-
-        return "id" in SQLAlchemyService(Thing, id="_id").scope_for(None).writable
-
-    counter = sa.Sequence("thing_id")
-
-    assert not is_writable(counter)
-    assert not is_writable(default=counter.next_value())
-    assert not is_writable(server_default=counter.next_value())
-    assert is_writable()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import enum
-import uuid
 from urllib.parse import quote
 
 import pytest
@@ -63,22 +60,6 @@ class Seat(Base):
         return value
 
 
-class Color(enum.Enum):
-    red = "r"
-
-
-class Odd(Base):
-    __tablename__ = "odd"
-
-    day: Mapped[dt.date] = mapped_column(primary_key=True)
-    token: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    isNew: Mapped[bool] = mapped_column(primary_key=True)
-    at: Mapped[dt.datetime] = mapped_column(primary_key=True)
-    color: Mapped[Color] = mapped_column(primary_key=True)
-    text: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
-    note: Mapped[str | None] = mapped_column(sa.String(20))
-
-
 @pytest.fixture(scope="module")
 def app(module_url):
     records = FlaskRecords()
@@ -88,7 +69,6 @@ def app(module_url):
     records.add("enrolments", SQLAlchemyService(Enrolment, **options), public=True)
     records.add("seats", SQLAlchemyService(Seat, **options), public=True)
     records.add("keyed", SQLAlchemyService(Enrolment, id="_key"), public=True)
-    records.add("odd", SQLAlchemyService(Odd), public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
@@ -245,29 +225,6 @@ def test_identifier_has_the_name_of_the_option(client, three):
     assert client.get(f"/keyed/{key}").json == record
     assert client.get(f"/keyed?_key={key}").json == [record]
     assert client.get("/keyed?id=1,a").status_code == 400
-
-
-def test_parts_of_other_types_are_found(client):
-    body = {
-        "day": "2026-01-02",
-        "token": str(uuid.uuid4()),
-        "isNew": True,
-        "at": "2026-01-02T03:04:05.000Z",
-        "color": "red",
-        "text": "x",
-    }
-
-    created = client.post("/odd", json=body)
-    record = created.json
-    path = f"/odd/{quote(record['id'])}"
-
-    assert created.status_code == 201
-    id = f"2026-01-02,{body['token']},true,2026-01-02T03:04:05.000Z,red,x"
-    assert record["id"] == id
-    assert client.get(path).json == record
-    assert client.patch(path, json=record | {"note": "a"}).json["note"] == "a"
-    assert client.get(f"/odd?id={record['id']}").json == [record | {"note": "a"}]
-    assert client.delete(path).status_code == 200
 
 
 def test_calls_in_python_take_a_tuple(app, client, three):

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import json
 import pickle
-from dataclasses import replace
 
 import pytest
 
@@ -205,31 +204,8 @@ def test_record_from_a_cache_is_cut_for_its_viewer(records, db):
         assert "age" not in json.loads(dumps(user, bob.user))
 
 
-def leave_out(name):
-    """A hook that gives clients less than others."""
-
-    def hook(method, context):
-        record = context.result
-        context.dispatch = {n: record[n] for n in record if n != name}
-
-    return hook
-
-
 def caller(**changes):
     return Params(provider="rest", **changes)
-
-
-def test_call_with_the_params_of_a_client_shows_what_the_client_may_see(
-    users, app, app_context
-):
-    users.create(ANN)
-    users.after("get")(leave_out("age"))
-    shown = {"id": 1, "email": "ann@example.com"}
-
-    assert users.find(caller()) == [SHOWN]
-    assert users.get(1, caller()) == shown
-    assert users.get(1, replace(caller(), query={"$select": ["age"]})) == {"id": 1}
-    assert users._get(1, caller()) == SHOWN
 
 
 def test_caller_has_all_methods(users, messages, app, app_context):

@@ -77,26 +77,6 @@ def test_an_answer_depends_on_what_the_client_knows(
     assert response.data == (plain.data if status == 200 else b"")
 
 
-def test_an_answer_without_a_condition_is_whole(client):
-    response = client.get("/notes")
-
-    assert response.data == b'[{"id":1}]'
-    assert response.headers["Content-Length"] == "10"
-    assert response.headers["ETag"].startswith('W/"')
-
-
-@pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-@pytest.mark.parametrize(
-    ("verb", "path", "status"),
-    [("POST", "/notes", 201), ("GET", "/notes/2", 204), ("GET", "/notes?", 200)],
-)
-def test_what_has_no_etag_has_no_condition(client, verb, path, status, header):
-    response = client.open(path, method=verb, json={}, headers={header: '"other"'})
-
-    assert response.status_code == status
-    assert ("ETag" in response.headers) == (status == 200)
-
-
 class Author(Base):
     __tablename__ = "conditional_author"
 

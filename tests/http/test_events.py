@@ -7,9 +7,7 @@ import threading
 
 import pytest
 
-from flask_records import Params, SQLAlchemyService, Transaction
-
-from ..models import User
+from flask_records import Transaction
 
 
 @pytest.fixture
@@ -40,23 +38,6 @@ def test_name_of_the_event_of_each_method(app_context, messages, sent):
     ]
 
 
-def test_calls_on_many_send_one_event_a_record(app_context, messages, sent):
-    messages.create([{"text": "a"}, {"text": "b"}])
-    messages.patch(None, {"rank": 1}, Params({"$sort": {"id": "-1"}}))
-    messages.remove(None)
-
-    assert sent[:2] == [("created", "a"), ("created", "b")]
-    assert sorted(sent[2:4]) == [("patched", "a"), ("patched", "b")]
-    assert sorted(sent[4:]) == [("removed", "a"), ("removed", "b")]
-
-
-def test_calls_that_fail_send_no_event(client, sent):
-    client.post("/messages", json=[{"text": "a"}, {"txt": "b"}])
-    client.patch("/messages/9", json={"text": "b"})
-
-    assert sent == []
-
-
 def test_event_has_what_the_client_is_sent(client, messages):
     events = []
     messages.events()(lambda event, record, context: events.append(record))
@@ -78,34 +59,6 @@ def test_receiver_that_changes_the_record_changes_no_answer(client, messages):
     assert client.post("/messages", json={"text": "a"}).json["text"] == "a"
 
 
-def test_event_is_sent_after_the_commit(client, db, messages):
-    seen = []
-
-    @messages.events("created")
-    def look(event, record, context):
-        db.session.rollback()
-        seen.append(messages.get(record["id"])["text"])
-
-    client.post("/messages", json={"text": "a"})
-
-    assert seen == ["a"]
-
-
-def test_hidden_fields_are_in_no_custom_event(records, app_context):
-    service = records.add(
-        "people",
-        SQLAlchemyService(User, hidden=["password"], events=["welcomed"]),
-        public=True,
-    )
-    events = []
-    service.events("welcomed")(lambda event, record, context: events.append(record))
-    user = service.create({"email": "a@b", "password": "secret"})
-
-    service.emit("welcomed", user)
-
-    assert events == [{"id": 1, "email": "a@b", "age": None}]
-
-
 def test_receiver_that_raises_is_logged_and_undoes_nothing(client, messages, caplog):
     seen = []
 
@@ -123,29 +76,6 @@ def test_receiver_that_raises_is_logged_and_undoes_nothing(client, messages, cap
     assert seen == ["created"]
     assert caplog.messages == ["A receiver of 'messages created' failed."]
     assert caplog.records[0].exc_info[0] is LookupError
-
-
-def test_receiver_calls_a_service(client, rooms, messages):
-    @rooms.events("created")
-    def welcome(event, record, context):
-        messages.create({"text": f"Welcome to {record['name']}"})
-
-    client.post("/rooms", json={"name": "Lobby"})
-
-    assert client.get("/messages/1").json["text"] == "Welcome to Lobby"
-
-
-def test_extension_has_the_events_of_all_services(client, records):
-    seen = []
-
-    @records.events("created")
-    def remember(event, record, context):
-        seen.append((context.path, record["id"]))
-
-    client.post("/rooms", json={"name": "Lobby"})
-    client.post("/messages", json={"text": "a"})
-
-    assert seen == [("rooms", 1), ("messages", 1)]
 
 
 @pytest.fixture
@@ -199,25 +129,6 @@ def test_error_in_the_background_is_logged(client, messages, caplog):
 
     assert response.status_code == 201
     assert messages_logged == ["A receiver of 'messages created' failed."]
-
-
-def test_receiver_in_the_background_is_disconnected(client, messages):
-    seen, done = [], threading.Event()
-
-    @messages.events("created", background=True)
-    def remember(event, record, context):
-        seen.append(event)
-
-    messages.events.disconnect(remember)
-
-    @messages.events("created", background=True)
-    def tell(event, record, context):
-        Transaction.current().after_commit(done.set)
-
-    client.post("/messages", json={"text": "a"})
-
-    assert done.wait(60)
-    assert seen == []
 
 
 PROGRAM = """

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from flask import abort, Flask, request
 
-from flask_records import AuthenticationService, FlaskRecords
+from flask_records import FlaskRecords
 
 
 class Things:
@@ -117,24 +115,6 @@ def test_service_with_tokens_that_is_added_late_needs_authentication(app, record
         records.add("things", Things())
 
     assert str(error.value) == NOT_PUBLIC
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [({"strategies": ["jtw"]}, "jtw"), ({"authentication": "admin"}, "admin")],
-)
-def test_misspelt_name_of_a_service_that_is_added_late_is_refused_at_the_first_call(
-    app, records, caplog, options, name
-):
-    app.config["RECORDS_AUTHENTICATION"] = {"secret": "a" * 32}
-    records.add("people", Things(), public=True)
-    records.add("authentication", AuthenticationService("people"))
-    records.init_app(app)
-
-    records.add("things", Things(), **options)
-
-    assert app.test_client().get("/things").status_code == 500
-    assert re.search(f"RuntimeError: .*'things'.*'{name}'", caplog.text)
 
 
 @pytest.mark.parametrize(

@@ -7,26 +7,12 @@ import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
-from sqlalchemy.types import UserDefinedType
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
 from ..databases import served
 
 NEW = {"name": "Ann", "role": "user"}
-
-
-class Point(UserDefinedType):
-    """A type that has no form on the wire."""
-
-    cache_ok = True
-
-    def get_col_spec(self):
-        return "TEXT"
-
-    @property
-    def python_type(self):
-        raise NotImplementedError
 
 
 def make_base():
@@ -124,32 +110,6 @@ def test_fields_that_are_not_listed_are_not_in_errors(site):
 
     assert answer.status_code == 409
     assert "salary" not in answer.text
-
-
-def test_hidden_values_without_a_form_are_no_fields():
-    base = make_base()
-
-    class Place(base):
-        __tablename__ = "place"
-
-        id: Mapped[int] = mapped_column(primary_key=True)
-        point: Mapped[str | None] = mapped_column(Point())
-
-        @hybrid_property
-        def lower(self):
-            return len(self.point)
-
-    records = FlaskRecords()
-    service = SQLAlchemyService(Place, hidden=["point", "lower"])
-    places = records.add("places", service, public=True)
-
-    with served(SQLAlchemy(model_class=base), records, "sqlite://") as app:
-        answer = app.test_client().post("/places", json={"point": "x"})
-
-        assert answer.json["errors"] == {"point": "is not a field"}
-
-        with app.app_context():
-            assert places.create({}) == {"id": 1}
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,6 @@ from flask import Flask
 from flask_records import current_call, current_records, FlaskRecords
 
 
-class Inner:
-    def __init__(self, seen):
-        self.seen = seen
-
-    def find(self, params):
-        self.seen.append(current_call.path)
-        return []
-
-
 def test_current_records_is_told_by_the_app_in_use():
     apps = {name: Flask(name) for name in ("one", "two")}
     extensions = {name: FlaskRecords(app) for name, app in apps.items()}
@@ -62,25 +53,3 @@ def test_current_call_after_the_request_has_the_result(records):
     app.test_client().get("/things/7")
 
     assert seen == [("things", "get", {"id": "7"})]
-
-
-@pytest.mark.parametrize(
-    ("verb", "path", "status"),
-    [("OPTIONS", "/things", 204), ("POST", "/things/7", 405)],
-)
-def test_current_call_is_false_behind_an_answer_without_a_call(
-    records, verb, path, status
-):
-    seen = []
-
-    def look(response):
-        seen.append(bool(current_call))
-        return response
-
-    records.add("things", Inner([]), public=True, after_request=[look])
-    app = Flask("tests")
-    records.init_app(app)
-
-    response = app.test_client().open(path, method=verb)
-
-    assert (response.status_code, seen) == (status, [False])

@@ -114,12 +114,6 @@ def test_refused_login_is_not_stored(client):
     assert said(response) == ("nosniff", "no-store", "Accept, Authorization")
 
 
-def test_files_of_the_extension_are_not_sniffed(client):
-    with client.get("/flask_records/feathers.min.js") as response:
-        assert response.status_code == 200
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-
 def test_unchanged_answer_has_the_same_rules_for_caches(client):
     first = client.get("/closed", headers=KEY)
     again = {**KEY, "If-None-Match": first.headers["ETag"]}

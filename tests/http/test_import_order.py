@@ -67,16 +67,6 @@ def test_service_is_named_before_the_models_that_its_model_refers_to():
     assert app.test_client().get(url).json["tag"] == {"id": 1, "label": "new"}
 
 
-def test_options_are_checked_when_an_application_is_set_up(records, db):
-    class Thing(db.Model):
-        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-
-    records.add("things", SQLAlchemyService(Thing, hidden=["nothing"]), public=True)
-
-    with pytest.raises(ValueError, match="'nothing', which is not a field of 'Thing'"):
-        application(db, records)
-
-
 def test_model_reflected_in_a_factory(library):
     class Base(DeferredReflection, orm.DeclarativeBase):
         pass

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import io
 
 import pytest
 from flask import Flask, request
-from werkzeug.datastructures import FileStorage
 
 from flask_records import FlaskRecords, MultipartParser
 
@@ -95,10 +93,6 @@ def test_input_without_a_file_is_left_out(client):
     )
 
     assert send(client, body).json == {"title": "a"}
-
-
-def test_form_without_parts_has_no_data(client):
-    assert send(client, b"--x--\r\n").json == {}
 
 
 @pytest.mark.parametrize("is_large", [True, False])
@@ -234,13 +228,3 @@ def test_file_for_another_column_is_refused(client, body, errors):
 
     assert response.status_code == 400
     assert response.json["errors"] == errors
-
-
-def test_file_of_a_call_in_python(described):
-    app = create_app(described)
-
-    with app.app_context():
-        photos = app.extensions["records"]["photos"]
-        record = photos.create({"image": FileStorage(io.BytesIO(b"ab"), "a.png")})
-
-    assert record["image"] == b"ab"

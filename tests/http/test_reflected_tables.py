@@ -91,24 +91,6 @@ def test_a_zero_date_comes_as_its_text(client_of):
     assert client.patch("/things/1", json={"note": "b"}).json["value"] == "0000-00-00"
 
 
-@pytest.mark.parametrize(
-    ("type_", "value"),
-    [
-        ("DATE", "2026-02-03"),
-        ("DATETIME(6)", "2026-02-03T04:05:06.000007Z"),
-        ("TIME(6)", "23:59:59.999999"),
-        ("TIME", "00:00:00"),
-    ],
-)
-def test_moments_are_answered_as_they_are_stored(client_of, type_, value):
-    client = client_of("mariadb", type_)
-
-    created = client.post("/things", json={"value": value})
-    found = client.get(f"/things?value={value}")
-
-    assert [created.json["value"], found.json[0]["value"]] == [value, value]
-
-
 MISFIT = {"value": "does not fit its column"}
 
 
@@ -136,18 +118,3 @@ def test_values_that_a_table_does_not_take_are_refused(
     response = client.post("/things", json=body)
 
     assert (response.status_code, response.json["errors"]) == (400, errors)
-
-
-def test_a_counter_that_is_no_primary_key_is_not_required(client_of):
-    client = client_of(
-        "mariadb",
-        "INT NOT NULL",
-        f"ALTER TABLE {TABLE} MODIFY id INT NOT NULL",
-        f"ALTER TABLE {TABLE} MODIFY value INT NOT NULL AUTO_INCREMENT UNIQUE",
-    )
-
-    created = client.post("/things", json=[{"id": 5}, {"id": 7, "note": "a"}])
-    put = client.put("/things/7", json={"note": "b"})
-
-    assert [each["value"] for each in created.json] == [1, 2]
-    assert put.json == {"id": 7, "note": "b", "value": 2}

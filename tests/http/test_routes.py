@@ -123,27 +123,6 @@ def test_placeholders_of_the_prefix_are_in_the_route():
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("rooms/main", ("rooms/main", {})),
-        ("/rooms/main/", ("rooms/main", {})),
-        ("rooms/other", ("rooms/<name>", {"name": "other"})),
-        ("rooms/<name>", ("rooms/<name>", {"name": "<name>"})),
-        ("rooms", (None, {})),
-        ("rooms//main", (None, {})),
-    ],
-)
-def test_path_without_placeholders_comes_before_others(path, found):
-    records = FlaskRecords()
-    records.add("rooms/<name>", Things(), public=True)
-    records.add("rooms/main", Things(), public=True)
-    app = Flask("tests")
-    records.init_app(app)
-
-    assert app.extensions["records_routes"].service_at(path) == found
-
-
 @placed
 def test_logins_and_files_are_below_the_prefix(place):
     records = make_records()
@@ -200,22 +179,6 @@ def test_middleware_of_the_blueprint_runs_for_its_services():
     app.register_blueprint(blueprint)
 
     assert app.test_client().get("/api/messages").status_code == 418
-
-
-def test_subdomain_of_the_blueprint_is_that_of_its_services():
-    records = FlaskRecords()
-    records.add("messages", Things(), public=True)
-    app = Flask("tests", subdomain_matching=True)
-    app.config["SERVER_NAME"] = "a.test"
-    app.add_url_rule("/messages", "page", view)
-    blueprint = Blueprint("api", __name__, subdomain="api")
-    records.init_app(blueprint)
-    app.register_blueprint(blueprint)
-    client = app.test_client()
-
-    assert client.get("/messages", base_url="http://a.test").text == "a page"
-    assert client.get("/messages", base_url="http://api.a.test").json == {}
-    assert client.post("/messages", base_url="http://a.test").status_code == 405
 
 
 @pytest.mark.parametrize(
@@ -293,27 +256,6 @@ def test_placeholders_of_paths_are_those_of_rules(path, rule, shown):
         assert list(document()["paths"]) == [shown, f"{shown}/{{id}}"]
 
     assert rule in [each.rule for each in app.url_map.iter_rules()]
-
-
-@pytest.mark.parametrize(
-    ("verb", "path"),
-    [
-        ("POST", "/messages"),
-        ("PUT", "/messages"),
-        ("DELETE", "/messages/"),
-        ("POST", "/messages/5"),
-        ("PATCH", "/messages/5"),
-    ],
-)
-def test_other_verbs_are_answered_by_the_service(verb, path):
-    client = app_with(methods=["find", "get"]).test_client()
-
-    response = client.open(path, method=verb, json={})
-
-    assert response.status_code == 405
-    assert response.json["name"] == "MethodNotAllowed"
-    assert response.headers["Allow"] == "GET"
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_other_verbs_do_not_reveal_the_methods_of_a_service():

@@ -189,21 +189,6 @@ def test_custom_event_is_sent_at_once_outside_of_calls(watched):
     assert sent == [("read", {"id": 1})]
 
 
-def test_custom_event_of_a_call_is_sent_after_the_commit(watched, app_context):
-    service, sent = watched
-    seen = []
-
-    @service.after("create")
-    def emit(method, context):
-        service.emit("read", {"id": 1})
-        seen.extend(sent)
-
-    service.create({"text": "hi"})
-
-    assert seen == []
-    assert [event for event, record in sent] == ["read", "created"]
-
-
 def test_custom_event_of_a_call_that_fails_is_not_sent(watched, app_context):
     service, sent = watched
     service.before("create")(lambda method, context: service.emit("read", {"id": 1}))

@@ -13,9 +13,7 @@ from flask_records.realtime import Realtime
 from ...authentication import ANN, bearer, log_in, LOGIN, make_records
 from ...models import Message, User
 from ...oauth_providers import make_members, serving_logins
-from ...reference_app import MARKUP
 from .sites import (
-    app_with,
     described,
     Explored,
     make_chat,
@@ -281,22 +279,3 @@ def test_logins_at_providers_lead_back_to_the_page(provider, oauth, redirect):
         {"name": "fake", "title": "Fake", "url": "/oauth/fake", "redirect": redirect}
     ]
     assert start.status_code == 302
-
-
-def test_names_with_markup_are_text_of_json():
-    class Loud:
-        __doc__ = MARKUP
-
-        def find(self, params):
-            return []
-
-    app = app_with(ON)
-    records = app.extensions["records"]
-    records.add("loud", Loud(), public=True)
-    app.name = MARKUP
-
-    answer = app.test_client().get(SERVICES)
-
-    assert answer.headers["Content-Type"] == "application/json"
-    assert answer.json["name"] == MARKUP
-    assert answer.json["services"][1]["description"] == MARKUP

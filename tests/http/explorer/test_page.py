@@ -6,7 +6,7 @@ import re
 from posixpath import normpath
 
 import pytest
-from flask import Blueprint, Flask
+from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records import FlaskRecords
@@ -110,24 +110,6 @@ def test_placeholders_in_a_prefix_are_refused(services, page):
 
     with pytest.raises(RuntimeError, match="has no placeholders, and has none itself"):
         Explorer(records, app, url_prefix=page)
-
-
-def test_page_is_on_the_subdomain_of_the_services():
-    app = Flask("tests", subdomain_matching=True)
-    app.config.update(RECORDS_EXPLORER=ON, SERVER_NAME="example.com")
-    records = FlaskRecords()
-    records.add("things", Things(), public=True)
-    api = Blueprint("api", __name__, subdomain="api")
-    records.init_app(api)
-    app.register_blueprint(api)
-    Explorer(records, app)
-    client = app.test_client()
-
-    own = client.get(SERVICES, base_url="http://api.example.com")
-    other = client.get(SERVICES, base_url="http://example.com")
-
-    assert [each["path"] for each in own.json["services"]] == ["things"]
-    assert other.status_code == 404
 
 
 def test_path_of_a_service_is_refused():

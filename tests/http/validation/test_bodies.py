@@ -243,14 +243,6 @@ def test_whole_record_is_taken_back(call):
     }
 
 
-def test_patch_of_many_compares_no_records(call):
-    call("POST", "/persons", ANN)
-
-    answer = call("PATCH", "/persons", {"role": "guest", "stars": 4})
-
-    assert problems_of(answer) == {"role": "read_only"}
-
-
 @pytest.mark.parametrize("verb", ["PUT", "PATCH"])
 def test_field_does_not_come_in_by_a_name_that_is_not_checked(call, verb):
     call("POST", "/persons", ANN)
@@ -297,21 +289,6 @@ def test_alias_does_not_write_a_readonly_field(call, records, by_name):
     answer = call("POST", "/fixed", {"full_name": "Ann", "FIXED": "changed"})
 
     assert problems_of(answer) == {"fixed": "read_only"}
-
-
-@pytest.mark.parametrize("name", ["update", "_update"])
-def test_schema_is_not_that_of_calls_in_the_call(call, records, persons, name):
-    plain = records.add("plain", SQLAlchemyService(Person), public=True)
-
-    with call.app.app_context():
-        plain.create({"full_name": "Ann", "role": "host"})
-
-    @persons.before("patch")
-    def replace(method, context):
-        getattr(plain, name)(1, {"full_name": "Bob"}, context.params)
-
-    assert call("PATCH", "/persons/1", {"stars": 2})[0] == 200
-    assert call("GET", "/persons/1")[1]["role"] == "guest"
 
 
 def test_python_names_fields(call, persons):

@@ -118,26 +118,6 @@ def test_bodies_are_those_of_the_class(app):
     assert "required" not in schemas["BooksPatch"]
 
 
-class Titled(BaseModel, extra="allow"):
-    full_title: str = Field(alias="fullTitle")
-    pages: int = t.cast(t.Any, None)
-
-
-def test_bodies_of_a_class_that_allows_others_have_those_of_the_model():
-    records = FlaskRecords()
-    service = SQLAlchemyService(Book, readonly=["state"], schemas={"create": Titled})
-    records.add("books", service, public=True)
-
-    with served(SQLAlchemy(model_class=Base), records, "sqlite://") as app:
-        with app.app_context():
-            body = document()["components"]["schemas"]["BooksCreate"]
-
-    assert body["properties"].keys() == {"fullTitle", "pages", "parts", "note"}
-    assert body["required"] == ["fullTitle", "pages"]
-    # Its null is left to the model, which takes none.
-    assert "default" not in body["properties"]["pages"]
-
-
 def test_custom_methods_and_objects_have_their_classes(app):
     made = document()
     post = made["paths"]["/books"]["post"]
