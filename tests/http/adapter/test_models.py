@@ -13,7 +13,6 @@ from sqlalchemy.orm import (
     Mapped,
     mapped_column,
     MappedAsDataclass,
-    relationship,
 )
 
 from flask_records import FlaskRecords, SQLAlchemyService
@@ -117,41 +116,11 @@ class Tag(Special):
         self.slug = (name or "").lower()
 
 
-class Titled(Special):
-    """A model whose constructor has defaults, and a parameter that is no field."""
-
-    __tablename__ = "special_titled"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(sa.String(20))
-    rank: Mapped[int]
-
-    def __init__(self, title, *notes, rank=7):
-        self.name = title
-        self.rank = rank
-
-
-class Tree(MappedAsDataclass, Special):
-    """A dataclass with relationships."""
-
-    __tablename__ = "special_tree"
-
-    id: Mapped[int] = mapped_column(primary_key=True, init=False)
-    name: Mapped[str] = mapped_column(sa.String(20))
-    parentId: Mapped[int | None] = mapped_column(
-        sa.ForeignKey("special_tree.id"), default=None
-    )
-    children: Mapped[list[Tree]] = relationship(default_factory=list)
-    branches: Mapped[set[Tree]] = relationship(default_factory=set, viewonly=True)
-
-
 MODELS = {
     "people": Person,
     "bosses": Boss,
     "points": Point,
     "tags": Tag,
-    "titled": Titled,
-    "trees": Tree,
     "animals": Animal,
     "dogs": Dog,
 }
@@ -246,13 +215,6 @@ def test_a_dataclass_is_a_model(special):
     assert updated.json == {"id": 1, "x": 4, "y": 5, "label": "origin", "z": 0}
 
 
-def test_all_problems_of_a_dataclass_are_told_together(special):
-    response = special.post("/points", json={"z": "x"})
-
-    errors = {"x": "is required", "y": "is required", "z": "is not a whole number"}
-    assert (response.status_code, response.json["errors"]) == (400, errors)
-
-
 def test_a_model_with_a_constructor_of_its_own(special):
     created = special.post("/tags", json={"id": 1, "name": "Red", "note": "x"})
     written = special.post("/tags", json={"id": 2, "name": "Red", "slug": "rouge"})
@@ -262,22 +224,6 @@ def test_a_model_with_a_constructor_of_its_own(special):
     assert written.json == {"id": 2, "name": "Red", "slug": "rouge", "note": None}
     assert missing.status_code == 400
     assert missing.json["errors"] == {"name": "is required"}
-
-
-def test_the_defaults_of_a_constructor_stand_for_what_is_left_out(special):
-    created = special.post("/titled", json={"id": 1, "name": "Red"})
-    ranked = special.post("/titled", json={"id": 2, "name": "Blue", "rank": 3})
-
-    assert created.json == {"id": 1, "name": "Red", "rank": 7}
-    assert ranked.json == {"id": 2, "name": "Blue", "rank": 3}
-
-
-def test_a_dataclass_with_relationships_is_a_model(special):
-    oak = special.post("/trees", json={"name": "Oak"}).json
-    twig = special.post("/trees", json={"name": "Twig", "parentId": oak["id"]}).json
-
-    assert oak == {"id": oak["id"], "name": "Oak", "parentId": None}
-    assert twig == {"id": twig["id"], "name": "Twig", "parentId": oak["id"]}
 
 
 def test_models_of_joined_tables(special):

@@ -30,11 +30,7 @@ def app_of_module(module_url):
         service = SQLAlchemyService(model, paginate={"default": 6}, **options)
         records.add(model.__name__.lower(), service, public=True)
 
-    # A cache in place of SQLAlchemy's own one, so that tests can look into it.
-    options = {"execution_options": {"compiled_cache": {}}}
-    config = {"SQLALCHEMY_ENGINE_OPTIONS": options}
-
-    with served(SQLAlchemy(model_class=Base), records, module_url, **config) as app:
+    with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
 
 
@@ -62,12 +58,6 @@ def app(app_of_module):
 @pytest.fixture
 def engine(app, app_context):
     return app.extensions["sqlalchemy"].engine
-
-
-@pytest.fixture
-def compiled(engine):
-    """The statements that SQLAlchemy has compiled and keeps."""
-    return engine.get_execution_options()["compiled_cache"]
 
 
 def kinds(statements):
@@ -162,33 +152,3 @@ def test_queries_of_the_same_shape_are_the_same_statement(engine, client):
 
     assert statements[0] == statements[2]
     assert len(statements) == 5
-
-
-def many_terms(count):
-    return "&".join(f"$or[{n}][rank][$gt]={n}" for n in range(count))
-
-
-LARGE = many_terms(45)
-LARGE_CALLS = [
-    ("GET", f"/message?{LARGE}&$limit=3", None),
-    ("GET", f"/message/1?{LARGE}", None),
-    ("PATCH", f"/message/1?{LARGE}", {"rank": 5}),
-]
-
-
-@pytest.mark.parametrize(("verb", "url", "body"), LARGE_CALLS)
-def test_large_statement_enters_no_cache(engine, client, compiled, verb, url, body):
-    small = url.replace(LARGE, "rank[$gt]=0")
-
-    def call(url):
-        with engine.begin() as connection:
-            connection.execute(Message.__table__.delete())
-            connection.execute(sa.insert(Message), [*MESSAGES, ALONE])
-
-        return client.open(url, method=verb, json=body)
-
-    assert call(small).status_code == 200
-    before = len(compiled)
-    assert call(url).status_code == 200
-
-    assert len(compiled) == before

@@ -177,25 +177,6 @@ def test_number_that_is_too_large_is_refused_by_its_field(client, number):
     )
 
 
-def test_null_makes_the_round_trip(everything):
-    values = {name: read for name, _, read in VALUES}
-    created = everything.post("/all", json=values).json
-
-    patched = everything.patch(f"/all/{created['id']}", json=NULLS)
-
-    assert patched.json == {"id": created["id"]} | NULLS
-
-    for field, value in values.items():
-        is_text = field in ("text", "short", "blob")
-        is_null = f"{field}[$null]=true" if is_text else f"{field}=null"
-        found = everything.get(f"/all?{is_null}&id={created['id']}")
-
-        assert found.json == [patched.json]
-
-        if field != "document":
-            assert everything.get(f"/all?{equals(field, value)}").json == []
-
-
 @pytest.mark.parametrize(("field", "problem", "values"), WRONG)
 def test_a_wrong_text_is_refused_with_the_name_of_its_field(
     client, field, problem, values

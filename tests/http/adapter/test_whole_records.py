@@ -17,13 +17,11 @@ from sqlalchemy.orm import (
     Mapped,
     mapped_column,
     relationship,
-    validates,
 )
 
 from flask_records import FlaskRecords, SQLAlchemyService
 
 from ...databases import served
-from ...sql import statements_of
 
 MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
 LARGE = 2**53 + 1
@@ -76,20 +74,6 @@ class Book(Base):
         return self.title + "!"
 
 
-class Draft(Base):
-    """The same by the unit of work."""
-
-    __tablename__ = "draft"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    title: Mapped[str] = mapped_column(sa.String(20))
-    role: Mapped[str] = mapped_column(sa.String(20), default="user")
-
-    @validates("title")
-    def check(self, name, value):
-        return value
-
-
 READ_ONLY = [
     *("made", "price", "seen", "ratio", "color", "isNew"),
     *("takes", "image", "notes", "none"),
@@ -110,7 +94,6 @@ def app(module_url):
     records.add("plain", SQLAlchemyService(Book, readonly=READ_ONLY), public=True)
     authors = SQLAlchemyService(Author, whitelist=["$populate"])
     records.add("authors", authors, public=True)
-    records.add("drafts", SQLAlchemyService(Draft, readonly=["role"]), public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
         yield app
@@ -224,32 +207,3 @@ def test_populated_relationship_is_left_out(client, book, verb):
         "title": "B",
         "label": "B!",
     }
-
-
-def test_unit_of_work_takes_a_whole_record(client):
-    draft = client.post("/drafts", json={"title": "A"}).json
-    path = f"/drafts/{draft['id']}"
-
-    assert client.put(path, json=draft | {"title": "B"}).json["title"] == "B"
-    assert client.put(path, json=draft | {"role": "admin"}).json["errors"] == {
-        "role": "is read-only"
-    }
-
-
-def test_record_is_read_for_values_that_can_not_be_written_only(app, client, book):
-    path = f"/books/{book['id']}"
-
-    with app.app_context():
-        engine = app.extensions["sqlalchemy"].engine
-
-    with statements_of(engine) as plain:
-        client.patch(path, json={"title": "B"})
-
-    with statements_of(engine) as compared:
-        client.patch(path, json={"title": "C", "isNew": True})
-
-    plain, compared = [
-        sum(statement.startswith("SELECT") for statement in statements)
-        for statements in (plain, compared)
-    ]
-    assert compared == plain + 1
