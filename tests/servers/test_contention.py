@@ -12,10 +12,10 @@ from contextlib import closing, suppress
 import pytest
 import sqlalchemy as sa
 
-from flask_records import BadRequest, Conflict, Params, Unavailable
+from flask_records import Conflict, Params, Unavailable
 
-from ..databases import served, url_of
-from ..models import Message, Room
+from ..databases import served
+from ..models import Message
 from ..stored import stored
 
 PATIENCE = 10
@@ -201,32 +201,6 @@ def test_a_hook_can_not_hide_that_a_deadlock_has_undone_the_call(on_server, db):
     assert answered
     assert {each.status_code for each in responses} <= {200, 503}
     assert [text for text in stored(db) if text.startswith("by")] == answered
-
-
-def test_deadlock_in_a_call_fails_the_commit_of_the_application(
-    db, records, rooms, server_urls
-):
-    url = url_of("mariadb", server_urls)
-
-    @rooms.after("create")
-    def lose(method, context):
-        # The server ends the transaction in a deadlock, savepoints and all.
-        db.session.connection().connection.dbapi_connection.rollback()
-        raise BadRequest("No")
-
-    with served(db, records, url) as app, app.app_context():
-        db.session.add(Room(name="order"))
-
-        with pytest.raises(BadRequest):
-            rooms.create({"name": "Lobby"})
-
-        with pytest.raises(sa.exc.PendingRollbackError):
-            db.session.commit()
-
-        db.session.rollback()
-        db.session.add(Room(name="again"))
-        db.session.commit()
-        assert stored(db) == ["again"]
 
 
 LOCK_TIMEOUTS = {

@@ -144,16 +144,6 @@ def test_identifier_is_unique(arguments, is_unique):
             Fields(Room, FieldOptions(id="code"))
 
 
-def test_column_without_a_form_on_the_wire_is_an_error():
-    class Thing(Base):
-        __tablename__ = "thing"
-        id: Mapped[int] = mapped_column(primary_key=True)
-        pickled: Mapped[bytes] = mapped_column(sa.PickleType)
-
-    with pytest.raises(ValueError, match=r"^'Thing\.pickled' is of type PickleType\("):
-        Fields(Thing)
-
-
 HYBRIDS = {
     "raises": lambda self: len(self.name),
     "gives no expression": lambda self: self.name is not None,

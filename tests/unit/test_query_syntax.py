@@ -10,7 +10,6 @@ from ..models_operators import Person
 from ..sql import select_of, where_of
 
 GROUPS = ["$and", "$nor", "$not", "$populate"]
-BOTH = [{"age": "1"}, {"name": "a"}]
 
 
 def where(query):
@@ -33,27 +32,6 @@ def nested(level, depth):
         query = level(query)
 
     return query
-
-
-@pytest.mark.parametrize(
-    "queries",
-    [
-        BOTH,
-        tuple(BOTH),
-        {"0": BOTH[0], "1": BOTH[1]},
-        {"10": BOTH[1], "9": BOTH[0]},
-    ],
-)
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("$or", "person.age = 1 OR person.name = 'a'"),
-        ("$and", "person.age = 1 AND person.name = 'a'"),
-        ("$nor", "NOT coalesce(person.age = 1 OR person.name = 'a', false)"),
-    ],
-)
-def test_groups(name, queries, expected):
-    assert where({name: queries}) == expected
 
 
 @pytest.mark.parametrize(

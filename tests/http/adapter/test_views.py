@@ -95,24 +95,3 @@ def test_a_write_to_a_view_is_a_405(app, verb, path, body):
 
     assert (response.status_code, response.json["message"]) == (405, READ_ONLY)
     assert client.get("/totals").json == [{"id": 1, "amount": 5}]
-
-
-def test_a_view_with_a_trigger_is_written(records, tmp_path):
-    db = SQLAlchemy(model_class=Base)
-    url = f"sqlite:///{tmp_path / 'test.db'}"
-
-    with served(db, records, url) as app, app.app_context():
-        with db.engine.begin() as connection:
-            connection.exec_driver_sql(VIEW.format(Sale.__tablename__))
-            connection.execute(sa.insert(Sale).values(id=1, amount=5))
-            connection.exec_driver_sql(
-                "CREATE TRIGGER t INSTEAD OF UPDATE ON unwritable_total BEGIN"
-                f" UPDATE {Sale.__tablename__} SET amount = NEW.amount"
-                " WHERE id = NEW.id; END"
-            )
-
-        records.add("totals", SQLAlchemyService(reflected(db.engine)), public=True)
-        client = app.test_client()
-
-        assert client.patch("/totals/1", json={"amount": 7}).status_code == 200
-        assert client.get("/totals/1").json == {"id": 1, "amount": 7}

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from flask_records import Transaction
 
 from ...databases import url_of
-from .services import IDLE, Note, READS, served_by, SET_TENANT, Setting, TenantBase
+from .services import IDLE, Note, served_by, SET_TENANT, Setting, TenantBase
 
 
 @pytest.fixture
@@ -48,36 +48,6 @@ def test_a_transaction_that_a_checkout_opens_holds_for_reads(tenants, setting):
     assert reads == [[{"id": 1, "tenant": "Acme"}]] * 3
     assert tenants.texts(id=created["id"]) == ["new"]
     assert tenants.in_use() == IDLE
-
-
-def autocommits(engine):
-    """A list of whether the connection of each statement begins no transaction."""
-    found = []
-
-    @sa.event.listens_for(engine, "after_cursor_execute")
-    def remember(connection, *rest):
-        found.append(connection.connection.dbapi_connection.autocommit)
-
-    return found
-
-
-@pytest.mark.parametrize("read", READS)
-def test_a_read_of_an_idle_session_begins_no_transaction(tenants, read):
-    found = autocommits(tenants.engine)
-
-    read(tenants)
-
-    assert set(found) == {True}
-
-
-def test_reads_of_a_session_in_a_transaction_are_in_it(tenants):
-    tenants.session.execute(sa.select(1))
-    found = autocommits(tenants.engine)
-
-    for read in READS:
-        read(tenants)
-
-    assert set(found) == {False}
 
 
 def test_a_connection_begins_transactions_again_after_a_read(make_engine, server_urls):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Session, with_loader_criteria
-
-from flask_records import Params
+from sqlalchemy.orm import Session
 
 from .services import IDLE, Note, READS, served_by, tagging
 
@@ -75,14 +73,6 @@ def test_a_read_in_a_hook_sees_what_the_session_has_pending(served, write, texts
     assert seen == [sorted(texts), len(texts)]
 
 
-def test_a_read_sees_nothing_pending_of_a_session_without_autoflush(served):
-    served.session.autoflush = False
-    served.session.add(Note(text="new"))
-
-    assert served.texts() == ["note 1", "note 2", "note 3"]
-    assert served.session.new
-
-
 def test_reads_in_hooks_see_what_the_outer_call_has_written(served):
     seen = []
 
@@ -97,24 +87,3 @@ def test_reads_in_hooks_see_what_the_outer_call_has_written(served):
 
     assert seen == ["new", ["new"], 4]
     assert served.in_use() == IDLE
-
-
-@pytest.fixture
-def without_two(served):
-    """The same services, where a listener leaves out the second note."""
-
-    @sa.event.listens_for(served.session, "do_orm_execute")
-    def leave_out(state):
-        if state.is_select:
-            condition = with_loader_criteria(Note, Note.id != 2)
-            state.statement = state.statement.options(condition)
-
-    return served
-
-
-def test_a_condition_of_a_listener_holds_for_find(without_two):
-    page = without_two["notes"].find(Params(query={"$limit": 1}))
-
-    assert (page.total, [note["text"] for note in page.data]) == (2, ["note 1"])
-    assert without_two.texts() == ["note 1", "note 3"]
-    assert without_two.in_use() == IDLE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ...sql import statements_of
-from .app import BY_ID, calls_of, engine_of, ids_of, NOTES, once, TEXT
+from .app import BY_ID, calls_of, ids_of, NOTES, once, TEXT
 
 FOUND = {
     "": [1, 2],
@@ -127,17 +126,6 @@ def test_id_of_no_own_record_is_not_an_id_of_many(client, ann, notes, id):
     }
 
     assert (statuses, notes()) == ({404}, NOTES)
-
-
-def test_condition_on_the_owner_keeps_a_long_query_in_proportion(client, ann):
-    owners = [f"userId[{n}]={n + 1}" for n in range(490)]
-    query = "&".join([*owners, *(f"$or[{n}][rank]={n}" for n in range(49))])
-
-    with statements_of(engine_of(client)) as statements:
-        response = client.get(f"/notes?{query}", headers=ann)
-
-    assert (response.status_code, ids_of(response)) == (200, [1, 2])
-    assert max(map(len, statements)) < 5 * len(query)
 
 
 def test_each_user_finds_and_counts_their_own_records(client, ann, bob):

@@ -94,26 +94,3 @@ def test_hook_that_ends_the_transaction_fails_the_call(
     assert create(app, "rooms", name="Hall").status_code == 201
     assert stored(db)[-1] == "Hall"
     assert db.engine.pool.checkedout() == 0
-
-
-def test_error_that_ends_the_transaction_of_sqlite_fails_the_call(
-    db, records, rooms, sent, tmp_path
-):
-    @rooms.after("create")
-    def insert(method, context):
-        insert = "INSERT OR ROLLBACK INTO room (id, name) VALUES (1, 'again')"
-
-        with pytest.raises(sa.exc.IntegrityError):
-            db.session.execute(sa.text(insert))
-
-        # It begins another transaction, which could be committed.
-        db.session.execute(sa.text("INSERT INTO room (id, name) VALUES (2, 'noted')"))
-
-    with (
-        served(db, records, f"sqlite:///{tmp_path / 'test.db'}") as app,
-        app.app_context(),
-    ):
-        answer = create(app, "rooms", name="Lobby")
-
-        assert answer.status_code == 503
-        assert (stored(db), sent) == ([], [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
@@ -143,17 +141,4 @@ def test_modifications_are_told_once(app, db, posts, drafts, committed):
         ["insert"],
         ["delete", "insert"],
         ["insert", "insert"],
-    ]
-
-
-def test_log_tells_the_way_of_a_write(app, db, posts, caplog):
-    with caplog.at_level(logging.DEBUG, "flask_records.adapter"):
-        posts.remove(None)
-        sa.event.listen(db.session, "before_flush", lambda *args: None)
-        posts.create({"body": "a"})
-
-    assert caplog.messages == [
-        "Post: remove by the unit of work: the call is about more than columns of one"
-        " record.",
-        "Post: create by the unit of work: the session has listeners or instances.",
     ]

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from sqlalchemy import orm
 
 from flask_records import (
-    FlaskRecords,
     Forbidden,
     RecordsError,
-    SQLAlchemyService,
     Transaction,
 )
 
 from ...databases import served
-from ...models import Base, Room
 from ...stored import stored
 
 
@@ -153,41 +148,3 @@ def test_commit_that_fails_fails_the_call_and_sends_no_event(
 
     assert stored(db) == []
     assert events == []
-
-
-@pytest.mark.parametrize(
-    ("data", "status", "ends"),
-    [
-        ({"name": "Lobby"}, 201, ["commit", "close"]),
-        ({"nome": "Lobby"}, 400, ["rollback", "close"]),
-    ],
-)
-def test_session_of_a_sessionmaker_is_ended_and_closed(tmp_path, data, status, ends):
-    calls = []
-
-    class Session(orm.Session):
-        def commit(self):
-            calls.append("commit")
-            super().commit()
-
-        def rollback(self):
-            calls.append("rollback")
-            super().rollback()
-
-        def close(self):
-            calls.append("close")
-            super().close()
-
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'own.db'}")
-    Base.metadata.create_all(engine)
-    records = FlaskRecords()
-    service = SQLAlchemyService(Room, session=orm.sessionmaker(engine, class_=Session))
-    records.add("rooms", service, public=True)
-    app = Flask("tests")
-    records.init_app(app)
-
-    response = app.test_client().post("/rooms", json=data)
-    engine.dispose()
-
-    assert response.status_code == status
-    assert calls == ends

@@ -6,20 +6,12 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask, request
 from sqlalchemy import orm
-from sqlalchemy.orm import Mapped, mapped_column
 
-from flask_records import BadRequest, FlaskRecords, SQLAlchemyService
+from flask_records import BadRequest, FlaskRecords
 
 from ...databases import served
-from ...models import Base, Message, Room, User
+from ...models import Message, Room, User
 from ...stored import stored
-
-
-class Member(Base):
-    __tablename__ = "watched_member"
-
-    user: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    room: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
 
 
 @pytest.fixture
@@ -192,19 +184,6 @@ def test_watched_twice_sends_each_event_once(app, db, records, sent):
     assert names(sent) == [("created", 1)]
 
 
-def test_record_whose_identifier_has_several_parts(app, db, records, sent):
-    records.add("members", SQLAlchemyService(Member), public=True)
-
-    member = Member(user=1, room="a,b")
-    db.session.add(member)
-    db.session.commit()
-    db.session.delete(member)
-    db.session.commit()
-
-    record = {"id": "1,a~2Cb", "user": 1, "room": "a,b"}
-    assert sent == [(event, record["id"], record) for event in ("created", "removed")]
-
-
 def test_other_applications_are_not_watched(app, db, records, sent):
     other = Flask("other")
     other.config["SQLALCHEMY_DATABASE_URI"] = db.engine.url
@@ -226,16 +205,3 @@ def test_other_applications_are_not_watched(app, db, records, sent):
 def test_what_is_not_a_session_can_not_be_watched(records):
     with pytest.raises(TypeError, match="such as 'db.session'"):
         records.watch(Room)
-
-
-def test_nothing_is_read_without_listeners(app, db):
-    statements = []
-    sa.event.listen(
-        db.engine, "before_cursor_execute", lambda *args: statements.append(args[2])
-    )
-
-    room = Room(name="Lobby")
-    db.session.add(room)
-    db.session.commit()
-
-    assert [each.split()[0] for each in statements] == ["INSERT"]

@@ -6,14 +6,10 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
-from sqlalchemy import orm
 
 from flask_records import (
     BadRequest,
-    FlaskRecords,
     RecordsError,
-    SQLAlchemyService,
     Transaction,
 )
 
@@ -85,18 +81,6 @@ def test_part_that_fails_is_undone_alone(app, db, own_rooms):
     assert stored(db) == ["first", "third"]
 
 
-def test_part_that_begins_the_session_and_fails_is_undone_alone(app, db, rooms):
-    with Transaction():
-        with pytest.raises(ZeroDivisionError), Transaction():
-            rooms.create({"name": "first"})
-            db.session.add(Room(name="second"))
-            raise ZeroDivisionError
-
-        rooms.create({"name": "third"})
-
-    assert stored(db) == ["third"]
-
-
 def test_error_hook_has_a_transaction_of_its_own(app, db, rooms):
     @rooms.error()
     def note(method, context):
@@ -128,39 +112,6 @@ def test_receivers_have_a_transaction_each(app, db, rooms, caplog):
     assert response.status_code == 201
     assert stored(db) == ["Lobby", "Lobby", "again"]
     assert "A receiver of 'rooms created' failed" in caplog.text
-
-
-def test_setting_of_the_session_is_no_work(app, db, rooms):
-    if db.engine.dialect.name == "postgresql":
-        db.session.execute(sa.text("SET LOCAL work_mem = '1MB'"))
-    else:
-        db.session.execute(sa.text("SELECT 1 -- update"))
-
-    rooms.create({"name": "Lobby"})
-
-    assert stored(db) == ["Lobby"]
-
-
-def test_session_of_a_function_joins_when_its_service_is_called(tmp_path):
-    app, records = Flask("tests"), FlaskRecords()
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'test.db'}")
-    Room.metadata.create_all(engine)
-    session = orm.Session(engine)
-    service = SQLAlchemyService(Room, session=lambda: session)
-    rooms = records.add("rooms", service, public=True)
-    records.init_app(app)
-
-    with app.app_context():
-        with Transaction():
-            session.add(Room(name="first"))
-            rooms.create({"name": "second"})
-
-        with orm.Session(engine) as other:
-            names = other.scalars(sa.select(Room.name)).all()
-
-    session.close()
-    engine.dispose()
-    assert names == ["first", "second"]
 
 
 def begin(connection):
@@ -284,18 +235,6 @@ def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
 
     assert stored(db) == ["Lobby", "Lobby", "hi"]
     assert sent == ["created", "created"]
-
-
-def test_find_with_a_savepoint_first_is_undone(app, db, rooms):
-    @rooms.before("find")
-    def note(method, context):
-        with db.session.begin_nested():
-            db.session.add(Room(name="noted"))
-
-        raise BadRequest("No")
-
-    assert app.test_client().get("/rooms").status_code == 400
-    assert stored(db) == []
 
 
 def test_locks_are_held_from_the_commit_of_the_application_on(app, db, rooms):

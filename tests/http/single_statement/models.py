@@ -10,8 +10,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from ...models import Everything
-
 
 class Base(DeclarativeBase):
     __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
@@ -20,32 +18,6 @@ class Base(DeclarativeBase):
 class Shade(enum.Enum):
     red = "r"
     green = "g"
-
-
-class Shout(sa.types.TypeDecorator):
-    """Text that is changed on the way in and out by the database."""
-
-    impl = sa.String(20)
-    cache_ok = True
-
-    def bind_expression(self, bindvalue):
-        return sa.func.upper(bindvalue, type_=self)
-
-    def column_expression(self, column):
-        return sa.type_coerce(column, sa.String()) + "!"
-
-
-class Even(sa.types.TypeDecorator):
-    """Numbers that are refused while they are bound."""
-
-    impl = sa.Integer
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        if value is not None and value % 2:
-            raise ValueError("is odd")
-
-        return value
 
 
 class Negated(sa.types.TypeDecorator):
@@ -140,32 +112,6 @@ class Word(Base):
     text: Mapped[str | None] = mapped_column(sa.Text)
 
 
-class Exact(Base):
-    """Values that some databases round."""
-
-    __tablename__ = "single_exact"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    small: Mapped[float | None] = mapped_column(sa.Float(24))
-    moment: Mapped[dt.datetime | None]
-    clock: Mapped[dt.time | None]
-    blob: Mapped[bytes | None] = mapped_column(sa.LargeBinary(4))
-    fixed: Mapped[str | None] = mapped_column(sa.CHAR(5))
-    even: Mapped[int | None] = mapped_column(Even)
-    shout: Mapped[str | None] = mapped_column(Shout)
-
-
-class Documents(Base):
-    __tablename__ = "single_documents"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    plain: Mapped[Any | None] = mapped_column(sa.JSON)
-    sql_null: Mapped[Any | None] = mapped_column(sa.JSON(none_as_null=True))
-    filled: Mapped[Any | None] = mapped_column(
-        sa.JSON(none_as_null=True), default=lambda: {"a": 1}
-    )
-
-
 class Stamp(Base):
     """A primary key that Python makes up, which says nothing of the order."""
 
@@ -194,8 +140,6 @@ ROWS = {
     "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
     "single_sum": [{"id": 9001, "one": 1}],
     "single_word": [{"name": "a", "text": "Zoë 🎉"}],
-    "single_exact": [{"id": 9001, "small": 0.5}],
-    "single_documents": [{"id": 9001, "plain": 1, "sql_null": 2}],
 }
 """The rows that are stored at first, by table."""
 
@@ -207,10 +151,7 @@ MODELS = {
     "filled": (Filled, {}),
     "sums": (Sum, {}),
     "words": (Word, {}),
-    "exact": (Exact, {}),
-    "documents": (Documents, {}),
     "stamps": (Stamp, {}),
     "debts": (Debt, {}),
-    "everything": (Everything, {}),
 }
 """The models by the paths of their services, and the options of these."""

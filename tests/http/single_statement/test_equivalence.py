@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import pytest
 
 from ...sql import statements_of
@@ -27,26 +25,6 @@ def queried(path, *queries):
         for call in (("patch", 9001, {"code": "n", "amount": 8}), ("remove", 9001))
     ]
 
-
-ALL_TYPES = {
-    "integer": "7",
-    "big": -(2**63),
-    "text": 'Zoë\'s "50%_" \\ 🎉\n\t :x %(y)s ?',
-    "boolean": "false",
-    "real": -1.5e300,
-    "price": "12.50",
-    "naive": "2024-03-01T01:30:15+13:00",
-    "aware": 1709209815000,
-    "day": "2024-02-29",
-    "clock": "23:59:58",
-    "span": 0.5,
-    "unique_id": "00000000-0000-0000-0000-00000000000A",
-    "color": "red",
-    "word": "yes",
-    "blob": "AP8Qgw==",
-    "document": {"b": [1, {"c": None}], "a": "ë"},
-}
-KEY = "00000000-0000-0000-0000-000000000007"
 
 CREATES = [
     *creates(
@@ -86,18 +64,6 @@ CREATES = [
     ),
     *creates("sums", {"one": 2}, [{"one": 2}, {"one": 3}], {"one": 1, "two": 3}),
     *creates("words", {"name": ""}, [{"name": name} for name in ("z", "B", "é", "Z")]),
-    *creates(
-        "exact",
-        {"small": 0.1},
-        {"moment": dt.datetime(2024, 1, 1, 1, 1, 1, 654321)},
-        {"blob": "AAAAAAAA"},
-        {"fixed": "ab  "},
-        {"even": 3},
-        [{"shout": "loud", "even": 2}, {"shout": None, "even": None}],
-    ),
-    *creates("documents", {"plain": 1, "sql_null": None}, {"plain": 5, "filled": None}),
-    *creates("everything", {"id": KEY, **ALL_TYPES}, [ALL_TYPES | {"id": KEY}]),
-    *creates("everything", {"id": KEY, **dict.fromkeys(ALL_TYPES)}),
 ]
 
 PATCHES = [
@@ -124,8 +90,6 @@ PATCHES = [
     *patches("seats", "A1", {"guest": "Bob"}, {"row": "Z", "number": 5, "guest": None}),
     *patches("filled", 9001, {"scalar": None, "server": None}, {"color": "red"}),
     *patches("words", "a", {"text": ""}, {"name": "b", "text": "x"}),
-    *patches("exact", 9001, {"small": 0.1}, {"even": 3}, {"shout": "loud"}),
-    *patches("documents", 9001, {"sql_null": None}, {"filled": None, "plain": 2}),
 ]
 
 OTHERS = [
@@ -151,7 +115,6 @@ OTHERS = [
     ("filled", ("update", 9001, {"name": "n"}), {}),
     ("sums", ("remove", 9001), {"two": 2}),
     ("words", ("remove", "a"), {"text": {"$like": "Zoë%"}}),
-    ("exact", ("remove", 9001), {"shout": None, "small": 0.5}),
 ]
 
 

@@ -12,7 +12,6 @@ from sqlalchemy.orm import sessionmaker
 from flask_records import FlaskRecords, Params, RecordsError, Service, SQLAlchemyService
 
 from ...databases import empty, enforce_foreign_keys
-from ...models import Everything
 from ...sql import statements_of
 from .models import Base, MODELS, Owner, ROWS
 
@@ -45,7 +44,6 @@ class Twins:
     def stored(self, path):
         """Return all rows as the driver has them, and whether each value is null."""
         table = self.single[path].target.model.__table__
-        table = Base.metadata.tables.get(table.name, table)
         names = [sa.literal_column(self._quoted(column)) for column in table.columns]
         columns = [each for name in names for each in (name, name.is_(None))]
         statement = sa.select(*columns).select_from(table)
@@ -138,7 +136,6 @@ def twins_on(url):
     engine = sa.create_engine(url)
     sa.event.listen(engine, "connect", enforce_foreign_keys)
     Base.metadata.create_all(engine)
-    Everything.metadata.create_all(engine, tables=[Everything.__table__])
 
     with engine.begin() as connection:
         connection.execute(sa.insert(Owner), [{"id": 1}, {"id": 2}])
@@ -146,6 +143,5 @@ def twins_on(url):
     make = sessionmaker(engine)
     yield Twins(engine, services_of(make), services_of(observed(engine)))
 
-    Everything.metadata.drop_all(engine, tables=[Everything.__table__])
     Base.metadata.drop_all(engine)
     engine.dispose()
