@@ -6,12 +6,10 @@ import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import (
-    attribute_keyed_dict,
     DeclarativeBase,
     Mapped,
     mapped_column,
     relationship,
-    WriteOnlyMapped,
 )
 
 from flask_records import FlaskRecords, Params, SQLAlchemyService
@@ -60,19 +58,12 @@ class Post(Base):
         secondary=table_of("tags"), order_by=Tag.id, lazy="raise"
     )
     marks: Mapped[set[Tag]] = relationship(secondary=table_of("marks"))
-    keyed: Mapped[dict[str, Tag]] = relationship(
-        secondary=table_of("keyed"), collection_class=attribute_keyed_dict("name")
-    )
-    written: WriteOnlyMapped[Tag] = relationship(
-        secondary=table_of("written"), passive_deletes=True
-    )
     shown: Mapped[list[Tag]] = relationship(
         secondary=Base.metadata.tables["post_tags"], viewonly=True
     )
     loose: Mapped[list[Loose]] = relationship()
     firm: Mapped[list[Firm]] = relationship()
     owned: Mapped[list[Owned]] = relationship(cascade="all, delete-orphan")
-    seats: Mapped[list[Seat]] = relationship()
 
 
 class Loose(Base):
@@ -96,14 +87,6 @@ class Owned(Base):
     postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
 
 
-class Seat(Base):
-    __tablename__ = "post_seat"
-
-    row: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    postId: Mapped[int | None] = mapped_column(sa.ForeignKey("post.id"))
-
-
 MANY = ["tags", "marks", "loose", "owned"]
 OTHERS = {"loose": Loose, "firm": Firm, "owned": Owned}
 
@@ -111,7 +94,7 @@ OTHERS = {"loose": Loose, "firm": Firm, "owned": Owned}
 @pytest.fixture(scope="module")
 def app(module_url):
     records = FlaskRecords()
-    names = [*MANY, "author", "editor", "firm", "seats"]
+    names = [*MANY, "author", "editor", "firm"]
     posts = SQLAlchemyService(
         Post, multi=True, whitelist=["$populate"], writable_relations=names
     )
@@ -121,7 +104,7 @@ def app(module_url):
         service = SQLAlchemyService(model, multi=True, whitelist=["$populate"])
         records.add(path, service, public=True, readable=lambda user: {"secret": False})
 
-    for path, model in (OTHERS | {"seats": Seat}).items():
+    for path, model in OTHERS.items():
         records.add(path, SQLAlchemyService(model, client_ids=True), public=True)
 
     with served(SQLAlchemy(model_class=Base), records, module_url) as app:
@@ -356,17 +339,6 @@ def test_records_that_need_their_parent_are_not_left_out(client, python, post, e
     assert shown(client, other, "firm") == firm[:1]
 
 
-def test_records_of_several_columns_are_written_by_identifiers(client, post):
-    for number in (1, 2):
-        client.delete(f"/seats/{post['id']},{number}")
-        created(client, "seats", row=post["id"], number=number)
-
-    ids = [f"{post['id']},1", [post["id"], 2]]
-    client.patch(f"/posts/{post['id']}", json={"seats": ids})
-
-    assert shown(client, post, "seats") == [f"{post['id']},1", f"{post['id']},2"]
-
-
 def test_relationship_needs_a_service():
     records = FlaskRecords()
     service = SQLAlchemyService(Post, writable_relations=["tags"])
@@ -386,8 +358,6 @@ def test_relationship_needs_a_service():
         ("nope", "'nope', which is not a relationship of 'Post'"),
         ("title", "'title', which is not a relationship of 'Post'"),
         ("shown", "'shown', which is not one record, a list or a set"),
-        ("written", "'written', which is not one record, a list or a set"),
-        ("keyed", "'keyed', which is not one record, a list or a set"),
     ],
 )
 def test_option_that_names_something_else_is_an_error(name, why):

@@ -56,18 +56,6 @@ class Tag(Base):
     name: Mapped[str] = mapped_column(sa.String(20))
 
 
-class Missing(DeclarativeBase):
-    pass
-
-
-class Gone(Missing):
-    """A model without a table."""
-
-    __tablename__ = "connection_gone"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-
-
 class TenantBase(DeclarativeBase):
     pass
 
@@ -113,7 +101,7 @@ class Served:
         return self.engine.pool.checkedout(), self.session.in_transaction()
 
 
-MODELS = {"books": Book, "notes": Note, "tags": Tag, "gone": Gone, "settings": Setting}
+MODELS = {"books": Book, "notes": Note, "tags": Tag, "settings": Setting}
 IDLE = (0, False)
 """No connection is in use, and the session is in no transaction."""
 

@@ -44,19 +44,6 @@ class Lower(sa.TypeDecorator):
         return None if value is None else value.lower()
 
 
-class Cents(sa.TypeDecorator):
-    """A type of an application, whose values are of another type than the column's."""
-
-    impl = sa.Integer
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        return None if value is None else round(value * 100)
-
-    def process_result_value(self, value, dialect):
-        return None if value is None else value // 100
-
-
 UUIDS = Kind(
     sa.Uuid(),
     [str(uuid.UUID(int=each)) for each in (1, 2, 2**64, 2**100, 2**127)],
@@ -141,7 +128,6 @@ TYPES = {
     ),
     "JSON()": documents(sa.JSON()),
     "Lower(5)": texts(exact(Lower, 5), stored=lambda _, value: value.lower()),
-    "Cents()": numbers(Cents(), 24),
     "postgresql.JSONB()": documents(postgresql.JSONB(), databases=["postgresql"]),
     "postgresql.ARRAY(Integer)": arrays(sa.Integer(), [[1, 2], [3]], [[2**31]]),
     "postgresql.ARRAY(Text)": arrays(sa.Text(), [["a", "null"], ["", "{,}"]]),

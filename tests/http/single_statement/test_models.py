@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.mutable import MutableDict
 from sqlalchemy.orm import (
     DeclarativeBase,
     mapped_column,
@@ -25,16 +24,6 @@ def listened(name):
         return model
 
     make.__name__ = name
-    return make
-
-
-def listened_attribute(name):
-    def make():
-        model = note_of()
-        sa.event.listen(model.text, name, nothing)
-        return model
-
-    make.__name__ = f"attribute {name}"
     return make
 
 
@@ -67,10 +56,6 @@ def with_defaults():
     )
 
 
-def private_column():
-    return note_of(_secret=mapped_column(sa.Text, default="s3cret"))
-
-
 def validated():
     def validate(self, key, value):
         return value
@@ -88,10 +73,6 @@ def own_constructor():
 def versioned():
     version = mapped_column(sa.Integer)
     return note_of(version=version, __mapper_args__={"version_id_col": version})
-
-
-def mutable():
-    return note_of(document=mapped_column(MutableDict.as_mutable(sa.JSON)))
 
 
 def updated_in_python():
@@ -128,21 +109,6 @@ def joined_table_subclass():
     return type("Memo", (model,), members)
 
 
-def many_to_one(name, **options):
-    def make():
-        room_id = mapped_column(sa.ForeignKey("room.id"))
-        model = note_of(room_id=room_id, room=relationship(lambda: room, **options))
-        members = {
-            "__tablename__": "room",
-            "id": mapped_column(sa.Integer, primary_key=True),
-        }
-        room = type("Room", (model.__base__,), members)
-        return model
-
-    make.__name__ = name
-    return make
-
-
 def many_to_many():
     base = type("NoteBase", (DeclarativeBase,), {})
     table = sa.Table(
@@ -170,17 +136,12 @@ def many_to_many():
 VARIANTS = [
     (plain, ALL),
     (with_defaults, ALL),
-    (private_column, ALL),
     # Something listens.
     (listened("before_insert"), {"patch", "remove"}),
     (listened("before_update"), {"create", "remove"}),
     (listened("before_delete"), {"create", "patch"}),
-    (listened("init"), set()),
     (listened("load"), set()),
-    (listened("refresh"), set()),
-    (listened_attribute("set"), set()),
     (validated, set()),
-    (mutable, set()),
     # Instances are made or written in a way of their own.
     (own_constructor, set()),
     # More than a row changes, or it changes in more ways.
@@ -195,11 +156,6 @@ VARIANTS = [
     (related("cascading", cascade="all, delete-orphan"), {"create", "patch"}),
     (related("left to the database", passive_deletes=True), ALL),
     (related("viewed only", viewonly=True), ALL),
-    (many_to_one("parent"), ALL),
-    (
-        many_to_one("owned parent", cascade="all, delete", single_parent=True),
-        {"create", "patch"},
-    ),
 ]
 """Models, and which of create, patch and remove are one statement for them."""
 
