@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from flask_records import Transaction
 
 from ...databases import url_of
-from .services import IDLE, Note, served_by, SET_TENANT, Setting, TenantBase
+from .services import IDLE, Note, READS, served_by, SET_TENANT, Setting, TenantBase
 
 
 @pytest.fixture
@@ -48,6 +48,23 @@ def test_a_transaction_that_a_checkout_opens_holds_for_reads(tenants, setting):
     assert reads == [[{"id": 1, "tenant": "Acme"}]] * 3
     assert tenants.texts(id=created["id"]) == ["new"]
     assert tenants.in_use() == IDLE
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_read_begins_no_transaction_and_joins_an_open_one(tenants, is_open):
+    autocommits = set()
+
+    if is_open:
+        tenants.session.execute(sa.select(1))
+
+    @sa.event.listens_for(tenants.engine, "after_cursor_execute")
+    def look(connection, *rest):
+        autocommits.add(connection.connection.dbapi_connection.autocommit)
+
+    for read in READS:
+        read(tenants)
+
+    assert autocommits == {not is_open}
 
 
 def test_a_connection_begins_transactions_again_after_a_read(make_engine, server_urls):
