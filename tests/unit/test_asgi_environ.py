@@ -94,15 +94,3 @@ def test_headers_with_underscores_do_not_replace_those_of_a_proxy():
     result = environ(headers=headers)
 
     assert result["HTTP_X_FORWARDED_FOR"] == "1.2.3.4"
-
-
-def test_server_at_a_socket_file():
-    result = environ(server=("/run/records.sock", None), client=None)
-
-    assert (result["SERVER_NAME"], result["SERVER_PORT"]) == ("/run/records.sock", "80")
-    assert "REMOTE_ADDR" not in result
-
-
-@pytest.mark.parametrize(("scheme", "expected"), [("wss", "https"), ("ws", "http")])
-def test_handshakes_have_the_scheme_of_http(scheme, expected):
-    assert environ(scheme=scheme)["wsgi.url_scheme"] == expected

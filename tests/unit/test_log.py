@@ -59,17 +59,6 @@ def test_entries_are_in_the_order_of_their_turns(log, threads):
     assert log.read(0) == [b"1", b"2", b"also 2", b"3"]
 
 
-def test_entries_of_a_transaction_stay_together(log, threads):
-    with log.turn():
-        log.append([b"1"], is_last=False)
-        second = Transaction(log, threads)
-        second.end(b"3")
-        early = log.read(0)
-        log.append([b"2"])
-
-    assert (early, log.read(0)) == ([], [b"1", b"2", b"3"])
-
-
 def test_transaction_that_is_rolled_back_lets_others_go_on(log, threads):
     first, second = [Transaction(log, threads) for _ in range(2)]
 
@@ -77,27 +66,6 @@ def test_transaction_that_is_rolled_back_lets_others_go_on(log, threads):
     first.end()
 
     assert log.read(0) == [b"2"]
-
-
-def test_entry_without_a_transaction_comes_last(log, threads):
-    first = Transaction(log, threads)
-
-    log.append([b"2"])
-    first.end(b"1")
-
-    assert log.read(0) == [b"1", b"2"]
-
-
-def test_what_a_receiver_writes_comes_after_what_caused_it(log):
-    with log.turn():
-        log.append([b"1"])
-
-        with log.turn():
-            log.append([b"2"])
-
-        log.append([b"3"])
-
-    assert log.read(0) == [b"1", b"2", b"3"]
 
 
 def test_commit_that_takes_too_long_is_passed(log, threads, monkeypatch):
@@ -122,11 +90,3 @@ def test_log_that_nobody_reads_in_time_is_lost(log):
     log.append([b"last"])
 
     assert (kept, log.read(0)) == (MAX_ENTRIES, [LOST, b"last"])
-
-
-def test_reader_waits_for_entries(log, threads):
-    reading = threads.submit(log.read, 30)
-
-    log.append([b"1"])
-
-    assert reading.result() == [b"1"]

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
-from flask_records.settings import names_of
 
 from ..models import Message, User
 
@@ -111,10 +110,3 @@ def test_any_iterable_of_names_is_a_list():
 
     assert service.hidden == {"rank"}
     assert "create" in service.multi
-
-
-def test_names_of_a_set_are_in_order():
-    names = [f"name{number}" for number in range(20)]
-
-    assert names_of("events", {*names}) == tuple(sorted(names))
-    assert names_of("events", names) == tuple(names)

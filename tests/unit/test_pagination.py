@@ -6,21 +6,6 @@ from flask_records import Pagination
 
 
 @pytest.mark.parametrize(
-    ("paginate", "pagination"),
-    [
-        (None, Pagination(None, None)),
-        ({}, Pagination(None, None)),
-        ({"default": 1}, Pagination(1, None)),
-        ({"max": 50}, Pagination(None, 50)),
-        ({"default": 10, "max": 50}, Pagination(10, 50)),
-        (Pagination(10, 50), Pagination(10, 50)),
-    ],
-)
-def test_of_option(paginate, pagination):
-    assert Pagination.of(paginate) == pagination
-
-
-@pytest.mark.parametrize(
     ("name", "size"),
     [
         ("default", 0),

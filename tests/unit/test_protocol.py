@@ -82,18 +82,6 @@ def test_lengths_that_do_not_match_are_refused(body):
         decode(body.encode(), Legacy, LIMIT)
 
 
-@pytest.mark.parametrize("body", ["", "x", "7", "4\x1e", "\x1e4", "²", "bAAEC"])
-def test_packets_without_a_type_are_refused(body):
-    with pytest.raises(InvalidPacket):
-        decode(body.encode(), Modern, LIMIT)
-
-
-@pytest.mark.parametrize("protocol", BOTH)
-def test_body_that_is_not_text_is_refused(protocol):
-    with pytest.raises(InvalidPacket, match="UTF-8"):
-        decode(b"4\xff", protocol, LIMIT)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

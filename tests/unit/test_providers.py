@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from flask_records.authentication.providers import KNOWN, Profile
 
@@ -205,34 +203,3 @@ def test_name_is_the_first_that_is_text_of_one_line(raw, name):
 )
 def test_image_that_is_no_web_address_is_left_out(url):
     assert read("github", {"id": 1, "avatar_url": url}).avatar is None
-
-
-NAMES = [
-    *("id", "sub", "email", "email_verified", "verified", "picture", "data", "url"),
-    *("avatar", "name", "login", "display_name", "global_name"),
-]
-
-VALUES = st.recursive(
-    st.sampled_from([None, True, 0, 7, 1.5, "", "x", "7", [], {}]),
-    lambda values: (
-        st.lists(values, max_size=2)
-        | st.dictionaries(st.sampled_from(NAMES), values, max_size=4)
-    ),
-    max_leaves=6,
-)
-
-
-@pytest.mark.parametrize("provider", ["discord", "facebook", "google"])
-@settings(deadline=None)
-@given(raw=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6))
-def test_nonsense_is_a_profile_of_text_or_nobody(provider, raw):
-    try:
-        profile = read(provider, raw)
-    except ValueError:
-        return
-
-    assert isinstance(profile.id, str) and profile.id
-    assert all(
-        value is None or (isinstance(value, str) and value)
-        for value in (profile.email, profile.name, profile.avatar)
-    )

@@ -53,10 +53,6 @@ def test_names(text, parsed):
     assert parse(text) == parsed
 
 
-def test_indices_are_in_order():
-    assert list(parse("a[1]=x&a[0]=y&a[]=z", array_limit=2)["a"]) == ["0", "1", "2"]
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -170,12 +166,6 @@ def test_more_than_twenty_items_are_a_mapping_of_indices(name):
 def test_limit_of_lists_can_be_raised(name):
     assert parse(repeated(name, 200), array_limit=200) == {"a": texts(200)}
     assert parse(repeated(name, 201), array_limit=200) == {"a": by_index(201)}
-
-
-def test_nested_list_that_is_too_long_becomes_a_mapping():
-    assert parse(repeated("$or[0][a][$in][*]", 21)) == {
-        "$or": [{"a": {"$in": by_index(21)}}]
-    }
 
 
 def test_twenty_levels_are_parsed():

@@ -214,22 +214,6 @@ def test_no_text_leads_to_another_site(follow, text):
 
 
 @pytest.mark.parametrize(
-    ("target", "location"),
-    [
-        ("/", "/#access_token=a.b-c_d"),
-        ("/page?x=1", "/page?x=1#access_token=a.b-c_d"),
-        ("/page?", "/page?#access_token=a.b-c_d"),
-        ("/page#", "/page#access_token=a.b-c_d"),
-        ("/page?#", "/page?#access_token=a.b-c_d"),
-        ("/#/login", "/#/login#access_token=a.b-c_d"),
-        ("https://app.example", "https://app.example#access_token=a.b-c_d"),
-    ],
-)
-def test_answer_stands_where_no_server_sees_it(target, location):
-    assert with_answer(target, access_token="a.b-c_d") == location
-
-
-@pytest.mark.parametrize(
     ("url", "origin"),
     [
         ("https://app.example", "https://app.example"),

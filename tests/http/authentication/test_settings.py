@@ -84,13 +84,6 @@ def test_wrong_settings_are_refused_at_start_up(setting, message):
         start(make_records(), RECORDS_AUTHENTICATION=value)
 
 
-def test_error_names_the_setting_of_the_service():
-    with pytest.raises(RuntimeError, match=r"^ADMIN_LOGIN has no key 'x'"):
-        start(
-            make_records(settings="ADMIN_LOGIN"), ADMIN_LOGIN={"secret": SECRET, "x": 1}
-        )
-
-
 @pytest.mark.parametrize(
     "environment",
     [

@@ -44,26 +44,6 @@ def test_mark_is_removed_once_it_has_expired(app, client, ann, store):
     assert (len(keys), "expired" in keys, "kept" in keys) == (2, False, True)
 
 
-@in_tables
-def test_one_statement_reads_a_user_and_its_marks(app, client, ann):
-    """A get with a token runs two, and has one connection at a time."""
-    headers, statements, open_at_once = bearer(log_in(client)), [], []
-
-    def note(connection, cursor, statement, *rest):
-        statements.append(statement)
-        open_at_once.append(connection.engine.pool.checkedout())
-
-    with app.app_context():
-        engine = app.extensions["sqlalchemy"].engine
-        sa.event.listen(engine, "before_cursor_execute", note)
-
-    response = client.get(f"/users/{ann}", headers=headers)
-
-    assert (response.status_code, len(statements)) == (200, 2)
-    assert "user_account" in statements[0] and "revoked_token" in statements[0]
-    assert open_at_once == [1, 1]
-
-
 def test_redis_forgets_a_mark_when_its_tokens_have_expired(redis_store, redis_client):
     redis_store.put("key", 1, int(time.time()) + 60)
 
