@@ -142,25 +142,6 @@ def test_operations_are_those_that_a_service_has(made):
     }
 
 
-def test_services_with_similar_paths_have_names_of_their_own():
-    app, records = Flask("tests"), FlaskRecords()
-
-    for path in ("my-bells", "my/bells", "my-bells-page", "error"):
-        records.add(path, Bell(), public=True, methods=["find", "ring"])
-
-    records.init_app(app)
-
-    with app.app_context():
-        made = document()
-
-    ids = [item["get"]["operationId"] for item in made["paths"].values()]
-    validate(made)
-    assert ids == ["findMyBells", "findMyBells2", "findMyBellsPage2", "findError2"]
-    assert set(made["components"]["schemas"]) == {
-        *("Error", "MyBells", "MyBells2", "MyBellsPage2", "Error2")
-    }
-
-
 def test_parameters_are_those_of_the_fields_and_options(made):
     paths = made["paths"]
     find = parameters_of(paths["/api/people"]["get"])
@@ -217,14 +198,6 @@ def test_errors_are_those_of_the_method(made):
         *("400", "401", "403", "404", "405", "500", "503", "default"),
     }
     assert "409" in paths["/api/people"]["post"]["responses"]
-
-
-def test_methods_that_need_a_token_say_so(made):
-    people = made["paths"]["/api/people"]
-
-    assert people["get"]["security"] == []
-    assert people["post"]["security"] == [{"token": []}]
-    assert made["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
 def test_custom_methods_are_named_by_their_header(made):

@@ -89,17 +89,3 @@ def test_placeholders_of_the_prefix_are_those_of_the_page():
 
     assert addresses[-1] == "/acme/openapi.json"
     assert {client.get(each, buffered=True).status_code for each in addresses} == {200}
-
-
-def test_view_for_all_paths_leaves_urls_that_the_application_gives():
-    app = app_with()
-    app.add_url_rule("/<path:page>", view_func=lambda page: "own page")
-    app.add_url_rule("/docs", endpoint="records_openapi.page")
-    app.add_url_rule("/openapi.json", endpoint="records_openapi.document")
-    client = app.test_client()
-
-    addresses = addresses_of(client.get("/docs").text)
-
-    assert addresses[-1] == "/openapi.json"
-    texts = [client.get(address, buffered=True).text for address in addresses]
-    assert "own page" not in texts

@@ -80,15 +80,6 @@ def test_login_opens_the_services_that_accept_it(client):
     assert "/robots" not in paths
 
 
-def test_login_of_another_strategy_opens_other_services(client):
-    headers = {"X-Api-Key": "robot's key"}
-    paths = methods_of(client.get("/openapi.json?for=me", headers=headers).json)
-
-    assert paths["/robots"] == ["get", "post"]
-    assert paths["/vault"] == ["get", "post"]
-    assert "/secrets" not in paths
-
-
 def test_events_are_those_of_services_that_the_caller_may_read(client):
     """Clients that may only create records get no events of others."""
     nobody = client.get("/openapi.json?for=me").json

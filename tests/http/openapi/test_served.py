@@ -140,13 +140,6 @@ def test_document_is_sent_only_if_it_has_changed():
     assert first.headers["Vary"] == "Authorization, Accept-Encoding"
 
 
-def test_later_services_are_in_the_document():
-    app = app_with()
-    app.extensions["records"].add("later", Things(), public=True)
-
-    assert "/later" in app.test_client().get("/openapi.json").json["paths"]
-
-
 def test_login_is_needed_if_it_is_asked():
     with serving(make_records(), RECORDS_OPENAPI={**ON, "login": True}) as client:
         refused = [client.get(f"/openapi.json{each}") for each in ("", "?for=me")]

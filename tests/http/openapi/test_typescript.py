@@ -191,28 +191,6 @@ def test_client_has_the_methods_that_feathersjs_allows(made):
     }
 
 
-def test_names_of_types_are_different():
-    app = Flask("tests")
-    records = FlaskRecords()
-
-    for path in ("my/bell", "my-bell", "my/bell/data", "promise", "2fa", "-"):
-        records.add(path, Bell(), methods=["find"], public=True)
-
-    records.init_app(app)
-
-    with app.app_context():
-        listed = block(typescript(), "ServiceTypes")
-
-    assert listed == [
-        '"my/bell": MyBellService',
-        '"my-bell": MyBell2Service',
-        '"my/bell/data": MyBellData2Service',
-        "promise: Promise2Service",
-        '"2fa": The2faService',
-        '"-": RootService',
-    ]
-
-
 TEXT = {"type": "string"}
 POINT = {
     "type": "object",
