@@ -7,7 +7,6 @@ team ``all`` get all events.
 from __future__ import annotations
 
 import os
-import time
 
 import click
 import sqlalchemy as sa
@@ -27,7 +26,6 @@ from flask_records import (
 from flask_records.realtime import Realtime
 
 TEAMS = ("red", "blue")
-EVERYBODY = "authenticated"
 PASSWORD = "correct horse battery"
 
 
@@ -89,23 +87,13 @@ def create_app():
     records = FlaskRecords(app_errors=True)
     realtime = Realtime(records)
     add_services(db, records)
-    is_restricted = os.environ.get("IS_RESTRICTED", "1") == "1"
-    items = records.add(
-        "items",
-        SQLAlchemyService(Item, multi=True),
-        readable=readable if is_restricted else None,
-    )
+    service = SQLAlchemyService(Item, multi=True)
+    items = records.add("items", service, readable=readable)
     notes = records.add("notes", SQLAlchemyService(Note, multi=True))
     notes.publish()(lambda event, record, context: record["team"])
 
     for service in (items, notes):
         service.before("create", "patch", "remove")(raising_version(db))
-
-    @items.events("created")
-    def tell_time(event, record, context):
-        if record["text"] == "now":
-            # The commit has just happened.
-            record["text"] = f"at {time.time()}"
 
     @realtime.connections("login")
     def join_team(event, connection):
@@ -122,7 +110,7 @@ def create_app():
             "channel": os.environ.get("CHANNEL", "tests"),
             "calls_per_second": 100_000,
             "legacy_clients": True,
-            "max_connections": int(os.environ.get("MAX_CONNECTIONS", 2000)),
+            "max_connections": 2000,
             "max_connections_per_address": 2000,
             "max_connections_per_user": 2000,
             "max_unsent": int(os.environ.get("MAX_UNSENT", 1 << 20)),
@@ -138,16 +126,7 @@ def create_app():
 
 def create_asgi_app():
     app = create_app()
-    asgi = app.extensions["tests_realtime"].asgi(app)
-    ping_often(asgi.hub)
-    return asgi
-
-
-def ping_often(transport):
-    """Let the clients of a transport answer more often than they have to by default."""
-    if "PING_SECONDS" in os.environ:
-        seconds = float(os.environ["PING_SECONDS"])
-        transport.ping_interval = transport.ping_timeout = seconds
+    return app.extensions["tests_realtime"].asgi(app)
 
 
 def add_services(db, records):
@@ -161,7 +140,7 @@ def add_services(db, records):
     )
     records.add("processes", Processes(), public=True)
     pads = records.add("pads", Pads())
-    pads.publish()(lambda event, record, context: record.get("channel", EVERYBODY))
+    pads.publish()(lambda event, record, context: "authenticated")
 
 
 def readable(user):

@@ -34,16 +34,15 @@ def settings_of(folder, teams=("all",), **variables):
 
 
 @contextmanager
-def serving(settings, *options, app="create_asgi_app"):
-    """A gunicorn that serves the application, stopped after the block.
-
-    :param app: The name of the function that makes it.
-    """
+def serving(settings):
+    """A gunicorn that serves the application, stopped after the block."""
     logs = ["--access-logfile", "-", "--access-logformat", "Served by %(p)s"]
     times = ["--keep-alive", "60", "--graceful-timeout", "1"]
-    server = ["-c", "instance/gunicorn.conf.py", *logs, *times, *options]
+    server = ["-c", "instance/gunicorn.conf.py", *logs, *times]
 
-    with started([*server, f"tests.realtime_app:{app}()"], settings) as running:
+    with started(
+        [*server, "tests.realtime_app:create_asgi_app()"], settings
+    ) as running:
         if settings["WEB_CONCURRENCY"] == "2":
             wait_for_workers(running)
 

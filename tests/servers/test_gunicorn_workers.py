@@ -31,15 +31,6 @@ def connection(server):
     connection.close()
 
 
-def test_workers_that_start_at_once_make_the_tables_once(server, connection):
-    token = logged_in(connection, "ada")
-
-    answer = call(connection, "GET", "/messages", None, token)
-
-    assert answer == (200, {"total": 0, "limit": 10, "skip": 0, "data": []})
-    assert server.complaints == []
-
-
 def test_one_of_many_users_gets_a_unique_email(server):
     count = 20
     start = threading.Barrier(count)

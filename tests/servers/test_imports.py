@@ -73,20 +73,6 @@ def test_start_imports_no_package_of_a_feature(tmp_path, source, features):
     assert modules & features == set()
 
 
-@pytest.mark.parametrize(
-    ("source", "dialects"),
-    [
-        ("import flask_records", {"sqlite", "mysql", "postgresql"}),
-        # SQLAlchemy looks at options of tables, and the models have some for MySQL.
-        (APPLICATION, {"postgresql"}),
-    ],
-)
-def test_start_imports_no_dialect_of_another_database(tmp_path, source, dialects):
-    modules = imported_by(source, tmp_path)
-
-    assert modules & {f"sqlalchemy.dialects.{name}" for name in dialects} == set()
-
-
 DATACLASS = """
 import dataclasses
 from flask_records import FlaskRecords

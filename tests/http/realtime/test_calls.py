@@ -80,15 +80,6 @@ def test_id_that_is_missing_is_not_one_for_many(client, method):
     assert len(client.result("find", "messages")) == 2
 
 
-def test_error_is_that_of_http(site, client):
-    overHTTP = site.http.patch("/messages/7", json={"text": "Hi"}).json
-
-    answer = client.call("patch", "messages", 7, {"text": "Hi"})
-
-    assert answer == [overHTTP]
-    assert overHTTP["code"] == 404
-
-
 @pytest.mark.parametrize(
     ("sent", "error"),
     [
@@ -139,11 +130,6 @@ def test_nonsense_is_the_fault_of_the_client(records, tmp_path, method, caplog):
 
     assert found == {}
     assert caplog.record_tuples == []
-
-
-@pytest.mark.parametrize("path", [None, 1, {}, ["messages"], True])
-def test_path_that_is_no_text_is_not_found(client, path):
-    assert client.error("find", path) == (404, "Invalid service path")
 
 
 def test_custom_method_gets_its_data_and_the_query(records, tmp_path):

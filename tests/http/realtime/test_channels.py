@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flask_records import (
-    AuthenticationService,
     Conflict,
-    hash_password,
-    SQLAlchemyService,
 )
 from flask_records.realtime import Realtime
 
-from ...authentication import ANN, bearer, CHEAP
-from ...models import User
+from ...authentication import ANN, bearer
 from ...realtime import BOB, in_memory, make_live_records, Plain
 
 
@@ -56,31 +52,6 @@ def test_anonymous_connections_get_what_is_published_to_them(records, tmp_path):
 
         assert nobody.events() == [["news created", {"id": 1}]]
         assert ann.events() == [["inside created", {"id": 2}]]
-
-
-def test_login_at_another_service_of_the_same_id_is_another_user(tmp_path):
-    records = make_live_records()
-    admins = records.add(
-        "admins", SQLAlchemyService(User, hidden=["password"]), strategies=["jwt"]
-    )
-    admins.before("create", "update", "patch")(hash_password())
-    records.add("staff", AuthenticationService(users="admins", settings="STAFF"))
-    settings = {"secret": "t" * 32, "passwords": CHEAP, "audience": "staff"}
-    realtime = Realtime(records)
-    runs = []
-    realtime.connections("login", "logout")(
-        lambda event, c: (
-            runs.append((event, c.login.authenticator.users_path))
-            if c.is_logged_in
-            else runs.append((event, None))
-        )
-    )
-
-    with in_memory(records, tmp_path, realtime=realtime, STAFF=settings) as site:
-        client = site.connect(ANN)
-        client.result("create", "staff", {"strategy": "local", **ANN})
-
-    assert [path for event, path in runs if event == "login"] == ["users", "admins"]
 
 
 def test_publisher_of_the_event_comes_before_that_of_all(records, messages, site, ann):
@@ -149,22 +120,6 @@ def test_publisher_that_names_no_channel_does_not_fail_the_call(
     assert ann.names() == []
     assert [record.exc_info[0] for record in caplog.records] == [TypeError]
     assert ann.result("get", "messages", 1)["text"] == "A"
-
-
-def test_publisher_that_raises_sends_to_nobody_and_is_logged(messages, caplog, ann):
-    messages.publish("created")(lambda *_: 1 / 0)
-
-    created = ann.call("create", "messages", {"text": "A"})
-    ann.result("patch", "messages", 1, {"text": "B"})
-
-    assert created[0] is None
-    assert ann.names() == ["messages patched"]
-    assert [r.exc_info[0] for r in caplog.records] == [ZeroDivisionError]
-
-
-def test_name_of_an_event_that_there_is_not_is_refused(messages):
-    with pytest.raises(ValueError, match="There is no 'creatd' to connect to"):
-        messages.publish("creatd")
 
 
 def test_channels_are_joined_and_left(records, messages, tmp_path):

@@ -93,16 +93,6 @@ def test_events_of_http_and_of_python_reach_connections(site, ann, messages, in_
     assert ann.events() == [["messages created", first], ["messages created", second]]
 
 
-def test_events_of_a_command_reach_connections(site, ann, messages):
-    @site.app.cli.command("write")
-    def write():
-        messages.create({"text": "Hi"})
-
-    assert site.app.test_cli_runner().invoke(args=["write"]).exception is None
-
-    assert ann.names() == ["messages created"]
-
-
 def test_event_leaves_after_the_commit_of_the_outermost_call(ann, messages, in_app):
     with Transaction():
         messages.create({"text": "A"})
@@ -127,16 +117,6 @@ def test_event_that_a_receiver_causes_comes_after_what_caused_it(messages, ann, 
         ("messages patched", 1),
         ("messages patched", 2),
     ]
-
-
-def test_event_that_has_no_form_does_not_keep_the_others_back(messages, ann, caplog):
-    @messages.after("create")
-    def tell(method, context):
-        messages.emit("typing", {"id": object()})
-
-    ann.result("create", "messages", {"text": "A"})
-
-    assert ann.names() == ["messages created"]
 
 
 def test_what_is_rolled_back_sends_none(ann, messages, in_app):

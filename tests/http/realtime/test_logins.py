@@ -154,18 +154,6 @@ def test_login_that_is_ended_elsewhere_gets_no_event_from_then_on(site, end):
     assert client.error("find", "secrets")[0] == 401
 
 
-def test_client_that_logs_in_again_is_told_of_each_end(site):
-    tokens = [site.token(), site.token()]
-    client = site.connect()
-
-    for token in tokens:
-        sent = {"strategy": "jwt", "accessToken": token}
-        client.result("create", "authentication", sent)
-        log_out_over_http(site, token)
-
-        assert client.events() == [["loggedOut", {"message": "jwt revoked"}]]
-
-
 def test_other_logins_of_the_user_stay_after_a_logout(site, ann):
     other = site.token()
 
@@ -188,17 +176,3 @@ def test_refused_user_does_not_fail_the_call_that_caused_it(records, site, ann):
 
     assert patched["age"] == 13
     assert ann.names() == ["loggedOut"]
-
-
-def test_token_is_checked_once_for_all_connections(records, site):
-    token = site.token()
-    clients = [site.connect(**bearer(token)) for _ in range(3)]
-    checks = []
-    records["users"].after("get")(lambda method, context: checks.append(context.id))
-
-    with site.app.app_context():
-        records["users"].patch(1, {"age": 18})
-
-    assert len(checks) == 1
-    assert [connection.user["age"] for connection in site.connections] == [18] * 3
-    assert [client.names() for client in clients] == [["users patched"]] * 3

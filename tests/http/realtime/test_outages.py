@@ -59,41 +59,6 @@ def test_rule_that_needs_the_database(tmp_path, outage, error, caplog):
     assert (ann.is_connected, bob.is_connected) == (True, False)
 
 
-def test_condition_that_needs_the_database(tmp_path, outage):
-    conditions = {1: True, 2: {"text": {"$search": "i"}}}
-    records = make_live_records(readable=lambda user: conditions[user["id"]])
-
-    with in_memory(records, tmp_path) as site, site.app.app_context():
-        ann, bob = connected(site)
-
-        with site.records["messages"].events.connected_to(outage):
-            site.records["messages"].create({"text": "Hi"})
-
-        assert [ann.names(), bob.names()] == [["messages created"]] * 2
-        engine = site.app.extensions["sqlalchemy"].engine
-        outage.error = AWAY[1]
-        message = {"id": 1, "text": "Hi"}
-        sa.event.listen(engine, "before_cursor_execute", outage)
-        site.records["messages"].emit("typing", message)
-        sa.event.remove(engine, "before_cursor_execute", outage)
-
-    assert ann.names() == ["messages typing"]
-    assert (ann.is_connected, bob.is_connected) == (True, False)
-
-
-def test_user_who_may_have_changed(tmp_path, outage):
-    records = make_live_records()
-    records["users"].before("get")(outage)
-
-    with in_memory(records, tmp_path) as site, site.app.app_context():
-        ann, bob = connected(site)
-        outage.error = AWAY[0]
-        site.records["users"].patch(2, {"age": 5})
-
-    assert ann.names() == ["users patched"]
-    assert (ann.is_connected, bob.is_connected) == (True, False)
-
-
 def test_entry_that_can_not_be_read(tmp_path, caplog):
     """Workers of another version may have written it."""
     with in_memory(make_live_records(), tmp_path) as site:

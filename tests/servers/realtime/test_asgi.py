@@ -16,7 +16,7 @@ from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi.outlets import ServerOutlet
 
-from ...polling import calls, received
+from ...polling import calls
 from ...realtime import live, loop_of, make_live_records, reason_of
 from ...waiting import wait_until
 from .test_sessions import begin_polling, POLL
@@ -238,31 +238,6 @@ def test_message_of_endless_fragments_is_refused(records, tmp_path):
         assert reason_of(client)[0] == 1009
 
 
-def test_client_whose_pong_is_behind_its_calls_is_not_closed(
-    records, tmp_path, monkeypatch, slow
-):
-    _, may_go_on = slow
-
-    with live(records, tmp_path) as site:
-        loop = loop_of(site)
-        loop.ping_interval = loop.ping_timeout = 0.1
-        client = site.connect()
-        [session] = loop.sessions.values()
-
-        for number in range(50):
-            client.send(f'42{90_000 + number}["find","slow"]')
-
-        wait_until(lambda: session._room is not None, 30)
-        session.deadline = 0
-        pings = [client.socket.recv() for _ in range(3)]
-        loop.ping_interval = loop.ping_timeout = 60
-        may_go_on.set()
-        answers = received(client.socket, 50)
-
-    assert pings == ["2"] * 3
-    assert len(answers) == 50
-
-
 def test_client_that_does_not_answer_pings_is_closed(records, tmp_path, way):
     with live(records, tmp_path) as site:
         loop = loop_of(site)
@@ -280,24 +255,6 @@ def test_client_that_does_not_answer_pings_is_closed(records, tmp_path, way):
         packets = [silent.socket.recv()]
 
     assert packets == ["2"]
-
-
-def test_frozen_client_leaves_no_socket(records, tmp_path):
-    """It has filled its window, so that nothing can be sent any more."""
-    publish(records)
-
-    with live(records, tmp_path, {"max_unsent": 50_000_000}) as site:
-        loop = loop_of(site)
-        frozen = site.connect()
-        emit(site, *["x" * 1_000_000] * 20)
-        session = next(iter(loop.sessions.values()))
-        wait_until(lambda: session.outlet.unsent > 0, 30)
-        loop.ping_timeout = 0.1
-        session.deadline = 0
-        wait_until(lambda: not loop.sessions, 30)
-        wait_until(session.outlet._transport.is_closing, 30)
-        wait_until(lambda: not site.connections, 30)
-        frozen.socket.shutdown()
 
 
 def test_page_of_an_accepted_origin_may_poll(records, tmp_path):
@@ -391,21 +348,6 @@ def test_connections_trust_the_proxies_of_the_application(tmp_path, is_polling):
     assert seen == [("203.0.113.7", "https", "app.test")]
 
 
-def test_first_packet_is_that_of_socketio(records, tmp_path):
-    with live(records, tmp_path, {"max_payload": 1234}) as site:
-        status, text = ask(site, "GET", POLL)
-
-    welcome = json.loads(text[1:])
-    assert (status, text[0]) == (200, "0")
-    assert welcome.pop("sid")
-    assert welcome == {
-        "upgrades": ["websocket"],
-        "pingInterval": 25000,
-        "pingTimeout": 20000,
-        "maxPayload": 1234,
-    }
-
-
 class Notes:
     """Remembers the data of its calls."""
 
@@ -447,24 +389,6 @@ def test_client_that_sends_and_leaves_has_made_its_calls(
         wait_until(lambda: not site.connections, 30)
 
     assert notes.made == list(range(20))
-
-
-def test_session_that_the_server_ends_makes_no_call_that_waits(records, tmp_path, slow):
-    is_begun, may_go_on = slow
-    notes = Notes()
-    records.add("notes", notes, public=True)
-
-    with live(records, tmp_path) as site:
-        client = site.connect()
-        client.send(*calls([1], "find", "slow"))
-        client.send(*calls([2], "create", "notes", {"number": 2}))
-        assert is_begun.wait(30)
-        client.send("9")
-        wait_until(lambda: not loop_of(site).sessions, 30)
-        may_go_on.set()
-        wait_until(lambda: not site.connections, 30)
-
-    assert notes.made == []
 
 
 def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):

@@ -15,7 +15,7 @@ from flask_records import FlaskRecords, MultipartParser
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import wsgi_requests
 
-from ...realtime import live, make_live_records, running_asgi
+from ...realtime import running_asgi
 from ...waiting import wait_until
 
 TEXT = [("Content-Type", "text/plain")]
@@ -53,19 +53,6 @@ def raw(connection, text):
     opened = socket.create_connection((connection.host, connection.port), timeout=30)
     opened.sendall(text.encode("latin-1"))
     return opened
-
-
-class Slow:
-    """A service whose answers wait."""
-
-    def __init__(self, is_waiting, may_go_on):
-        self._is_waiting = is_waiting
-        self._may_go_on = may_go_on
-
-    def find(self, params):
-        self._is_waiting.set()
-        assert self._may_go_on.wait(60)
-        return []
 
 
 def connection_to(url):
@@ -348,26 +335,6 @@ def test_readers_that_read_nothing_give_their_threads_back(monkeypatch):
             each.close()
 
     assert body == b"A"
-
-
-def test_requests_go_on_beside_slow_calls(tmp_path):
-    is_waiting, may_go_on = threading.Event(), threading.Event()
-    records = make_live_records(public=True)
-    records.add("slow", Slow(is_waiting, may_go_on), public=True)
-
-    with live(records, tmp_path) as site, connection_to(site.url) as connection:
-        # There are 8 threads.
-        clients = [site.connect() for _ in range(10)]
-
-        for client in clients:
-            client.send('421["find","slow"]')
-
-        assert is_waiting.wait(30)
-        status = fetch(connection, path="/messages")[0].status
-        may_go_on.set()
-        answers = [client.result("find", "messages") for client in clients]
-
-    assert (status, answers) == (200, [[]] * 10)
 
 
 def test_requests_that_find_no_room_are_refused(monkeypatch):

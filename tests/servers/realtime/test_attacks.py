@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from contextlib import closing, suppress
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-import websocket
 
 from ...processes import environment, started
-from ...realtime import live, loop_of, make_live_records, reason_of
+from ...realtime import live, make_live_records, reason_of
 from ...waiting import wait_until
 
 POLL = "/socket.io/?EIO=4&transport=polling"
-SOCKET = "/socket.io/?EIO=4&transport=websocket"
 MB = 1 << 20
 
 
@@ -82,31 +79,6 @@ def test_second_connection_of_a_session_ends_it(tmp_path, packet):
         assert reason_of(client)[0] == 1008
 
 
-def test_one_address_can_not_take_all_places(server):
-    statuses = []
-
-    def take():
-        for _ in range(300):
-            status, path = begin_polling(server.host, "127.0.0.2")
-            statuses.append(status)
-
-            if path:
-                fetch(server.host, "POST", path, "40", "127.0.0.2")
-
-    threads = [threading.Thread(target=take) for _ in range(3)]
-
-    for thread in threads:
-        thread.start()
-
-    for thread in threads:
-        thread.join()
-
-    assert begin_polling(server.host)[0] == 200
-    # A tenth of the 900 places of the example.
-    assert (statuses.count(200), statuses.count(503)) == (90, 810)
-    server.log[:] = [line for line in server.log if "ProxyFix" not in line]
-
-
 def test_clients_without_a_login_make_room_where_places_are_scarce(
     tmp_path, monkeypatch
 ):
@@ -142,23 +114,6 @@ def test_connections_of_one_user_are_so_many_at_most(tmp_path, has_header):
         assert anonymous.error("find", "messages")[0] == 401
 
 
-def test_pings_that_are_not_read_end_the_session(tmp_path):
-    settings = {"legacy_clients": True, "max_unsent": 100_000}
-
-    with live(make_live_records(public=True), tmp_path, settings) as site:
-        url = site.url.replace("http", "ws", 1)
-        path = SOCKET.replace("EIO=4", "EIO=3")
-        socket = websocket.create_connection(url + path, timeout=60)
-        wait_until(lambda: site.connections, 30)
-
-        with suppress(OSError, websocket.WebSocketException):
-            for _ in range(200):
-                socket.send("2" + "x" * 100_000)
-
-        wait_until(lambda: not loop_of(site).sessions, 30)
-        socket.shutdown()
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_several_workers_without_redis_are_warned_of(tmp_path, workers):
     variables = environment(f"sqlite:///{tmp_path}/example.db", tmp_path)
@@ -170,14 +125,3 @@ def test_several_workers_without_redis_are_warned_of(tmp_path, workers):
 
     warnings = [line for line in server.log if "several workers" in line]
     assert len(warnings) == (workers if workers > 1 else 0)
-
-
-def test_refused_polling_is_logged_once(tmp_path, caplog):
-    queue = {"message_queue": "redis://127.0.0.1:1"}
-
-    with live(make_live_records(), tmp_path, queue) as site:
-        host = site.url.removeprefix("http://")
-        statuses = [fetch(host, "GET", POLL)[0] for _ in range(3)]
-
-    assert statuses == [400] * 3
-    assert caplog.text.count("A client was refused: Polling is not available") == 1

@@ -9,8 +9,7 @@ import pytest
 import websocket
 
 from ...polling import calls, Polling
-from ...realtime import live, loop_of, make_live_records, Plain
-from ...waiting import wait_until
+from ...realtime import live, make_live_records, Plain
 
 LEGACY = {"legacy_clients": True}
 WORDS = "This server is for socket.io-client 3 and 4."
@@ -93,18 +92,6 @@ def test_unknown_namespace_is_refused_in_the_words_of_the_protocol(site, version
     error = {"3": '"Unable to connect"', "4": '{"message":"Unable to connect"}'}
     assert refusal == f"44/nowhere,{error[version]}"
     assert end == (8, b"\x03\xf0Connect to the namespace '/', and once.")
-
-
-def test_client_that_says_nothing_is_closed(records, tmp_path):
-    with live(records, tmp_path, LEGACY) as site:
-        polling = Polling(site.url, "3")
-        loop = loop_of(site)
-        loop.ping_interval = loop.ping_timeout = 0.2
-        [session] = loop.sessions.values()
-        session.deadline = 0
-
-        wait_until(lambda: not loop.sessions, 30)
-        assert polling.request("GET")[0] == 400
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 import sqlalchemy as sa
@@ -11,10 +10,10 @@ import websocket
 
 from flask_records import Forbidden, NotAuthenticated, Unavailable
 
-from ...authentication import ANN, bearer, signed
+from ...authentication import bearer, signed
 from ...models import User
 from ...polling import Polling
-from ...realtime import BOB, live, make_live_records, reason_of
+from ...realtime import live, make_live_records, reason_of
 from ...waiting import wait_until
 
 
@@ -158,26 +157,6 @@ def test_login_is_kept_while_it_can_not_be_checked(site, is_away):
     assert client.events() == [["loggedOut", {"message": "jwt revoked"}]]
 
 
-def test_login_is_checked_once_for_many_changes(records, site, ann):
-    checks, may_go_on = [], threading.Event()
-
-    @records["users"].after("get")
-    def wait(method, context):
-        if threading.current_thread().name == "records-events":
-            checks.append(context.id)
-            assert may_go_on.wait(30)
-
-    with site.app.app_context():
-        for age in range(100):
-            records["users"].patch(1, {"age": age})
-
-    may_go_on.set()
-    wait_until(lambda: site.connections[0].user["age"] == 99)
-
-    assert len(checks) <= 3
-    assert ann.names() == ["users patched"] * 100
-
-
 @pytest.mark.parametrize("error", [Forbidden, NotAuthenticated])
 def test_user_whom_a_hook_refuses_gets_no_event(records, site, ann, error):
     @records["users"].after("get")
@@ -201,40 +180,3 @@ def test_connection_ends_if_its_check_fails(records, site, ann, caplog):
         raise RuntimeError
 
     assert reason_of(ann) == (1013, "Events are lost. Connect again, and load anew.")
-
-
-@pytest.mark.parametrize("end", ["logout", "login"])
-def test_check_that_began_before_does_not_undo_what_the_client_did(
-    records, site, end, caplog
-):
-    """A check is running while the client logs out, or in as another user."""
-    site.register(BOB)
-    client = site.connect(ANN)
-    [connection] = site.connections
-    site.connect(BOB)
-    entered, go, has_checked_others = (threading.Event() for _ in range(3))
-    threads = []
-
-    @records["users"].after("get")
-    def wait(method, context):
-        thread = threading.get_ident()
-
-        if not threads and str(context.id) == "1":
-            threads.append(thread)
-            entered.set()
-            go.wait(30)
-        elif threads == [thread]:
-            has_checked_others.set()
-
-    assert entered.wait(30)
-
-    if end == "logout":
-        client.result("remove", "authentication", None)
-    else:
-        client.log_in(BOB)
-
-    go.set()
-    assert has_checked_others.wait(30)
-    email = connection.user and connection.user["email"]
-
-    assert email == (None if end == "logout" else BOB["email"])

@@ -63,15 +63,6 @@ def test_all_processes_read_the_same(writer, reader, open_log):
     assert [next_of(log, 4) for log in (reader, other)] == [expected] * 2
 
 
-def test_reader_begins_at_the_end(writer, open_log):
-    writer.append([b"1"])
-    reader = open_log()
-    reader.start()
-    writer.append([b"2"])
-
-    assert next_of(reader) == [b"2"]
-
-
 def test_many_entries_at_once_are_read(writer, reader):
     entries = [str(number).encode() for number in range(3 * READ_SIZE)]
     writer.append(entries)

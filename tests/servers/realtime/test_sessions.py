@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 
@@ -11,7 +10,6 @@ import pytest
 import websocket
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import session
 
 from ...polling import calls, Polling
@@ -143,30 +141,6 @@ def test_second_request_that_polls_ends_the_session(records, tmp_path):
 
     assert sorted(both) == [200, 400]
     assert later == 400
-
-
-def test_session_that_ends_while_its_client_connects_leaves_nothing(records, tmp_path):
-    is_begun, may_go_on = threading.Event(), threading.Event()
-    realtime = Realtime(records)
-
-    @realtime.connections("connect")
-    def wait(event, connection):
-        is_begun.set()
-        assert may_go_on.wait(30)
-
-    with (
-        live(records, tmp_path, realtime=realtime) as site,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        polling = Polling(site.url)
-        connecting = pool.submit(polling.post, "40")
-        assert is_begun.wait(30)
-        ending = pool.submit(polling.post, "1")
-        wait_until(lambda: not loop_of(site).sessions)
-        may_go_on.set()
-
-        assert (connecting.result()[0], ending.result()[0]) == (200, 200)
-        wait_until(lambda: site.connections == [])
 
 
 @pytest.mark.parametrize(
