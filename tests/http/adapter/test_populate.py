@@ -26,6 +26,7 @@ membership = sa.Table(
     Base.metadata,
     sa.Column("person_id", sa.ForeignKey("populate_person.id"), primary_key=True),
     sa.Column("club_id", sa.ForeignKey("populate_club.id"), primary_key=True),
+    sa.Column("place", sa.Integer),
 )
 
 
@@ -51,9 +52,13 @@ class Person(Base):
     boss: Mapped[Person | None] = relationship(
         remote_side="Person.id", back_populates="reports"
     )
-    reports: Mapped[list[Person]] = relationship(back_populates="boss")
+    reports: Mapped[list[Person]] = relationship(
+        back_populates="boss", order_by="Person.name.desc()"
+    )
     card: Mapped[Card | None] = relationship(back_populates="person")
-    clubs: Mapped[list[Club]] = relationship(secondary=membership)
+    clubs: Mapped[list[Club]] = relationship(
+        secondary=membership, order_by=membership.c.place.desc()
+    )
     namesakes: Mapped[list[Person]] = relationship(
         primaryjoin="and_(Person.name == foreign(remote(Person.name)), Person.id > 0)",
         viewonly=True,
@@ -140,8 +145,8 @@ def fill(app):
         Card: [CARD],
         Club: [CHESS, GO],
         membership: [
-            {"person_id": person, "club_id": club}
-            for person, club in [(1, 2), (1, 1), (3, 1)]
+            {"person_id": person, "club_id": club, "place": club}
+            for person, club in [(1, 1), (1, 2), (3, 1)]
         ],
     }
 
@@ -164,11 +169,11 @@ POPULATED = [
     ("/cards/7?$populate=person", CARD | {"person": BOB}),
     (
         "/people?$populate=clubs&$sort[id]=-1",
-        [EVE | {"clubs": [CHESS]}, BOB | {"clubs": []}, ANN | {"clubs": [CHESS, GO]}],
+        [EVE | {"clubs": [CHESS]}, BOB | {"clubs": []}, ANN | {"clubs": [GO, CHESS]}],
     ),
     ("/people/2?$populate=boss", BOB | {"boss": ANN}),
     ("/people/1?$populate=boss", ANN | {"boss": None}),
-    ("/people/1?$populate=reports", ANN | {"reports": [BOB, EVE]}),
+    ("/people/1?$populate=reports", ANN | {"reports": [EVE, BOB]}),
     ("/people/2?$populate[]=team&$populate[]=boss", BOB | {"team": RED, "boss": ANN}),
     ("/people/2?$populate=team&$populate=team", BOB | {"team": RED}),
     ("/people/2?$populate=team&$select=name", {"id": 2, "name": "Bob", "team": RED}),
@@ -185,7 +190,7 @@ POPULATED = [
 
 
 @pytest.mark.parametrize(("url", "result"), POPULATED)
-def test_relationships_of_all_kinds(app, url, result):
+def test_relationships_of_all_kinds_in_the_order_of_the_model(app, url, result):
     assert app.test_client().get(url).json == result
 
 

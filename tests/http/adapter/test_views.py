@@ -1,18 +1,15 @@
-"""Views of the database, which only those with a trigger can write."""
+"""Views of the database can only be read."""
 
 from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, registry
 
-from flask_records import FlaskRecords, SQLAlchemyService
+from flask_records import SQLAlchemyService
 
 from ...databases import served
-
-READ_ONLY = "These records can only be read."
 
 
 class Base(DeclarativeBase):
@@ -28,24 +25,25 @@ class Sale(Base):
 
 VIEW = """\
 CREATE VIEW unwritable_total AS
-SELECT id, max(amount) AS amount FROM {} GROUP BY id
+SELECT id, max(amount) AS amount FROM unwritable_sale GROUP BY id
 """
 
 
 @pytest.fixture
-def app(database_url):
-    """A database with a view."""
-    with served(SQLAlchemy(model_class=Base), FlaskRecords(), database_url) as app:
-        with app.app_context():
-            engine = app.extensions["sqlalchemy"].engine
+def client(records, database_url):
+    """A client of a service over a view."""
+    db = SQLAlchemy(model_class=Base)
 
-            with engine.begin() as connection:
-                connection.exec_driver_sql(VIEW.format(Sale.__tablename__))
-                connection.execute(sa.insert(Sale).values(id=1, amount=5))
+    with served(db, records, database_url) as app, app.app_context():
+        with db.engine.begin() as connection:
+            connection.exec_driver_sql(VIEW)
+            connection.execute(sa.insert(Sale).values(id=1, amount=5))
 
-        yield app
+        service = SQLAlchemyService(reflected(db.engine), client_ids=True, multi=True)
+        records.add("totals", service, public=True)
+        yield app.test_client()
 
-        with engine.begin() as connection:
+        with db.engine.begin() as connection:
             connection.exec_driver_sql("DROP VIEW unwritable_total")
 
 
@@ -56,24 +54,6 @@ def reflected(engine):
     model = type("Total", (), {})
     registry().map_imperatively(model, view)
     return model
-
-
-def serve(app):
-    """A client of another application of the same database, which has reflected it."""
-    with app.app_context():
-        engine = app.extensions["sqlalchemy"].engine
-
-    records, other = FlaskRecords(), Flask("other")
-    service = SQLAlchemyService(
-        reflected(engine),
-        session=sa.orm.sessionmaker(engine),
-        client_ids=True,
-        multi=True,
-    )
-    records.add("totals", service, public=True)
-
-    records.init_app(other)
-    return other.test_client()
 
 
 @pytest.mark.parametrize(
@@ -88,10 +68,9 @@ def serve(app):
         ("DELETE", "/totals", None),
     ],
 )
-def test_a_write_to_a_view_is_a_405(app, verb, path, body):
-    client = serve(app)
-
+def test_a_write_to_a_view_is_a_405(client, verb, path, body):
     response = client.open(path, method=verb, json=body)
 
-    assert (response.status_code, response.json["message"]) == (405, READ_ONLY)
+    assert response.status_code == 405
+    assert response.json["message"] == "These records can only be read."
     assert client.get("/totals").json == [{"id": 1, "amount": 5}]

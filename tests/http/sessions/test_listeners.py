@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 from flask_sqlalchemy import SQLAlchemy
-from flask_sqlalchemy.track_modifications import models_committed
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import SQLAlchemyService, Transaction
+from flask_records import SQLAlchemyService
 
 from ...databases import served
 
@@ -53,17 +52,6 @@ class Post(SearchableMixin, Base):
     body: Mapped[str] = mapped_column(sa.String(20))
 
 
-class Drafts:
-    """A service of the application over the same model."""
-
-    def __init__(self, db):
-        self.db = db
-
-    def create(self, data, params):
-        self.db.session.add(Post(**data))
-        return data
-
-
 @pytest.fixture
 def db():
     return SQLAlchemy(model_class=Base)
@@ -75,15 +63,8 @@ def posts(records):
 
 
 @pytest.fixture
-def drafts(db, records):
-    return records.add("drafts", Drafts(db), public=True)
-
-
-@pytest.fixture
-def app(db, records, posts, drafts, database_url):
-    config = {"SQLALCHEMY_TRACK_MODIFICATIONS": True}
-
-    with served(db, records, database_url, **config) as app, app.app_context():
+def app(db, records, posts, database_url):
+    with served(db, records, database_url) as app, app.app_context():
         yield app
 
 
@@ -98,18 +79,6 @@ def log(app, db):
     return SearchableMixin.log
 
 
-@pytest.fixture
-def committed(app):
-    """The changes that Flask-SQLAlchemy tells of."""
-    committed = []
-
-    def note(app, changes):
-        committed.append(sorted((each.id, operation) for each, operation in changes))
-
-    with models_committed.connected_to(note, app):
-        yield committed
-
-
 def test_search_index_follows_the_commit_of_the_application(app, db, posts, log):
     db.session.add(Post(body="form"))
     posts.create({"body": "call"})
@@ -119,26 +88,3 @@ def test_search_index_follows_the_commit_of_the_application(app, db, posts, log)
     assert before == []
     assert SearchableMixin.index == {1: "form", 2: "call"}
     assert log == [[("add", 1), ("add", 2)]]
-
-
-def test_modifications_are_told_once(app, db, posts, drafts, committed):
-    posts.create({"body": "a"})
-    posts.patch(1, {"body": "b"})
-    drafts.create({"body": "c"})
-
-    with Transaction():
-        posts.remove(1)
-        posts.create({"body": "d"})
-
-    db.session.add(Post(body="e"))
-    posts.create({"body": "f"})
-    db.session.commit()
-
-    assert len({id for id, _ in committed[-1]}) == 2
-    assert [[operation for _, operation in each] for each in committed] == [
-        ["insert"],
-        ["update"],
-        ["insert"],
-        ["delete", "insert"],
-        ["insert", "insert"],
-    ]
