@@ -9,7 +9,6 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from flask_records import (
     BadRequest,
     FlaskRecords,
-    NotAuthenticated,
     Params,
     SQLAlchemyService,
 )
@@ -283,23 +282,6 @@ def test_every_write_answers_relationships(changeable):
     assert removed.json["boss"] == max | {"team_id": None}
     assert refused.status_code == 400
     assert client.get("/people/1").json == ANN
-
-
-def test_a_service_that_needs_a_token_is_not_shown_without(records):
-    db = SQLAlchemy(model_class=Base)
-    options = {"whitelist": ["$populate"], "populate": {"clubs": "private"}}
-    records.add("people", SQLAlchemyService(Person, **options), public=True)
-
-    with served(db, records, "sqlite://") as app:
-        app.config["RECORDS_AUTHENTICATION"] = {"secret": "x" * 32}
-        records.add("private", SQLAlchemyService(Club))
-        fill(app)
-        response = app.test_client().get("/people/1?$populate=clubs")
-
-    assert (response.status_code, response.json) == (
-        401,
-        NotAuthenticated("Not authenticated").to_dict(),
-    )
 
 
 def test_an_option_names_the_service_that_shows_a_relationship():

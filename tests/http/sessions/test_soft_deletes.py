@@ -46,15 +46,10 @@ def add_criteria(state):
         )
 
 
-def add_condition(state):
-    if state.is_select and Book.__table__ in state.statement.get_final_froms():
-        state.statement = state.statement.where(Book.is_deleted.is_(False))
-
-
-@pytest.fixture(params=[add_criteria, add_condition])
-def db(request):
+@pytest.fixture
+def db():
     db = SQLAlchemy(model_class=Base)
-    sa.event.listen(db.session, "do_orm_execute", request.param)
+    sa.event.listen(db.session, "do_orm_execute", add_criteria)
     return db
 
 

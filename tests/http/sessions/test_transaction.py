@@ -111,26 +111,6 @@ def test_functions_of_a_nested_transaction_run_after_the_outermost():
     assert seen == ["end of the block", "outer", "inner"]
 
 
-def test_items_of_one_transaction_are_handed_on_together_and_last():
-    handed_on = []
-
-    with Transaction() as transaction:
-        Transaction.collect(handed_on.append, 1)
-
-        with Transaction():
-            Transaction.collect(handed_on.append, 2)
-
-        with pytest.raises(LookupError), Transaction():
-            Transaction.collect(handed_on.append, "undone")
-            raise LookupError
-
-        transaction.after_commit(lambda: handed_on.append("function"))
-        inside = list(handed_on)
-
-    assert inside == []
-    assert handed_on == ["function", [1, 2]]
-
-
 def test_current_without_a_transaction_tells_the_cure():
     with pytest.raises(RuntimeError, match="or open a 'Transaction'"):
         Transaction.current()

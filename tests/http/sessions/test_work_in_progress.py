@@ -237,30 +237,6 @@ def test_calls_in_a_block_of_the_session_are_committed_at_its_end(
     assert sent == ["created", "created"]
 
 
-def test_locks_are_held_from_the_commit_of_the_application_on(app, db, rooms):
-    calls = []
-
-    class Lock:
-        def __enter__(self):
-            calls.append(f"lock {stored(db)}")
-
-        def __exit__(self, *error):
-            calls.append("unlock")
-
-    @rooms.after("create")
-    def hold(method, context):
-        Transaction.current().hold("room", Lock())
-        Transaction.current().after_commit(lambda: calls.append(f"sent {stored(db)}"))
-
-    db.session.add(Room(name="order"))
-    rooms.create({"name": "Lobby"})
-    before = list(calls)
-    db.session.commit()
-
-    assert before == []
-    assert calls == ["lock []", "sent ['order', 'Lobby']", "unlock"]
-
-
 def test_call_of_a_client_commits_work_in_progress(app, db, rooms, sent):
     """A view of the application would commit what was begun before the request.
     Requests of the client share the session of the test.

@@ -20,18 +20,6 @@ class Shade(enum.Enum):
     green = "g"
 
 
-class Negated(sa.types.TypeDecorator):
-    """Numbers that are stored with the other sign."""
-
-    impl = sa.Integer
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        return None if value is None else -value
-
-    process_result_value = process_bind_param
-
-
 class Owner(Base):
     __tablename__ = "single_owner"
 
@@ -66,15 +54,6 @@ class Thing(Base):
     y: Mapped[int | None]
 
     owner: Mapped[Owner | None] = relationship()
-
-
-class Seat(Base):
-    __tablename__ = "single_seat"
-
-    row: Mapped[str] = mapped_column(sa.String(1), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    code: Mapped[str] = mapped_column(sa.String(20), unique=True)
-    guest: Mapped[str | None] = mapped_column(sa.String(20))
 
 
 class Filled(Base):
@@ -121,13 +100,6 @@ class Stamp(Base):
     number: Mapped[int]
 
 
-class Debt(Base):
-    __tablename__ = "single_debt"
-
-    id: Mapped[int] = mapped_column(Negated, primary_key=True)
-    number: Mapped[int]
-
-
 MOMENT = dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.UTC)
 ROWS = {
     "single_thing": [
@@ -136,7 +108,6 @@ ROWS = {
         | {"document": {"a": 1}, "at": MOMENT},
         {"id": 9002, "code": "b", "amount": 2, "label": "l", "document": sa.null()},
     ],
-    "single_seat": [{"row": "A", "number": 1, "code": "A1", "guest": "Ann"}],
     "single_filled": [{"id": 9001, "name": "Ann", "note": "x"}],
     "single_sum": [{"id": 9001, "one": 1}],
     "single_word": [{"name": "a", "text": "Zoë 🎉"}],
@@ -147,11 +118,9 @@ MODELS = {
     "owners": (Owner, {}),
     "things": (Thing, {}),
     "named": (Thing, {"id": "code"}),
-    "seats": (Seat, {"id": "code"}),
     "filled": (Filled, {}),
     "sums": (Sum, {}),
     "words": (Word, {}),
     "stamps": (Stamp, {}),
-    "debts": (Debt, {}),
 }
 """The models by the paths of their services, and the options of these."""

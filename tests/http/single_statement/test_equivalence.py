@@ -49,12 +49,6 @@ CREATES = [
     *creates("things", {"code": "n", "color": "red"}, **{"$select": ["color", "rank"]}),
     *creates("named", {"code": "n", "id": 7}, [{"code": "n"}, {"code": "a"}]),
     *creates(
-        "seats",
-        {"row": "B", "number": 0, "code": "B0"},
-        {"row": "A", "number": 1, "code": "x"},
-        [{"row": r, "number": n, "code": f"{r}{n}"} for r, n in ("B2", "A9", "B1")],
-    ),
-    *creates(
         "filled",
         {"name": "n"},
         {"name": "n", "scalar": None, "server": None, "note": None},
@@ -87,7 +81,6 @@ PATCHES = [
     *patches("things", 9001, {"code": "n"}, **{"$select": ["label", "short"]}),
     *patches("things", None, {"label": "n"}, **{"$limit": 1, "$sort": {"code": -1}}),
     *patches("named", "a", {"rank": 8}, {"code": "z", "id": 9, "rank": 8}),
-    *patches("seats", "A1", {"guest": "Bob"}, {"row": "Z", "number": 5, "guest": None}),
     *patches("filled", 9001, {"scalar": None, "server": None}, {"color": "red"}),
     *patches("words", "a", {"text": ""}, {"name": "b", "text": "x"}),
 ]
@@ -110,8 +103,6 @@ OTHERS = [
     ("things", ("remove", None), {"$sort": {"code": -1}, "$limit": 1}),
     ("things", ("update", 9001, {"code": "n", "amount": 4, "document": 1}), {}),
     ("named", ("remove", "A"), {}),
-    ("seats", ("update", "A1", {"row": "A", "number": 1}), {}),
-    ("seats", ("remove", "A1"), {"guest": "Ann"}),
     ("filled", ("update", 9001, {"name": "n"}), {}),
     ("sums", ("remove", 9001), {"two": 2}),
     ("words", ("remove", "a"), {"text": {"$like": "Zoë%"}}),
