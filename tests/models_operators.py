@@ -15,11 +15,6 @@ class Base(DeclarativeBase):
     pass
 
 
-class Document(sa.TypeDecorator):
-    impl = sa.JSON
-    cache_ok = True
-
-
 class Person(Base):
     __tablename__ = "person"
 
@@ -27,4 +22,3 @@ class Person(Base):
     name: Mapped[str | None]
     age: Mapped[int | None]
     extra: Mapped[dict | None] = mapped_column(sa.JSON)
-    decorated: Mapped[dict | None] = mapped_column(Document)

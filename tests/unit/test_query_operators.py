@@ -65,17 +65,6 @@ def test_pattern_that_is_too_long_is_refused(operator):
         condition("name", operator, "x" * 201)
 
 
-@pytest.mark.parametrize("field", ["extra", "decorated"])
-@pytest.mark.parametrize("operator", ["$eq", "$ne", "$in", "$nin"])
-def test_documents_are_compared_with_null_only(field, operator):
-    is_null = f"person.{field} IS NULL OR CAST(person.{field} AS TEXT) = 'null'"
-
-    assert condition(field, "$eq", "null") == is_null
-
-    with pytest.raises(BadRequest, match=f"^'{field}' can be compared with null only"):
-        condition(field, operator, ["[1]"] if "in" in operator else "[1]")
-
-
 @pytest.mark.parametrize("operator", WHITELIST)
 def test_other_operators_have_to_be_on_the_whitelist(operator):
     others = [name for name in WHITELIST if name != operator]

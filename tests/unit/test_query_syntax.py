@@ -126,7 +126,7 @@ def test_sort_without_fields_is_refused(value):
 @pytest.mark.parametrize(
     ("value", "names"),
     [
-        (None, "id, name, age, extra, decorated"),
+        (None, "id, name, age, extra"),
         ("age", "id, age"),
         (["age", "name"], "id, age, name"),
         ([], "id"),

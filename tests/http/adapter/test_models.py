@@ -24,19 +24,6 @@ class Special(DeclarativeBase):
     __table_args__ = {"mariadb_collate": "utf8mb4_bin"}
 
 
-class Cents(sa.types.TypeDecorator):
-    """Whole euros in Python, cents in the database."""
-
-    impl = sa.Integer
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        return None if value is None else value * 100
-
-    def process_result_value(self, value, dialect):
-        return None if value is None else value // 100
-
-
 class Person(Special):
     __tablename__ = "special_person"
 
@@ -44,7 +31,7 @@ class Person(Special):
     kind: Mapped[str] = mapped_column(sa.String(10))
     first: Mapped[str] = mapped_column(sa.String(20))
     last: Mapped[str] = mapped_column(sa.String(20))
-    wage: Mapped[int | None] = mapped_column(Cents)
+    wage: Mapped[int | None]
     story: Mapped[str | None] = deferred(mapped_column(sa.Text))
 
     __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "person"}
