@@ -1,28 +1,125 @@
-"""Hooks for callers and owners of records."""
+"""Hooks for callers, for owners of records and for passwords."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 
 import pytest
+import sqlalchemy as sa
 
 from flask_records import (
     authenticate,
+    AuthenticationService,
     BadRequest,
+    FlaskRecords,
+    hash_password,
     limit_to_user,
     Params,
     restrict,
     set_user_field,
     SQLAlchemyService,
 )
-from tests.authentication import bearer
-from tests.http.hooked import _pairs, ANN, BOB, CALLS, Echo, OWNERS
-from tests.http.hooked import app as app
-from tests.http.hooked import echo as echo
-from tests.http.hooked import messages as messages
-from tests.http.hooked import records as records
-from tests.http.hooked import users as users
-from tests.models import Message
+
+from ..authentication import API_KEY, bearer, CHEAP, SECRET
+from ..databases import served
+from ..models import Message, User
+
+ANN = {"id": 1, "email": "ann@example.com", "password": "old", "age": 30}
+
+BOB = {"id": 2, "email": "bob@example.com", "password": "old", "age": 40}
+
+EVE = {"email": "eve@example.com", "age": 50}
+
+OWNERS = {1: 1, 2: 2, 3: None}
+"""The owner of each message."""
+
+CALLS = [
+    ("GET", "/users?$sort[age]=1", None),
+    ("GET", "/users/1", None),
+    ("POST", "/users", EVE),
+    ("POST", "/users", [EVE]),
+    ("PUT", "/users/1", EVE),
+    ("PATCH", "/users/1", {"age": 31}),
+    ("PATCH", "/users", {"age": 31}),
+    ("DELETE", "/users/1", None),
+    ("DELETE", "/users", None),
+]
+"""A call of each kind: the verb, the path and the data."""
+
+
+class Echo:
+    """Answers with the caller and the data of a call."""
+
+    def find(self, params):
+        strategy = (params.authentication or {}).get("strategy")
+        return {"strategy": strategy, "user": params.user}
+
+    def create(self, data, params):
+        return data
+
+
+class Workers:
+    """Users who have a name instead of an id."""
+
+    id = "name"
+
+    def get(self, id, params):
+        return {"name": id}
+
+
+@pytest.fixture
+def records():
+    records = FlaskRecords()
+    staff = AuthenticationService("workers", settings="STAFF")
+    # The tests connect what hashes passwords.
+    service = AuthenticationService(
+        strategies={"api-key": API_KEY}, custom_hashing=True
+    )
+    records.add("authentication", service)
+    records.add("staff", staff)
+    records.add("workers", Workers(), public=True)
+    return records
+
+
+@pytest.fixture
+def echo(records):
+    return records.add("echo", Echo(), public=True)
+
+
+@pytest.fixture
+def users(records):
+    return records.add(
+        "users", SQLAlchemyService(User, hidden=["password"], multi=True), public=True
+    )
+
+
+@pytest.fixture
+def messages(records):
+    return records.add("messages", SQLAlchemyService(Message, multi=True), public=True)
+
+
+@pytest.fixture(autouse=True)
+def app(db, records, users, echo, messages):
+    staff = {"secret": SECRET, "issuer": "staff", "passwords": CHEAP | {"memory": 72}}
+    default = {"secret": SECRET, "passwords": CHEAP}
+    settings = {"RECORDS_AUTHENTICATION": default, "STAFF": staff}
+
+    with served(db, records, "sqlite://", **settings) as app:
+        with app.app_context():
+            db.session.execute(sa.insert(User), [ANN, BOB])
+            rows = [{"id": i, "text": "hi", "user_id": o} for i, o in OWNERS.items()]
+            db.session.execute(sa.insert(Message), rows)
+            db.session.commit()
+
+        yield app
+
+
+def pairs_in(app, db, key, value):
+    statement = sa.select(key, value).order_by(key)
+
+    with app.app_context():
+        return {row[0]: row[1] for row in db.session.execute(statement)}
+
 
 KEY = {"X-Api-Key": "robot's key"}
 
@@ -51,7 +148,7 @@ def wanda(app, records):
 @pytest.fixture
 def owners(app, db):
     """A function that returns the owner of each message."""
-    return lambda: _pairs(app, db, Message.id, Message.user_id)
+    return lambda: pairs_in(app, db, Message.id, Message.user_id)
 
 
 @pytest.mark.parametrize(("verb", "path", "data"), CALLS)
@@ -194,3 +291,71 @@ def test_restricted_query_that_is_wrong_is_refused(app_context, messages, wrong)
 
     with pytest.raises(BadRequest, match=r"\$or takes a list of queries"):
         messages.find(params)
+
+
+# Passwords
+
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def verify(app, records):
+    with app.app_context():
+        return records.authentication().settings.passwords.verify
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [
+        ("POST", "/users", {"json": [EVE | {"password": PASSWORD}]}),
+        ("PATCH", "/users?id=1", {"json": {"password": PASSWORD}}),
+    ],
+)
+def test_password_is_stored_as_a_hash(app, db, client, users, verify, verb, path, body):
+    users.before("create", "update", "patch")(hash_password())
+
+    client.open(path, method=verb, **body)
+
+    passwords = pairs_in(app, db, User.email, User.password).values()
+    new = [stored for stored in passwords if stored != "old"]
+    assert [verify(PASSWORD, hash) for hash in new] == [True]
+
+
+@pytest.mark.parametrize(
+    "data", [{"age": 1}, {"password": None}, {"a": {"password": "b"}}]
+)
+def test_password_that_is_absent_null_or_nested_is_left_alone(app_context, echo, data):
+    echo.before("create")(hash_password())
+
+    assert echo.create(data) == data
+
+
+@pytest.mark.parametrize(
+    ("password", "why"),
+    [
+        ("", "is empty"),
+        (5, "is not text"),
+        (True, "is not text"),
+        (["x"], "is not text"),
+        ({"$ne": "x"}, "is not text"),
+        ("x" * 1025, "is too long"),
+    ],
+)
+@pytest.mark.parametrize("field", ["password", "pin"])
+def test_password_that_can_not_be_hashed_is_refused(client, echo, field, password, why):
+    echo.before("create")(hash_password(field))
+
+    response = client.post("/echo", json=[{field: PASSWORD}, {field: password}])
+
+    assert response.status_code == 400
+    assert response.json["errors"] == {field: why}
+
+
+@pytest.mark.parametrize("factory", [authenticate, hash_password])
+def test_function_that_returns_a_hook_is_no_hook(app, messages, factory):
+    """Connected by mistake, it must not pass for a check."""
+    messages.after("find")(factory)
+
+    with app.app_context(), pytest.raises(TypeError, match="returns a hook. Connect"):
+        messages.find()

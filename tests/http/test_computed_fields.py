@@ -3,8 +3,60 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from .computed import open_app as open_app
+from flask_records import FlaskRecords, SQLAlchemyService
+
+from ..databases import served
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Team(Base):
+    __tablename__ = "team"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(20))
+
+
+class Person(Base):
+    __tablename__ = "person"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    first: Mapped[str] = mapped_column(sa.String(20))
+    last: Mapped[str] = mapped_column(sa.String(20))
+    secret: Mapped[str | None] = mapped_column(sa.String(20))
+    teamId: Mapped[int | None] = mapped_column(sa.ForeignKey("team.id"))
+    team: Mapped[Team | None] = relationship()
+
+
+@pytest.fixture
+def open_app():
+    """A function that opens an app with people whose options are given."""
+    opened = []
+
+    def open(**options):
+        db, records = SQLAlchemy(model_class=Base), FlaskRecords()
+        options = {"hidden": ["secret"], "multi": True, **options}
+        people = SQLAlchemyService(Person, **options)
+        people = records.add("people", people, public=True)
+        opened.append(served(db, records, "sqlite://"))
+        app = opened[-1].__enter__()
+
+        with app.app_context():
+            people.create({"first": "Ann", "last": "Lee", "secret": "x"})
+            people.create({"first": "Bob", "last": "Ray"})
+
+        return app.test_client(), people
+
+    yield open
+
+    for each in opened:
+        each.__exit__(None, None, None)
 
 
 class Calls(list):
@@ -174,3 +226,61 @@ def test_events_have_the_value_once(open_app, calls):
 
     assert events == ["Ann Ray"]
     assert calls == [1]
+
+
+def test_schemas_have_the_type(open_app):
+    def names(records) -> list[str | None]:
+        """The whole name."""
+        return [None for _ in records]
+
+    client, people = open_app(computed={"fullName": names})
+
+    with client.application.app_context():
+        schemas = people.target.schemas_for(None)
+
+    assert schemas.record["properties"]["fullName"] == {
+        "type": ["string", "null"],
+        "description": "The whole name.",
+        "readOnly": True,
+    }
+    assert "fullName" in schemas.query["properties"]["$select"]["items"]["enum"]
+    assert "fullName" not in schemas.query["properties"]
+    assert "fullName" not in schemas.patch["properties"]
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (bool, {"type": "boolean"}),
+        (str | None, {"type": ["string", "null"]}),
+        (dict[str, int], {"type": "object"}),
+        (list[int], {"type": "array"}),
+        (int | str, {}),
+        (Person, {}),
+    ],
+)
+def test_annotations_are_schemas(open_app, hint, schema):
+    def values(records):
+        return [None for _ in records]
+
+    values.__annotations__["return"] = list[hint]
+    client, people = open_app(computed={"value": values})
+
+    with client.application.app_context():
+        schemas = people.target.schemas_for(None)
+
+    assert schemas.record["properties"]["value"] == {**schema, "readOnly": True}
+
+
+@pytest.mark.parametrize("option", [["fullName"], {"fullName": 1}, {"$name": print}])
+def test_options_of_another_form_are_refused(option):
+    with pytest.raises(TypeError, match="'computed'"):
+        SQLAlchemyService(Person, computed=option)
+
+
+@pytest.mark.parametrize("name", ["first", "secret", "team"])
+def test_names_of_the_model_are_refused(name):
+    service = SQLAlchemyService(Person, computed={name: lambda records: []})
+
+    with pytest.raises(ValueError, match=f"'computed' names '{name}'"):
+        service.id  # noqa: B018

@@ -39,9 +39,6 @@ class Users:
     def patch(self, id, data, params):
         return {"id": id}
 
-    def remove(self, id, params):
-        return {"id": id}
-
     def shout(self, data, params):
         return data
 
@@ -59,7 +56,7 @@ def app_with(records, limiter, **config):
 def make_app(limits=None, *, limiter=None, **config):
     limiter = limiter or Limiter(get_remote_address)
     records = FlaskRecords(limiter=limiter)
-    methods = ["find", "get", "create", "patch", "remove", "shout"]
+    methods = ["find", "get", "create", "patch", "shout"]
     records.add("users", Users(), public=True, methods=methods)
     records.add("authentication", AuthenticationService())
     return app_with(records, limiter, RECORDS_LIMITS=limits, **config)

@@ -6,7 +6,6 @@ import pytest
 from flask import abort, Blueprint, Flask
 
 from flask_records import FlaskRecords
-from flask_records.openapi import document
 from flask_records.realtime import Realtime
 
 from ..authentication import bearer, LOGIN, make_records, serving
@@ -236,26 +235,6 @@ def test_view_with_other_urls_is_reached_and_so_is_the_service(time, rule, path,
     assert client.get("/messages").json == {}
     assert client.get("/messages/5").json == {"id": "5"}
     assert client.patch("/messages/5", json={"a": 1}).json == {"a": 1}
-
-
-@pytest.mark.parametrize(
-    ("path", "rule", "shown"),
-    [
-        ("rooms/<room>/bells", "/rooms/<room>/bells", "/rooms/{room}/bells"),
-        ("rooms/:room/bells", "/rooms/<room>/bells", "/rooms/{room}/bells"),
-        (":a/<int:b>", "/<a>/<int:b>", "/{a}/{b}"),
-        ("<any(x, y):a>", "/<any(x, y):a>", "/{a}"),
-        ("<any('x:y', z):a>", "/<any('x:y', z):a>", "/{a}"),
-        ("<path:a>/b:c", "/<path:a>/b:c", "/{a}/b:c"),
-    ],
-)
-def test_placeholders_of_paths_are_those_of_rules(path, rule, shown):
-    app = app_with(path)
-
-    with app.app_context():
-        assert list(document()["paths"]) == [shown, f"{shown}/{{id}}"]
-
-    assert rule in [each.rule for each in app.url_map.iter_rules()]
 
 
 def test_other_verbs_do_not_reveal_the_methods_of_a_service():

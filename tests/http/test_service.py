@@ -14,18 +14,6 @@ from ..models import Message
 
 PARAMS = Params({"a": "1"})
 
-CALLS = [
-    ("find", (), ()),
-    ("get", (7,), (7,)),
-    ("create", ({"a": 1},), ({"a": 1},)),
-    ("update", (7, {"a": 1}), (7, {"a": 1})),
-    ("patch", (7, {"a": 1}), (7, {"a": 1})),
-    ("patch", (None, {"a": 1}), (None, {"a": 1})),
-    ("remove", (7,), (7,)),
-    ("remove", (None,), (None,)),
-]
-"""Each method, what it is called with, and what the object gets before the params."""
-
 
 class Echo:
     """Answers what it was called with."""
@@ -36,14 +24,8 @@ class Echo:
     def get(self, *arguments):
         return ("get", *arguments)
 
-    def create(self, *arguments):
-        return ("create", *arguments)
-
     def update(self, *arguments):
         return ("update", *arguments)
-
-    def patch(self, *arguments):
-        return ("patch", *arguments)
 
     def remove(self, *arguments):
         return ("remove", *arguments)
@@ -61,13 +43,6 @@ class Shout:
 @pytest.fixture
 def echo(records):
     return records.add("echo", Echo(), public=True)
-
-
-@pytest.mark.parametrize(("method", "given", "gets"), CALLS)
-def test_arguments_of_each_method(echo, method, given, gets):
-    result = getattr(echo, method)(*given, PARAMS)
-
-    assert result == (method, *gets, PARAMS)
 
 
 def test_mapping_is_the_query(echo):
