@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from flask import abort, Flask, request
+from flask import Flask
 
 from flask_records import FlaskRecords
 
@@ -134,28 +134,6 @@ def test_placeholders_become_the_route(app, records, path, url, route):
 
     assert client.get(url).json == {"query": {}, "route": route}
     assert client.get(f"{url}/9").json == {"id": "9", "route": route}
-
-
-def test_blueprint_takes_middleware_of_all_kinds(app, records):
-    things = records.add("things", Things(), public=True)
-    blueprint = records.blueprint(things)
-
-    @blueprint.before_request
-    def refuse():
-        if "secret" in request.args:
-            abort(403, "No.")
-
-    @blueprint.after_request
-    def stamp(response):
-        response.headers["X-Stamp"] = "seen"
-        return response
-
-    records.init_app(app)
-    client = app.test_client()
-    refused, answered = client.get("/things?secret=1"), client.get("/things")
-
-    assert refused.json["message"] == "No."
-    assert [refused.headers["X-Stamp"], answered.headers["X-Stamp"]] == ["seen"] * 2
 
 
 def test_order_of_middleware_around_a_call(app):

@@ -89,32 +89,3 @@ def test_a_zero_date_comes_as_its_text(client_of):
 
     assert client.get("/things/1").json["value"] == "0000-00-00"
     assert client.patch("/things/1", json={"note": "b"}).json["value"] == "0000-00-00"
-
-
-MISFIT = {"value": "does not fit its column"}
-
-
-@pytest.mark.filterwarnings("ignore:Did not recognize type")
-@pytest.mark.parametrize(
-    ("type_", "change", "body", "errors"),
-    [
-        ("POINT", "", {"value": "POINT(1 2)"}, MISFIT),
-        ("INT", "ADD share INT AS (100 / value) VIRTUAL", {"value": 0}, MISFIT),
-        ("INT", "ADD share INT AS (100 / value) STORED", {"value": 0}, MISFIT),
-        ("INT", "ADD CHECK (100 / value > 1)", {"value": 0}, MISFIT),
-        (
-            "INT",
-            "PARTITION BY RANGE (id) (PARTITION few VALUES LESS THAN (9))",
-            {"id": 9},
-            {},
-        ),
-    ],
-)
-def test_values_that_a_table_does_not_take_are_refused(
-    client_of, type_, change, body, errors
-):
-    client = client_of("mariadb", type_, f"ALTER TABLE {TABLE} {change}")
-
-    response = client.post("/things", json=body)
-
-    assert (response.status_code, response.json["errors"]) == (400, errors)

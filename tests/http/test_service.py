@@ -156,14 +156,6 @@ def watched(records):
     return service, sent
 
 
-def test_custom_event_is_sent_at_once_outside_of_calls(watched):
-    service, sent = watched
-
-    service.emit("read", {"id": 1})
-
-    assert sent == [("read", {"id": 1})]
-
-
 def test_custom_event_of_a_call_that_fails_is_not_sent(watched, app_context):
     service, sent = watched
     service.before("create")(lambda method, context: service.emit("read", {"id": 1}))
