@@ -47,10 +47,6 @@ class Log:
     def text(self):
         return "".join(self.lines)
 
-    def wait_for(self, text, count=1):
-        """Wait until a text is there as often as that."""
-        wait_until(lambda: self.text.count(text) >= count, START)
-
     def end(self):
         self._thread.join()
 
@@ -68,11 +64,6 @@ class Granian:
     log: Log
 
     @property
-    def workers(self):
-        """The ids of the worker processes there have been, the oldest first."""
-        return re.findall(r"Spawning worker-\d+ with PID: (\d+)", self.log.text)
-
-    @property
     def complaints(self):
         return [
             line for line in self.log.lines if re.search("Traceback|ERROR|WARN", line)
@@ -80,9 +71,9 @@ class Granian:
 
 
 @contextmanager
-def granian(folder, *options, workers=1, command=WSGI, variables=None):
+def granian(folder, *options, command=WSGI, variables=None):
     """A granian that serves the example application from a new database, as soon as
-    its workers have started, and is stopped after the block.
+    its worker has started, and is stopped after the block.
 
     :param variables: The environment of another application that the command names.
     """
@@ -90,7 +81,7 @@ def granian(folder, *options, workers=1, command=WSGI, variables=None):
     url = f"sqlite:///{folder}/example.db"
     process = subprocess.Popen(
         [Path(sys.executable).parent / "granian", *shlex.split(command)[1:]]
-        + ["--workers", str(workers), *options],
+        + ["--workers", "1", *options],
         cwd=ROOT,
         env={**(variables or environment(url, folder)), "GRANIAN_PORT": str(port)},
         stdout=subprocess.PIPE,
@@ -101,7 +92,7 @@ def granian(folder, *options, workers=1, command=WSGI, variables=None):
     log = Log(process.stdout)
 
     try:
-        log.wait_for("Started worker-", workers)
+        wait_until(lambda: "Started worker-" in log.text, START)
         wait_until_open(f"127.0.0.1:{port}")
         yield Granian(process, f"127.0.0.1:{port}", log)
         process.terminate()

@@ -58,19 +58,3 @@ def test_a_query_that_mariadb_refuses_names_its_only_field(stamps, query, errors
     response = stamps.get(f"/things?{query}")
 
     assert (response.status_code, response.json["errors"]) == (400, errors)
-
-
-@pytest.mark.parametrize("verb", ["patch", "delete"])
-def test_a_time_that_mariadb_cannot_hold_is_not_found(stamps, verb):
-    body = {"json": {"note": "b"}} if verb == "patch" else {}
-    response = getattr(stamps, verb)("/things/1?stamp=0001-01-01", **body)
-
-    assert response.status_code == 404
-    assert len(stamps.get("/things").json) == 1
-
-
-def test_characters_that_a_column_lacks_are_refused(stamps):
-    response = stamps.post("/things", json={"note": "🎉", "title": "ok"})
-
-    assert response.status_code == 400
-    assert response.json["errors"] == {"note": MISFIT}

@@ -27,29 +27,6 @@ def environ(**scope):
     return result
 
 
-def test_all_that_wsgi_requires():
-    result = environ(method="POST", path="/a", query_string=b"b=%2F")
-    del result["wsgi.errors"]
-
-    assert result == {
-        "REQUEST_METHOD": "POST",
-        "SCRIPT_NAME": "",
-        "PATH_INFO": "/a",
-        "QUERY_STRING": "b=%2F",
-        "SERVER_NAME": "127.0.0.1",
-        "SERVER_PORT": "8000",
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "REMOTE_ADDR": "127.0.0.2",
-        "REMOTE_PORT": "1234",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
-        "wsgi.input_terminated": True,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-
-
 @pytest.mark.parametrize(
     ("root", "path", "expected"),
     [

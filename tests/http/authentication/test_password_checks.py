@@ -3,10 +3,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from argon2 import PasswordHasher
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from flask_records import (
     AuthenticationService,
@@ -14,7 +12,7 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from tests.authentication import ANN, bearer, CHEAP, log_in, LOGIN, SECRET, serving
+from tests.authentication import ANN, CHEAP, LOGIN, SECRET
 from tests.models import Base, User
 
 SETTINGS = {"secret": SECRET, "passwords": CHEAP}
@@ -117,38 +115,6 @@ def test_name_that_names_nothing_does_not_start(option):
     message = refusal_of(make_records(**{option: "nobody"}))
 
     assert message == {"users": NO_USERS}.get(option, NO_FIELD.format(option))
-
-
-class Own(DeclarativeBase):
-    pass
-
-
-class SelfHashing(Own):
-    """A model that hashes by itself whatever it is given."""
-
-    __tablename__ = "member"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    email: Mapped[str]
-    password: Mapped[str]
-
-    @validates("password")
-    def hash(self, key, value):
-        return PasswordHasher(1, 16, 1).hash(value)
-
-
-def test_model_may_hash_by_itself():
-    records = FlaskRecords()
-    records.add("authentication", AuthenticationService(custom_hashing=True))
-    service = SQLAlchemyService(SelfHashing, hidden=["password"])
-    records.add("users", service, public=["create"])
-
-    with serving(records, SETTINGS, base=Own) as client:
-        # A login that made the hash anew would have it hashed twice.
-        tokens = [log_in(client) for _ in range(2)]
-        found = [client.get("/users/1", headers=bearer(token)) for token in tokens]
-
-    assert [response.status_code for response in found] == [200, 200]
 
 
 @pytest.fixture

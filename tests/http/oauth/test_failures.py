@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import abort
 from werkzeug.wrappers import Response
 
@@ -25,8 +24,6 @@ from tests.oauth_providers import (
 )
 
 TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
-
-OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
 TROUBLE = (SILENT, INVALID, REFUSED, "Fake sent a profile without an id.")
 

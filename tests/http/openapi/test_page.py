@@ -7,12 +7,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from flask import Blueprint, Flask
-
-from flask_records import FlaskRecords
 
 from ...authentication import CHEAP, make_records, SECRET, serving
-from .test_served import app_with, ON, Things
+from .test_served import app_with, ON
 
 ADDRESS = re.compile(r'(?:href|src|data-document|data-url)="([^"]+)"')
 
@@ -73,19 +70,3 @@ def test_page_has_the_forms_of_logins_that_there_are(strategies, forms):
 
 def test_page_of_an_application_without_logins_has_no_forms():
     assert "<form" not in app_with().test_client().get("/docs").text
-
-
-def test_placeholders_of_the_prefix_are_those_of_the_page():
-    app = Flask("tests")
-    app.config["RECORDS_OPENAPI"] = ON
-    records = FlaskRecords()
-    records.add("things", Things(), public=True)
-    api = Blueprint("api", __name__, url_prefix="/<tenant>")
-    records.init_app(api)
-    app.register_blueprint(api)
-    client = app.test_client()
-
-    addresses = addresses_of(client.get("/acme/docs").text)
-
-    assert addresses[-1] == "/acme/openapi.json"
-    assert {client.get(each, buffered=True).status_code for each in addresses} == {200}

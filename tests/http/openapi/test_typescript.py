@@ -162,13 +162,6 @@ def test_queries_select_fields_but_no_relationships(made):
     assert "$select?: readonly S[]" in block(made, "TaskQuery")
 
 
-def test_services_are_listed_by_path(made):
-    assert block(made, "ServiceTypes") == [
-        "tasks: TaskService",
-        '"my/bell": MyBellService',
-    ]
-
-
 def test_events_have_records(made):
     assert block(made, "MyBellEvents") == [
         "created: MyBell",

@@ -151,17 +151,6 @@ def test_custom_method_gets_its_data_and_the_query(records, tmp_path):
     assert error == (405, "Method 'restore' not allowed on service 'messages'")
 
 
-@pytest.mark.parametrize("name", ["connect", "disconnect"])
-def test_custom_method_does_not_replace_what_connections_need(records, tmp_path, name):
-    service = type("Service", (), {name: lambda self, data, params: data})()
-
-    records.add("it", service, public=True, methods=[name])
-
-    with pytest.raises(RuntimeError, match=f"'{name}' can't be a custom method"):
-        with in_memory(records, tmp_path):
-            pass
-
-
 @pytest.mark.parametrize(
     ("debug", "text"), [(False, "Internal server error"), (True, "/etc/passwd")]
 )

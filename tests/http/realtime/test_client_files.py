@@ -40,18 +40,6 @@ def test_script_is_the_client_of_the_version_that_pages_expect(
     assert "sourceMappingURL" not in response.text
 
 
-def test_browser_that_has_the_script_does_not_get_it_again(records, tmp_path):
-    with in_memory(records, tmp_path) as site:
-        first = site.http.get("/socket.io/socket.io.js?v=1", buffered=True)
-        headers = {"If-None-Match": first.headers["ETag"]}
-        second = site.http.get(
-            "/socket.io/socket.io.js", headers=headers, buffered=True
-        )
-
-    assert first.headers["Cache-Control"] == "no-cache"
-    assert (second.status_code, second.data) == (304, b"")
-
-
 def test_script_has_the_path_of_the_server(records, tmp_path):
     with in_memory(records, tmp_path, {"path": "records.io"}) as site:
         response = site.http.get("/records.io/socket.io.js", buffered=True)

@@ -53,20 +53,6 @@ def test_connections_end_after_the_commit_only(records, site, app):
     assert not ann.is_connected
 
 
-def test_user_who_is_removed_is_told(records, site, app):
-    """The end of its login takes it out of its channel."""
-    ann, bob = site.connect(ANN), site.connect(BOB)
-
-    @records["users"].after("remove")
-    def disconnect(method, context):
-        site.realtime.channel(f"users/{context.id}").disconnect("See you.")
-
-    records["users"].remove(1)
-
-    assert ann.events() == TOLD
-    assert bob.names() == ["users removed"]
-
-
 def test_application_without_real_time_is_refused(records):
     with pytest.raises(RuntimeError, match="realtime.init_app"):
         Realtime(records).channel("users/1")

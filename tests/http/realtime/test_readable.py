@@ -116,25 +116,6 @@ def test_selection_that_leaves_out_what_the_rule_is_about_leaks_nothing(site, me
 
 
 @pytest.mark.parametrize(
-    ("dispatch", "receiver"),
-    [({"user_id": 2, "read": False}, BOB), ({}, ANN)],
-    ids=["another value", "no value"],
-)
-def test_rule_is_about_the_record_of_the_event(site, dispatch, receiver):
-    """What the record lacks is looked up."""
-
-    @site.records["messages"].after("create")
-    def dispatch_other_values(method, context):
-        context.dispatch = {"id": context.result["id"], **dispatch}
-
-    clients = {user["email"]: site.connect(user) for user in (ANN, BOB)}
-    site.records["messages"].create({"text": "Hi", "user_id": 1})
-    got = {email: client.names() for email, client in clients.items()}
-
-    assert [email for email in got if got[email]] == [receiver["email"]]
-
-
-@pytest.mark.parametrize(
     "rule",
     [
         {"text": {"$search": "for ann"}},
@@ -230,21 +211,6 @@ def test_anonymous_connection_sees_what_is_readable_for_nobody(open_site):
     site.records["messages"].create([{"text": "B", "user_id": 1, "read": True}])
 
     assert [record["text"] for name, record in nobody.events()] == ["B"]
-
-
-@pytest.mark.parametrize("expired", [0, 1])
-def test_expired_connection_sees_nothing_that_another_of_the_user_sees(
-    open_site, expired
-):
-    site = open_site(own_or_read, public=["find"])
-    clients = [site.connect(ANN), site.connect(ANN)]
-    site.connections[expired].expires_at = 0
-
-    site.records["messages"].create({"text": "A", "user_id": 1})
-
-    names = [client.names() for client in clients]
-    assert names[expired] == []
-    assert names[1 - expired] == ["messages created"]
 
 
 @pytest.mark.parametrize(

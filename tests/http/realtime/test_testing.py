@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flask_records import NotAuthenticated, NotFound
+from flask_records import NotAuthenticated
 from flask_records.realtime import Realtime
 
 from ...realtime import live, make_live_records, serving
@@ -38,16 +38,6 @@ def test_client_calls_and_gets_events(app, realtime):
     assert client.events() == [("messages created", message)]
     assert client.events() == []
     assert stranger.events() == []
-
-
-def test_error_of_a_call_has_its_class(app, realtime):
-    client = realtime.test_client(app, user=1)
-
-    with pytest.raises(NotFound, match="No record found for id '9'"):
-        client.call("get", "messages", 9)
-
-    with pytest.raises(NotAuthenticated):
-        realtime.test_client(app).call("find", "messages")
 
 
 def test_wrong_token_refuses_the_client(app, realtime):

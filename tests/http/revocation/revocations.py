@@ -59,7 +59,6 @@ def served(records, url, **settings):
     app = Flask("tests")
     app.config["SQLALCHEMY_DATABASE_URI"] = url
     app.config["RECORDS_AUTHENTICATION"] = {**SETTINGS, **settings}
-    app.config["ADMINS"] = {**SETTINGS, "lifetime": "30d", "issuer": "admins"}
     db = SQLAlchemy(app, model_class=Base)
     records.init_app(app)
 
@@ -126,13 +125,3 @@ def signed(subject, **claims):
         **claims,
     }
     return jwt.encode(payload, SETTINGS["secret"], headers={"typ": "access"})
-
-
-def refusal(message):
-    return {
-        "name": "NotAuthenticated",
-        "message": message,
-        "code": 401,
-        "className": "not-authenticated",
-        "errors": {},
-    }

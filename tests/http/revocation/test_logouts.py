@@ -15,6 +15,7 @@ from flask_records import (
     Transaction,
 )
 from tests.authentication import bearer
+from tests.http.authentication.authenticated import refused
 from tests.http.revocation.revocations import (
     add_users,
     clock,
@@ -23,7 +24,6 @@ from tests.http.revocation.revocations import (
     is_valid,
     log_in,
     log_out,
-    refusal,
     register,
     served,
     signed,
@@ -54,7 +54,7 @@ def test_revoked_token_is_refused_wherever_it_is_sent(client, ann):
     ]
 
     assert [response.status_code for response in responses] == [401] * 4
-    assert [response.json for response in responses] == [refusal("jwt revoked")] * 4
+    assert [response.json for response in responses] == [refused("jwt revoked")] * 4
 
 
 @everywhere

@@ -90,29 +90,3 @@ def test_redis_that_does_not_answer_is_told_without_its_address(database_url):
 def test_redis_that_would_be_waited_for_for_ever_is_refused():
     with pytest.raises(ValueError, match="socket_timeout=2"):
         RedisRevocations(redis.Redis(socket_timeout=None))
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    "names",
-    [["ADMINS", "RECORDS_AUTHENTICATION"], ["RECORDS_AUTHENTICATION", "ADMINS"]],
-)
-def test_mark_is_kept_for_the_longest_lifetime_of_all_services(
-    database_url, redis_store, redis_client, names
-):
-    """Services that share users and marks, with tokens of a day and of 30 days."""
-    records = FlaskRecords()
-    add_users(records)
-
-    for name in names:
-        service = AuthenticationService(revocations=redis_store, settings=name)
-        records.add(name.lower(), service)
-
-    with served(records, database_url) as app:
-        id = register(app.test_client(), "ann")
-
-        with app.app_context():
-            records.authentication().revoke_user(id)
-
-    keys = redis_client.scan_iter(f"{redis_store._prefix}*")
-    assert max(map(redis_client.ttl, keys)) > 29 * 24 * 60 * 60

@@ -15,8 +15,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from flask_records.realtime import Realtime
 from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi.outlets import ServerOutlet
+from flask_records.realtime.connections import BURST
 
-from ...polling import calls
+from ...authentication import ANN
+from ...polling import calls, received
 from ...realtime import live, loop_of, make_live_records, reason_of
 from ...waiting import wait_until
 from .test_sessions import begin_polling, POLL
@@ -162,18 +164,6 @@ def test_late_rule_is_about_the_record_of_the_event(tmp_path):
     assert [(name, record["text"]) for name, record in events] == [
         ("messages patched", "public")
     ]
-
-
-def test_large_events_arrive_whole(records, tmp_path, way):
-    publish(records)
-
-    with live(records, tmp_path, {"max_unsent": 20_000_000}) as site:
-        client = site.connect()
-        texts = [f"{number} " + "ä" * 100_000 for number in range(20)]
-        emit(site, *texts)
-        events = client.events()
-
-    assert [record["text"] for _, record in events] == texts
 
 
 def test_client_that_leaves_too_much_unread_can_come_back(records, tmp_path, way):
@@ -415,3 +405,43 @@ def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):
 
     assert before < 20
     assert len(calls) == 50
+
+
+def test_calls_that_come_too_fast_are_answered_as_others_go_on(records, tmp_path):
+    with live(records, tmp_path, {"calls_per_second": 20}) as site:
+        client, other = site.connect(), site.connect()
+
+        for packet in calls(range(BURST * 20 + 20)):
+            client.send(packet)
+
+        others = [other.result("find", "messages") for _ in range(50)]
+        answers = received(client.socket, BURST * 20 + 20)
+
+    assert set(map(str, answers.values())) == {"[None, []]"}
+    assert others == [[]] * 50
+
+
+def test_last_event_of_a_record_tells_what_is_stored(tmp_path):
+    records = make_live_records()
+    messages = records["messages"]
+
+    with live(records, tmp_path) as site, site.app.app_context():
+        ann = site.connect(ANN)
+        messages.create({"text": "A", "rank": 0})
+
+        def write(start):
+            with site.app.app_context():
+                for rank in range(start, start + 20):
+                    messages.patch(1, {"rank": rank})
+
+        threads = [threading.Thread(target=write, args=[n * 100]) for n in (1, 2, 3)]
+
+        for thread in threads:
+            thread.start()
+
+        for thread in threads:
+            thread.join()
+
+        ranks = [record["rank"] for name, record in ann.events()]
+        assert len(ranks) == 61
+        assert ranks[-1] == messages.get(1)["rank"]

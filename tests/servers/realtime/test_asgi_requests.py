@@ -117,22 +117,6 @@ def test_long_responses_arrive_whole(length):
 
 
 @pytest.mark.parametrize(
-    ("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No"), ("GET", "304 No")]
-)
-def test_response_without_a_body(method, status):
-    def app(environ, start_response):
-        start_response(status, TEXT)
-        return [b"A"]
-
-    with serving(app) as connection:
-        responses = [fetch(connection, method) for _ in range(2)]
-
-    assert [(response.status, body) for response, body in responses] == [
-        (int(status[:3]), b"")
-    ] * 2
-
-
-@pytest.mark.parametrize(
     "app",
     [
         lambda environ, start_response: 1 / 0,
@@ -170,33 +154,6 @@ def test_error_after_the_start_cuts_the_response_off(caplog):
             fetch(connection)
 
         assert closed.wait(30)
-
-
-def test_stream_is_closed_when_the_client_leaves():
-    closed, names = threading.Event(), []
-
-    class Parts:
-        def __iter__(self):
-            names.append(threading.current_thread().name)
-
-            while True:
-                yield b"x" * 1000
-
-        def close(self):
-            names.append(threading.current_thread().name)
-            closed.set()
-
-    def app(environ, start_response):
-        start_response("200 OK", TEXT)
-        return Parts()
-
-    with serving(app) as connection:
-        with raw(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-            assert client.recv(100)
-
-        assert closed.wait(30)
-
-    assert names[0] == names[1]
 
 
 @pytest.mark.parametrize("size", [10, 200_000])

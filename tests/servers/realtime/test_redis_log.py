@@ -102,19 +102,6 @@ def test_restart_between_two_reads_is_a_loss(server, writer, reader, caplog):
     assert next_of(reader) == [LOST]
 
 
-def test_hang_is_a_loss(server, writer, reader, caplog):
-    with server.paused():
-        # One of them waits.
-        for _ in range(100):
-            writer.append([b"lost"])
-
-    wait_until(lambda: LOST in reader.read(1))
-    wait_until(lambda: "is available again" in caplog.text)
-    writer.append([b"last"])
-
-    assert next_of(reader)[-1] == b"last"
-
-
 def start(url):
     app = Flask("app")
     app.config["SECRET_KEY"] = "5e" * 32

@@ -12,8 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from flask_records.realtime.asgi import session
 
-from ...polling import calls, Polling
-from ...realtime import connected, live, loop_of, make_live_records
+from ...realtime import live, loop_of, make_live_records
 from ...waiting import wait_until
 
 POLL = "/socket.io/?EIO=4&transport=polling"
@@ -52,40 +51,6 @@ def status_of_handshake(site, path="/socket.io/?EIO=4&transport=websocket"):
         return error.status_code
 
     return 101
-
-
-def test_upgrade_that_breaks_off_leaves_polling(records, tmp_path):
-    with live(records, tmp_path) as site:
-        polling = Polling(site.url)
-        polling.connect()
-        socket = polling.probe()
-        socket.recv()
-        socket.shutdown()
-        polling.post(*calls(range(20)))
-
-        assert len(polling.answers(20)) == 20
-
-
-def test_session_that_polls_goes_on_with_a_websocket(records, tmp_path):
-    with live(records, tmp_path, {"max_connections": 2}) as site:
-        path = begin_polling(site)
-        request(site, "POST", path, "40")
-        url = site.url.replace("http", "ws", 1) + path.replace("polling", "websocket")
-        socket = websocket.create_connection(url, timeout=30)
-        socket.send("2probe")
-        probe = socket.recv()
-        socket.send("5")
-        packets = {socket.recv()[:3] for _ in range(2)}
-        socket.send('421["find","messages"]')
-        answer = socket.recv()
-
-        with connected(site.url):
-            status = status_of_handshake(site)
-
-        socket.close()
-
-    assert (probe, packets, answer) == ("3probe", {"6", "40{"}, "431[null,[]]")
-    assert status == 503
 
 
 @pytest.mark.parametrize("query", ["&xsid=1", "&sid=1", "&sid=", "&foo=sid=1"])

@@ -131,13 +131,6 @@ def test_pages_of_other_sites_can_not_connect(records, tmp_path, origins):
             assert site.connect(**headers).result("find", "messages") == []
 
 
-def test_error_tells_no_token(site):
-    client = site.connect(Authorization=f"Bearer {site.token()}x")
-
-    assert client.welcome.startswith('44{"message":"')
-    assert "eyJ" not in client.welcome
-
-
 def test_limits_of_http_count_calls_too(tmp_path):
     limiter = Limiter(get_remote_address, storage_uri="memory://")
     records = FlaskRecords(limiter=limiter)
