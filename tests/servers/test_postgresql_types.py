@@ -114,6 +114,7 @@ def test_a_value_that_postgresql_refuses_names_its_only_field(fields, body, erro
     [
         ("address=10.0.0.999", {"address": MISFIT}),
         ("note=%00", {"note": "has a NUL character"}),
+        ("points=5", {"points": MISFIT}),
         (
             "note[$regex]=(?P<x>b)",
             {"note": "is not a regular expression of the database"},
