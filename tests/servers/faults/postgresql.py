@@ -39,6 +39,18 @@ class PostgreSQL:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(60)
 
+    @contextmanager
+    def replica(self):
+        """A server that follows this one, and takes no writes."""
+        arguments = f"-h 127.0.0.1 -p {self._port} -U postgres -R -c fast -D"
+
+        with new_folder() as folder:
+            copy = run_as_postgres("pg_basebackup", *arguments.split(), str(folder))
+            assert copy.wait(60) == 0
+
+            with running(folder) as server:
+                yield server
+
     def answers(self):
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
 
