@@ -104,6 +104,18 @@ def test_options_needs_no_token_and_has_no_content(client):
     assert "Content-Type" not in response.headers
 
 
+def test_created_record_has_no_location(client):
+    assert "Location" not in client.post("/calls", json={}).headers
+
+
+@pytest.mark.parametrize("accept", ["text/html", "nonsense"])
+def test_success_is_json_whatever_is_accepted(client, accept):
+    response = client.post("/calls", json={"a": 1}, headers={"Accept": accept})
+
+    assert response.status_code == 201
+    assert response.mimetype == "application/json"
+
+
 @pytest.fixture
 def seen(client):
     """The params of the calls."""
@@ -119,6 +131,13 @@ def test_params_of_an_http_call(client, seen):
     (params,) = seen
     assert (params.provider, params.query, params.route) == ("rest", {"a": "1"}, {})
     assert params.headers["x-tenant"] == "Acme"
+
+
+@pytest.mark.parametrize("header", ["X-HTTP-Method-Override", "X-HTTP-Method"])
+def test_method_override_is_ignored(client, header):
+    response = client.post("/calls", json={"a": 1}, headers={header: "DELETE"})
+
+    assert (response.status_code, response.json) == (201, {"a": 1})
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,12 @@ class Echo:
     def create(self, data, params):
         return data
 
+    def update(self, id, data, params):
+        return data
+
+    def patch(self, id, data, params):
+        return data
+
 
 class Strict:
     """Refuses the data by name."""
@@ -81,6 +87,47 @@ def test_malformed_json_is_refused(client, body, reason):
     assert response.status_code == 400
     assert message.startswith(f"The body is not valid JSON: {reason}")
     assert response.json == bad_request(message)
+
+
+@pytest.mark.parametrize("body", ["null", "5", '"text"'])
+@pytest.mark.parametrize(
+    ("verb", "path", "method"),
+    [
+        ("POST", "/echo", "create"),
+        ("PUT", "/echo/1", "update"),
+        ("PATCH", "/echo/1", "patch"),
+    ],
+)
+def test_json_that_is_neither_object_nor_array_is_refused(
+    client, verb, path, method, body
+):
+    response = client.open(
+        path, method=verb, data=body, content_type="application/json"
+    )
+
+    message = f"First parameter for '{method}' must be an object"
+    assert (response.status_code, response.json) == (400, bad_request(message))
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (None, None),
+        (b"", "application/json"),
+        (b"", "application/x-www-form-urlencoded"),
+        (b'{"a":1}', None),
+        (b'{"a":1}', "text/plain"),
+        (b'{"a":1}', "application/jsonlines"),
+        (b"<a/>", "application/xml"),
+        (b"--x--", "multipart/form-data; boundary=x"),
+        (b'{"a":1}', "nonsense"),
+    ],
+)
+def test_no_body_of_a_known_type_is_no_data(client, body, content_type):
+    response = client.post("/echo", data=body, content_type=content_type)
+
+    assert response.status_code == 400
+    assert response.json == bad_request("No data provided")
 
 
 def test_form_that_nests_too_deep_is_refused(client):

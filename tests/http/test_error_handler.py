@@ -11,6 +11,8 @@ from flask_records import (
     BadRequest,
     FlaskRecords,
     Forbidden,
+    GeneralError,
+    NotAuthenticated,
     NotFound,
     Unavailable,
 )
@@ -48,6 +50,24 @@ def general_error(message="Internal server error"):
         "className": "general-error",
         "errors": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "title", "hint"),
+    [
+        (NotAuthenticated, "Not Authorized", "Log in, and open the page again."),
+        (NotFound, "Page Not Found", "It may have been moved or removed."),
+        (BadRequest, "Bad Request", "Go back and try again."),
+        (GeneralError, "General Error", "Go back and try again."),
+    ],
+)
+def test_pages_have_titles_and_hints(failing, error, title, hint):
+    response = failing(error("No."), logger=False).get("/things", headers=HTML)
+
+    assert (response.status_code, response.mimetype) == (error.code, "text/html")
+    assert f"<title>{title}</title>" in response.text
+    assert f"<h1>{title}</h1>" in response.text
+    assert hint in response.text
 
 
 def link_of(response):
@@ -114,6 +134,29 @@ def test_page_is_a_template_of_the_app(failing, tmp_path):
     assert (response.status_code, response.text) == (404, "<p>404: No &lt;b&gt;.</p>")
 
 
+@pytest.mark.parametrize(
+    ("verbose", "url", "message"),
+    [
+        (False, "/unknown", "Page not found"),
+        (False, "/unknown?a=1", "Page not found"),
+        (True, "/unknown", "Page not found: /unknown"),
+        (True, "/unknown?a=1", "Page not found: /unknown?a=1"),
+    ],
+)
+def test_unknown_url_is_not_found(failing, verbose, url, message):
+    response = failing(verbose=verbose).get(url)
+
+    assert response.status_code == 404
+    assert response.json == {
+        "name": "NotFound",
+        "message": message,
+        "code": 404,
+        "className": "not-found",
+        "data": {"url": url},
+        "errors": {},
+    }
+
+
 def test_page_is_escaped_whatever_the_host_escapes(failing, monkeypatch):
     app = Flask("tests")
     monkeypatch.setattr(app, "select_jinja_autoescape", lambda name: False)
@@ -156,6 +199,18 @@ def test_error_of_the_server_tells_its_message_in_debug_mode(failing):
     response = failing(ValueError("No such wire."), app, logger=False).get("/things")
 
     assert response.json == general_error("No such wire.")
+
+
+def test_error_of_a_known_class_keeps_its_message_data_and_errors(failing):
+    error = GeneralError("Out of paper.", {"tray": 2}, {"paper": "is empty"})
+
+    response = failing(error, logger=False).get("/things")
+
+    assert response.json == {
+        **general_error("Out of paper."),
+        "data": {"tray": 2},
+        "errors": {"paper": "is empty"},
+    }
 
 
 def test_error_of_the_server_is_logged_with_its_traceback(failing, caplog):

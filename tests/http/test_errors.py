@@ -44,6 +44,10 @@ def test_body_of_each_class(class_, name, code, class_name):
     }
 
 
+def test_message_is_error_unless_given():
+    assert NotFound().to_dict()["message"] == "Error"
+
+
 @pytest.mark.parametrize("error", RecordsError.__subclasses__())
 def test_no_class_derives_from_werkzeugs_class_of_a_status(error):
     """The error pages of the host application stay its own."""

@@ -401,6 +401,20 @@ def test_hooks_write_without_regard_to_rules(open_site):
     assert site.call(BOB, "patch", "/2", json={"price": 1}).status_code == 400
 
 
+def test_rules_are_asked_once_for_each_call(open_site):
+    asked = []
+
+    def rule(user):
+        asked.append(user)
+        return own(user)
+
+    site = open_site(visible={"secret": rule})
+
+    site.call(ANN, "patch", "/1", json={"text": "N"})
+
+    assert asked == [ANN]
+
+
 @pytest.mark.parametrize(
     ("answer", "ids"),
     [(True, [1, 2, 3]), (False, []), (None, []), ({"owner": 1}, [1])],
