@@ -62,19 +62,6 @@ class Polling:
 
         return found
 
-    def open_websocket(self):
-        """A WebSocket that may replace polling."""
-        url = self.url.replace("http", "ws", 1)
-        path = self.path.replace("polling", "websocket")
-        self._sockets.append(websocket.create_connection(url + path, timeout=60))
-        return self._sockets[-1]
-
-    def probe(self):
-        """A WebSocket that has asked to replace polling."""
-        socket = self.open_websocket()
-        socket.send("2probe")
-        return socket
-
     def close(self):
         """Close the WebSockets."""
         for socket in self._sockets:
@@ -82,7 +69,11 @@ class Polling:
 
     def upgrade(self):
         """A WebSocket that has replaced polling."""
-        socket = self.probe()
+        url = self.url.replace("http", "ws", 1)
+        path = self.path.replace("polling", "websocket")
+        socket = websocket.create_connection(url + path, timeout=60)
+        self._sockets.append(socket)
+        socket.send("2probe")
         assert socket.recv() == "3probe"
         socket.send("5")
         return socket

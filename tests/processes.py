@@ -158,12 +158,6 @@ def environment(url, folder):
 
 def call(connection, verb, path, data=None, token=None):
     """The status and the body of the answer to a request."""
-    response, body = exchange(connection, verb, path, data, token)
-    return response.status, body
-
-
-def exchange(connection, verb, path, data=None, token=None):
-    """The answer to a request, and its body."""
     body = None if data is None else json.dumps(data)
     headers = {"Content-Type": "application/json"}
 
@@ -176,7 +170,7 @@ def exchange(connection, verb, path, data=None, token=None):
     LEAKS.remember_passwords((body or "").encode())
     is_login = path == "/authentication" and response.status < 400
     LEAKS.look_at(answer, f"{current_test()}: {verb} {path} of gunicorn", is_login)
-    return response, json.loads(answer)
+    return response.status, json.loads(answer)
 
 
 def logged_in(connection, name="ada"):

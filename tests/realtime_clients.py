@@ -59,9 +59,8 @@ class Socket:
 
     def __init__(self, host, token=None):
         self.events = []
-        """The time of arrival, the name and the record of each event."""
+        """The name and the record of each event."""
         self.is_open = True
-        self.token = token
         headers = [] if token is None else [f"Authorization: Bearer {token}"]
         url = f"ws://{host}/socket.io/?EIO=4&transport=websocket"
         self._socket = websocket.create_connection(url, header=headers, timeout=60)
@@ -122,22 +121,18 @@ class Socket:
     def worker(self):
         return self.call("find", "processes")[1][0]["id"]
 
-    def wait_for(self, condition, timeout):
-        """Return ``True`` if the events meet a condition before the time is over."""
-        with self._arrived:
-            return self._arrived.wait_for(lambda: condition(self.events), timeout)
-
     def waits_for_end(self, timeout=60):
         """Return ``True`` if the server ends the connection."""
         with self._arrived:
             return self._arrived.wait_for(lambda: not self.is_open, timeout)
 
     def texts(self):
-        return [record.get("text") for _, _, record in self.events]
+        return [record.get("text") for _, record in self.events]
 
-    def gets(self, text, timeout=60):
+    def gets(self, text):
         """Return ``True`` if an event with a text arrives."""
-        return self.wait_for(lambda _: text in self.texts(), timeout)
+        with self._arrived:
+            return self._arrived.wait_for(lambda: text in self.texts(), 60)
 
     def close(self):
         """Hang up, once all that came before the server's goodbye is read."""
@@ -178,9 +173,8 @@ class Socket:
                 self._answers[int(number)] = json.loads(f"[{answer}")
                 self._arrived.notify_all()
         elif text.startswith("42"):
-            now = time.monotonic()
             name, record = json.loads(text[2:])
 
             with self._arrived:
-                self.events.append((now, name, record))
+                self.events.append((name, record))
                 self._arrived.notify_all()

@@ -9,14 +9,9 @@ START = 60
 
 
 def wait_until(condition, seconds=30):
-    """Return the seconds after which a condition is met.
-
-    :raises AssertionError: It is not met in time.
-    """
+    """Wait until a condition is met, which fails the test if that takes too long."""
     start = time.monotonic()
 
     while not condition():
         assert time.monotonic() - start < seconds, "The condition is not met in time."
         time.sleep(0.02)
-
-    return time.monotonic() - start

@@ -274,7 +274,7 @@ class Run:
         which stayed open.
         """
         socket, team = subscriber.sockets[-1], subscriber.team
-        arrived = {seen(name, record) for _, name, record in socket.events}
+        arrived = {seen(name, record) for name, record in socket.events}
         return [
             key
             for key, began in self.known.items()
@@ -284,7 +284,7 @@ class Run:
 
 def twice(socket):
     """The events that arrived more than once."""
-    counts = Counter(seen(name, record) for _, name, record in socket.events)
+    counts = Counter(seen(name, record) for name, record in socket.events)
     return [key for key, count in counts.items() if count > 1]
 
 
@@ -292,7 +292,7 @@ def out_of_order(socket):
     """The events that arrived after a later one of the same record and process."""
     latest, wrong = {}, []
 
-    for _, name, record in socket.events:
+    for name, record in socket.events:
         key, version = (
             (name.split()[0], record["id"], record["worker"]),
             record["version"],
@@ -423,7 +423,7 @@ def test_events_reach_their_team(run):
     others = [
         (team, name, record)
         for socket, team in run.each()
-        for _, name, record in socket.events
+        for name, record in socket.events
         if team not in ("all", record["team"])
     ]
     assert others == []
