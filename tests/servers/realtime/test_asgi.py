@@ -18,7 +18,7 @@ from flask_records.realtime.asgi.outlets import ServerOutlet
 from flask_records.realtime.connections import BURST
 
 from ...authentication import ANN
-from ...polling import calls, received
+from ...polling import calls, Polling, received
 from ...realtime import live, loop_of, make_live_records, reason_of
 from ...waiting import wait_until
 from .test_sessions import begin_polling, POLL
@@ -405,6 +405,18 @@ def test_client_that_does_not_read_its_answers_is_not_read(records, tmp_path):
 
     assert before < 20
     assert len(calls) == 50
+
+
+def test_body_of_a_thousand_calls_is_answered_whole(records, tmp_path):
+    with live(records, tmp_path) as site:
+        polling = Polling(site.url)
+        polling.connect()
+        posted = polling.post(*calls(range(1000)))
+        answers = polling.answers(1000)
+
+    assert posted == (200, "ok")
+    assert list(answers) == list(range(1000))
+    assert set(map(str, answers.values())) == {"[None, []]"}
 
 
 def test_calls_that_come_too_fast_are_answered_as_others_go_on(records, tmp_path):
