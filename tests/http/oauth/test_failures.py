@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import abort
 from werkzeug.wrappers import Response
 
@@ -21,9 +22,12 @@ from tests.oauth_providers import (
     moved,
     Provider,
     serving_logins,
+    SIGNING_KEY,
 )
 
 TOKEN = {"access_token": "token-of-the-provider", "token_type": "Bearer"}
+
+OTHER_KEY = rsa.generate_private_key(65537, 2048)
 
 TROUBLE = (SILENT, INVALID, REFUSED, "Fake sent a profile without an id.")
 
@@ -55,6 +59,25 @@ def test_an_answer_that_makes_no_sense_is_an_error_for_people(
     assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
     assert error_of(answer) in TROUBLE
     assert site.users() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"access_token": value} for value in (None, "", ["x"], "a\r\nX: b")),
+        {"token_type": []},
+        {"expires_in": "soon"},
+        {"error": {"a": 1}},
+    ],
+    ids=str,
+)
+def test_a_token_that_makes_no_sense_is_an_error_for_people(site, provider, change):
+    provider.answers["token"] = as_json({**TOKEN, **change})
+
+    answer = site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+    assert error_of(answer) in TROUBLE
 
 
 PLACES = {
@@ -117,6 +140,34 @@ def test_a_provider_that_is_down_is_an_error_for_people(provider, option):
 # Its configuration and keys
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *({"issuer": value} for value in (None, "", 1)),
+        {"authorization_endpoint": {"a": 1}},
+        {"authorization_endpoint": "https://login.example/\ud800"},
+        {"token_endpoint": "ftp://x.example"},
+        {"jwks_uri": None},
+        {"scope": 1},
+        *({"code_challenge_method": value} for value in (None, "plain", 1, [])),
+        {"id_token_signing_alg_values_supported": 1},
+    ],
+    ids=str,
+)
+def test_a_configuration_that_makes_no_sense_is_no_error_of_the_server(
+    openid_site, openid, metadata
+):
+    openid.metadata = metadata
+
+    answer = openid_site.start()
+
+    if error_of(answer) is None:
+        assert "code_challenge_method=S256" in answer.headers["Location"]
+        answer = openid_site.log_in()
+
+    assert (answer.status_code, answer_of(answer)[0]) == (302, HOME)
+
+
 @pytest.mark.parametrize("endpoint", ["openid_configuration", "keys"])
 @pytest.mark.parametrize(
     "answer",
@@ -134,6 +185,25 @@ def test_a_provider_that_is_well_again_lets_users_in(
 
     assert failed.status_code == 302
     assert error_of(failed) in TROUBLE
+    assert error_of(openid_site.log_in()) is None
+
+
+@pytest.mark.parametrize("kid", ["1", "2"], ids=["the same kid", "another kid"])
+def test_keys_may_be_rotated_twice_in_a_minute(openid_site, openid, kid):
+    openid_site.log_in()
+
+    for key, name in [(OTHER_KEY, kid), (SIGNING_KEY, "3")]:
+        openid.key, openid.header, openid.published = key, {"kid": name}, {name: key}
+
+        assert error_of(openid_site.log_in()) is None
+
+
+def test_a_key_of_an_unknown_kind_does_not_spoil_the_others(openid_site, openid):
+    key = {"kty": "AKP", "kid": "1", "alg": "ML-DSA-44", "pub": "AAAA"}
+    openid.answers["keys"] = lambda request: as_json(
+        {"keys": [key, *openid.keys(request).json["keys"]]}
+    )
+
     assert error_of(openid_site.log_in()) is None
 
 

@@ -223,6 +223,18 @@ def test_provider_without_a_profile_is_enough(provider, endpoint):
         assert site.users() == [{**ADA_USER, "fakeId": "s-1"}]
 
 
+def test_key_that_was_taken_back_is_refused_once_another_is_used(site, provider):
+    site.log_in()
+    provider.key, provider.header = OTHER_KEY, {"kid": "2"}
+    provider.published = {"2": OTHER_KEY}
+    site.log_in()
+    provider.key, provider.header = SIGNING_KEY, {"kid": "1"}
+
+    answer = site.log_in()
+
+    assert answer_of(answer) == (HOME, {"error": INVALID})
+
+
 TENANT = "5f2c1a34-0000-4000-8000-9b8d7c6e5f4a"
 
 MICROSOFT = "https://login.example/{}/v2.0"
