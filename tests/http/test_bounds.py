@@ -177,19 +177,20 @@ def test_bounds_hold_for_the_client_and_not_for_hooks_and_python(app, client, me
 
 
 @pytest.mark.parametrize(
-    ("form", "status", "message"),
+    ("form", "message"),
     [
-        ("a" * 1_000_000, 400, NAME),
-        ("a[" + "b" * 1001 + "]=1", 400, NAME),
-        ("a[25]=1&a[" + "9" * 5000 + "]=2&a=3", 400, NAME),
-        ("a[25]=1&a[" + "9" * 990 + "]=2&a=3", 400, "'a' is not a field"),
+        ("a" * 100_000, NAME),
+        ("a[" + "b" * 1001 + "]=1", NAME),
+        ("a[25]=1&a[" + "9" * 5000 + "]=2&a=3", NAME),
+        ("a[25]=1&a[" + "9" * 990 + "]=2&a=3", "'a' is not a field"),
     ],
+    ids=["a name", "a key", "a number", "a number that is a key"],
 )
-def test_form_with_nonsense_for_a_name_is_a_400(app, form, status, message):
+def test_form_with_nonsense_for_a_name_is_a_400(app, form, message):
     kind = "application/x-www-form-urlencoded"
     answer = app.test_client().post("/messages", data=form, content_type=kind)
 
-    assert answer.status_code == status
+    assert answer.status_code == 400
     assert message in answer.json["message"]
 
 
