@@ -51,6 +51,17 @@ def test_event_has_what_the_client_is_sent(client, messages):
     assert events == [{"id": 1}]
 
 
+def test_event_has_no_records_that_the_client_has_asked_for_beside(client, messages):
+    events = []
+    messages.events()(lambda event, record, context: events.append(record))
+    client.post("/messages", json={"text": "a"})
+
+    answer = client.patch("/messages/1?$populate=room", json={"text": "b"}).json
+
+    assert "room" in answer
+    assert "room" not in events[-1]
+
+
 def test_receiver_that_changes_the_record_changes_no_answer(client, messages):
     @messages.events("created")
     def shorten(event, record, context):

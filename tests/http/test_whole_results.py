@@ -73,6 +73,16 @@ def test_hidden_field_is_not_read_for_a_client(site):
     assert "password" not in seen[0]
 
 
+def test_result_that_a_hook_sets_has_no_hidden_field(site):
+    client, users, _ = site
+
+    @users.after("find")
+    def replace(method, context):
+        context.result = [users.get(1)]
+
+    assert client.get("/users").json == [{"id": 1, "email": ANN["email"]}]
+
+
 @pytest.mark.parametrize("place", ["result", "list", "page"])
 def test_formatter_of_the_application_gets_cut_records(records, db, place):
     users = records.add(

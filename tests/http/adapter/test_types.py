@@ -206,3 +206,15 @@ def test_a_uuid_names_a_record(client):
     assert client.get(f"/all/{UUID.upper()}").json == created.json
     assert client.get(f"/all/{UUID.replace('-', '')}").json == created.json
     assert client.get("/all/1").json["message"] == "No record found for id '1'"
+
+
+def test_records_with_equal_values_are_in_the_order_of_their_ids(client):
+    ids = [f"{digit}{UUID[1:]}" for digit in "312"]
+
+    for id in ids:
+        client.post("/all", json={"id": id, "text": "tie"})
+
+    up, down = (client.get(f"/all?text=tie&$sort[text]={way}").json for way in (1, -1))
+
+    assert [each["id"] for each in up] == sorted(ids)
+    assert [each["id"] for each in down] == sorted(ids, reverse=True)
