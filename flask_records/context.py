@@ -33,7 +33,7 @@ NO_RESULT: t.Final = Missing.NO_RESULT
 
 @dataclass
 class CallState:
-    """What the pipeline notes about a call, for itself and for an adapter."""
+    """The notes of the pipeline about a call, which an adapter reads, too."""
 
     service: Service | None = None
     """The service, for whose results the pipeline cares."""

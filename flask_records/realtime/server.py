@@ -43,7 +43,7 @@ MAX_EVENTS: t.Final = 100
 """The maximum number of events of a transaction in one entry of the log."""
 
 REASON: t.Final = "The server has ended the connection."
-"""What the client of a connection is told that the application ends, by default."""
+"""The message to a client whose connection the application ends, by default."""
 
 
 class Transport(t.Protocol):

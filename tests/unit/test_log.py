@@ -69,7 +69,7 @@ def test_transaction_that_is_rolled_back_lets_others_go_on(log, threads):
 
 
 def test_commit_that_takes_too_long_is_passed(log, threads, monkeypatch):
-    """What it has written may be older than what was sent."""
+    """Its entries may be older than those that were sent."""
     monkeypatch.setattr(module, "PATIENCE", -1)
     first, second, third = [Transaction(log, threads) for _ in range(3)]
 

@@ -62,7 +62,7 @@ EVIL = [
     *("//xn--e1awg7f.test", "//münchen.test", "//evil.test.", "//[2001:db8::1]"),
     *("//2130706433", "https://0x7f.1", "http://[::1]:3000", "https://[::1"),
 ]
-"""What leads to another site, or nowhere."""
+"""Addresses that lead to another site, or nowhere."""
 
 ALMOST = [
     *("https://app.example@evil.test", "https://app.example:8443@evil.test/"),
@@ -82,7 +82,7 @@ ALMOST = [
     *("https%3A//app.example", "https://localhost:3000", "http://localhost:3001"),
     *("http://localhost", "http://localhost:3000@evil.test", "http://127.0.0.1:3000"),
 ]
-"""What looks like an origin that is allowed, and is none."""
+"""Texts that look like an allowed origin, and are none."""
 
 
 def wide(text):
@@ -113,14 +113,14 @@ FORMS = {
     "wide twice": lambda text: quote(quote(wide(text), safe=""), safe=""),
     "mixed": lambda text: wide(encoded(text)),
 }
-"""What a text may be disguised as."""
+"""The disguises of a text."""
 
 
 CHARACTERS = (
     "/\\@.:?#%&;[]() \t\r\n\x00\x0b\x0c\x1f\x7f\x85\xa0\xad%%//\\\\2f5c40EeVviIlLtTsS"
     "hHpP：／＼＠．。｡﹫⁄∕⧵\u2028\u200b\ufeff\u0301ÅKſ①ⓔ"
 )
-"""What addresses are understood by, and what looks like it."""
+"""The parts of addresses, and characters that look like them."""
 
 
 START = "https://records.example/oauth/fake"

@@ -45,7 +45,7 @@ METHODS = {"POST": "create", "PATCH": "patch", "DELETE": "remove"}
 
 @dataclass
 class Place:
-    """What may fail."""
+    """The parts that may fail."""
 
     server: object
     redis: object

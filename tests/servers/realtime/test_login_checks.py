@@ -76,7 +76,7 @@ def test_client_of_socket_io_2_gets_the_error_of_its_token(records, tmp_path):
 
 @pytest.fixture
 def is_away(records):
-    """Whether users can't be loaded."""
+    """A list that has an item while users can't be loaded."""
     is_away = []
 
     @records["users"].before("get")

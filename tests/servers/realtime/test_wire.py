@@ -60,7 +60,7 @@ STAGES = [
     [HANDSHAKE, JOIN],
     [POLL],
 ]
-"""What clients send before they leave. All but the last is answered."""
+"""The packets that clients send before they leave. All but the last are answered."""
 
 
 def leave(site, stage, has_reset):
