@@ -180,6 +180,16 @@ class HookContext:
         return bodies
 
     @property
+    def records(self) -> list[dict[str, t.Any]]:
+        """The records of the result as a list: one, those of a list or of a page, or an
+        empty list for a result that is no record. After hooks may change them.
+        """
+        # A page has its records as data.
+        result = getattr(self.result, "data", self.result)
+        records = result if isinstance(result, list) else [result]
+        return [record for record in records if isinstance(record, dict)]
+
+    @property
     def path(self) -> str:
         """The path of the service."""
         return self.service.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import typing as t
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from decimal import Decimal
 
 if t.TYPE_CHECKING:
@@ -45,9 +45,6 @@ the query of the records that the user may reach.
 
 Rule: t.TypeAlias = RuleFunction | Mapping[str, t.Any]
 """Such a function, or a query with :class:`.FromUser` for values of the user."""
-
-Computation: t.TypeAlias = Callable[[list[Record]], Sequence[t.Any]]
-"""Returns the values of a field for some records, in their order."""
 
 Formatter: t.TypeAlias = "Callable[[HookContext], ResponseReturnValue]"
 """Makes the response of a call. See section 4.3.11 of the specification."""

@@ -74,11 +74,10 @@ class Bodies:
             **{name: field.stored for name, field in fields.writable.items()},
             **{name: relation.read for name, relation in relations.items()},
         }
-        # The address tells the identifier, and functions tell computed fields. The
-        # parts of an identifier are fields that a client writes in create.
+        # The address tells the identifier. The parts of an identifier are fields that a
+        # client writes in create.
         is_composite = fields.composite is not None
-        self._ignored = frozenset(fields.computed)
-        self._ignored |= NOTHING if is_composite else fields.fixed
+        self._ignored = NOTHING if is_composite else fields.fixed
         self._once = frozenset(fields.options.write_once)
         self._parts = fields.fixed if is_composite else NOTHING
 

@@ -267,8 +267,6 @@ class FastPath:
             or query.populate
             or query.conditions
             or call.guards is not None
-            # Functions may look up related records, which must be there yet.
-            or (query.computed and write.method == "remove")
             or not all(
                 [
                     field.name in columns and field.is_usual

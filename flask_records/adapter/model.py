@@ -160,7 +160,6 @@ class ServedModel:
 
         if conditions:
             names = {field.name for field in query.selected}
-            names |= {field.name for field in query.computed}
             shown = tuple([each for each in conditions if each.name in names])
             query = replace(query, conditions=shown)
 
@@ -193,13 +192,7 @@ class ServedModel:
             beside = [model.fields.stored[name] for name in sorted(named)]
 
         selected = (*whole.selected, *beside) if beside else whole.selected
-        query = replace(
-            query,
-            selected=selected,
-            computed=whole.computed,
-            unshown=whole.unshown,
-        )
-        return query, beside
+        return replace(query, selected=selected), beside
 
     def _rule(self, query: Record, model: Model) -> ResolvedQuery:
         """Return a query of the application.

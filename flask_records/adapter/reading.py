@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing as t
 
 from ..errors import NotFound
-from ..query.computed_fields import compute
 from ..query.field import shown
 from ..query.values import cast
 from ..service.results import PrivateRecord
@@ -81,10 +80,6 @@ class ResolvedCall(t.NamedTuple):
                 if record[name] is not None:
                     record[name] = as_shown(record[name])
 
-        if self.query.computed:
-            compute(records, self.query.computed)
-            self._leave_out_unshown(records)
-
         for index, link in enumerate(self.links, len(names)):
             keys = [row[index] for row in rows]
             link.fill(self.database, records, keys)
@@ -117,12 +112,6 @@ class ResolvedCall(t.NamedTuple):
             private.append(PrivateRecord(record, service, names, beside))
 
         return private
-
-    def _leave_out_unshown(self, records: list[Record]) -> None:
-        """Remove the fields that others were computed from."""
-        for name in self.query.unshown:
-            for record in records:
-                record.pop(name, None)
 
 
 def chunks(keys: Collection[K]) -> Iterator[Sequence[K]]:

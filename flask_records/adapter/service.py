@@ -10,7 +10,6 @@ from ..names import METHODS, READS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
-from ..query.computed_fields import computed_fields
 from ..query.fields import constraints_of
 from ..query.values import converters_of
 from ..service import Capabilities
@@ -34,7 +33,7 @@ if t.TYPE_CHECKING:
     from ..problems import Problem
     from ..query import Operator, Scope
     from ..query.values import Converters
-    from ..typing import Computation, Id, Record, Rule
+    from ..typing import Id, Record, Rule
     from .bodies import Body
     from .database import Writing
     from .reading import ResolvedCall
@@ -91,9 +90,6 @@ class SQLAlchemyService(Capabilities):
         positive")}``, by the names that the rules have in the database.
     :param converters: Conversions of values, by the type of a column, or by the name of
         a field: :class:`.Converter`.
-    :param computed: Functions of a list of records that return a list with the value
-        of a field for each of them, by the name of the field. Answers and events have
-        it, and clients can't write it.
     :param bigints: ``"text"`` to send clients the integers of 64 bits as text, since
         JavaScript has no exact form of those beyond 2 to the power of 53. Numbers by
         default.
@@ -133,7 +129,6 @@ class SQLAlchemyService(Capabilities):
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,
-        computed: Mapping[str, Computation] | None = None,
         bigints: t.Literal["number", "text"] = "number",
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
@@ -171,7 +166,6 @@ class SQLAlchemyService(Capabilities):
             client_ids=client_ids,
             constraints=constraints_of(constraints or {}),
             converters=converters_of(converters or {}),
-            computed=computed_fields(computed or {}),
         )
         self.field_rules = FieldRules.of_options(visible, writable)
         """The rules for the fields that a user may see or write."""

@@ -128,9 +128,6 @@ class ModelSchemas:
                 **({} if is_sent else {"readOnly": True}),
             }
 
-        for computed in scope.everything.computed:
-            properties[computed.name] = {**computed.schema, "readOnly": True}
-
         schema: dict[str, t.Any] = {
             "type": "object",
             "properties": properties,
@@ -179,7 +176,6 @@ class ModelSchemas:
         scope, id = self._scope, self._fields.id
         shown = [id, *[field for field in scope if field is not id]]
         names = [field.name for field in shown]
-        names += [field.name for field in scope.everything.computed]
         ordered = [field.name for field in scope if field.conversion.is_sorted]
         compared = {each.name: self._compared(each) for each in shown}
         limit: dict[str, t.Any] = {"type": "integer", "minimum": 0}

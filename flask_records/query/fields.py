@@ -15,7 +15,6 @@ from .mapped_fields import fields_of, values_of
 
 if t.TYPE_CHECKING:
     from .composite_keys import CompositeField
-    from .computed_fields import ComputedField
     from .field import Field
     from .values import Converters
 
@@ -27,9 +26,6 @@ COMPOSITE_CURE: t.Final = """\
  An identifier that is made of several of them is named 'id', or begins with an \
 underscore, such as '_id'.\
 """
-
-SHOWING: t.Final = ("hidden", "fields")
-"""The options that may name computed fields."""
 
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
@@ -80,9 +76,6 @@ class FieldOptions:
 
     converters: Converters = field(default_factory=dict)
     """Conversions of the application, by type or by the name of a field."""
-
-    computed: Mapping[str, ComputedField] = field(default_factory=dict)
-    """Fields of answers that functions compute, by name."""
 
     def is_listed(self, name: str) -> bool:
         """Return ``True`` for a field that clients may know of."""
@@ -156,8 +149,6 @@ class Fields:
         self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
         """The fields by name, but for an identifier that is made of several."""
         is_composite = len(keys) > 1 and id not in self.stored
-        self.computed = options.computed
-        """The fields of answers that functions compute, by name."""
         self._check_names(is_composite=is_composite)
 
         self.composite = self._composite(id, keys) if is_composite else None
@@ -176,7 +167,7 @@ class Fields:
             not field.is_usual and field.name in self.columns for field in mapped
         )
         """``True`` if a comparator of the application compares a column."""
-        self.names = frozenset({id, *self.stored, *self.computed})
+        self.names = frozenset({id, *self.stored})
         """The names of all fields."""
         self.writable = {field.name: field for field in mapped if field.is_writable}
         """The fields that bodies may name, by name."""
@@ -194,7 +185,7 @@ class Fields:
 
         :raises ValueError: There is one.
         """
-        options, model = self.options, self.model.__name__
+        options = self.options
         id = t.cast("str", options.id)
         values = values_of(self.mapper)
 
@@ -204,19 +195,11 @@ class Fields:
 
         for option, names in options.named():
             for name in names:
-                is_computed = option in SHOWING and name in options.computed
                 # A value without a form on the wire is hidden from everybody.
                 is_formless = option == "hidden" and name in values
 
-                if name not in self.stored and not is_computed and not is_formless:
+                if name not in self.stored and not is_formless:
                     raise self._unknown(option, name)
-
-        for name in options.computed:
-            if name in self.stored or name in self.mapper.all_orm_descriptors:
-                raise ValueError(
-                    f"'computed' names '{name}', which is an attribute of '{model}'"
-                    " already. Choose another name."
-                )
 
     def _unknown(self, option: str, name: str, cure: str = "") -> ValueError:
         return ValueError(

@@ -10,7 +10,6 @@ from functools import cached_property
 from .. import problems
 from ..errors import BadRequest
 from .bounds import shortened
-from .computed_fields import not_in_queries, Shown
 from .plans import Selection
 from .rules import NO_RECORD
 from .where import ResolvedQuery
@@ -93,18 +92,13 @@ class Scope:
 
         :raises BadRequest: There is no such field for the caller.
         """
-        fields = self.fields
-
         if name not in self.names:
             name = shortened(name)
             raise BadRequest(
                 f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
             )
 
-        if name in fields.computed:
-            raise not_in_queries(name)
-
-        return fields.stored.get(name) or fields.id
+        return self.fields.stored.get(name) or self.fields.id
 
     def ordered(self, name: str) -> Field:
         """Return a field that can be compared with less and greater.
@@ -144,68 +138,34 @@ class Scope:
 
         return fields
 
-    def selected(self, names: Iterable[str]) -> tuple[Field, ...]:
+    def selected(self, names: Iterable[str] | None) -> tuple[Field, ...]:
         """Return the fields to select: those listed and the identifier, or its parts.
-
-        :raises BadRequest: A name is not a field.
-        """
-        listed = {name: self[name] for name in names}
-        chosen = {field.name: field for field in self.fields.identifying} | listed
-        composite = self.fields.composite
-        return tuple([each for each in chosen.values() if each is not composite])
-
-    def shown(self, names: Iterable[str] | None) -> Shown:
-        """Return the parts of records: the fields to select, and those to compute.
 
         :param names: The names listed, or ``None`` for all.
         :raises BadRequest: A name is not a field.
         """
         if names is None:
-            return self._all
+            return self._readable
 
-        listed = dict.fromkeys(names)
-        computed = self.names.intersection(self.fields.computed)
-        stored = [name for name in listed if name not in computed]
-        asked = [name for name in listed if name in computed]
-        return self._with_computed(self.selected(stored), asked)
+        listed = {name: self[name] for name in names}
+        chosen = {field.name: field for field in self.fields.identifying} | listed
+        composite = self.fields.composite
+        return tuple([each for each in chosen.values() if each is not composite])
 
     @cached_property
     def everything(self) -> ResolvedQuery:
         """The query of all records and fields."""
-        return ResolvedQuery(
-            self._all.selected, computed=self._all.computed, unshown=self._all.unshown
-        )
+        return ResolvedQuery(self._readable)
 
     @cached_property
     def selection(self) -> Selection:
         """The columns of all fields."""
-        return Selection(self._all.selected)
+        return Selection(self._readable)
 
     @cached_property
     def _readable(self) -> tuple[Field, ...]:
         stored = self.fields.stored.items()
         return tuple([field for name, field in stored if name in self.names])
-
-    @cached_property
-    def _all(self) -> Shown:
-        computed = [name for name in self.fields.computed if name in self.names]
-        return self._with_computed(self._readable, computed)
-
-    def _with_computed(
-        self, selected: tuple[Field, ...], names: Sequence[str]
-    ) -> Shown:
-        """Return the parts of records with some fields and computed ones, which are
-        computed from all fields, hidden ones too, so that they are the same for all
-        callers.
-        """
-        if not names:
-            return Shown(selected)
-
-        stored = self.fields.stored.values()
-        others = [field for field in stored if field not in selected]
-        computed = tuple([self.fields.computed[name] for name in names])
-        unshown = tuple([field.name for field in others])
-        return Shown((*selected, *others), computed, unshown)
 
 
 def _writable(fields: Fields) -> frozenset[str]:

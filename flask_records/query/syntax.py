@@ -65,9 +65,8 @@ def resolve(
     conditions = _Conditions(scope, syntax, shown_if)
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = conditions.all_of(query, paging, 0)
-    shown = scope.shown(selected_names(query.get("$select")))
     return ResolvedQuery(
-        shown.selected,
+        scope.selected(selected_names(query.get("$select"))),
         terms,
         conditions.values,
         conditions.has_literal,
@@ -75,8 +74,6 @@ def resolve(
         _count("$limit", query.get("$limit")),
         _count("$skip", query.get("$skip")) or 0,
         _names(POPULATE, query.get(POPULATE, ())),
-        shown.computed,
-        shown.unshown,
     )
 
 

@@ -13,7 +13,6 @@ from .operators import GROUPS, LISTS, Operator
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .computed_fields import ComputedField
 
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""
@@ -70,12 +69,6 @@ class ResolvedQuery:
 
     populate: tuple[str, ...] = ()
     """The names of the relationships to load."""
-
-    computed: tuple[ComputedField, ...] = ()
-    """The fields of the records that functions compute."""
-
-    unshown: tuple[str, ...] = ()
-    """The names of selected fields that others are computed from, and nobody sees."""
 
     conditions: tuple[FieldCondition, ...] = ()
     """The selected fields that a record has only if it meets another query."""

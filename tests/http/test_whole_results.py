@@ -63,6 +63,30 @@ def test_hook_sees_what_the_client_may_not_see(site):
     assert seen == [30, 30]
 
 
+@pytest.mark.parametrize("paginate", [None, {"default": 5}])
+def test_after_hook_adds_fields_to_all_records(records, db, paginate):
+    service = SQLAlchemyService(Message, paginate=paginate, multi=["create"])
+    messages = records.add("messages", service, public=True)
+    sent = []
+    messages.events()(lambda event, record, context: sent.append(record["length"]))
+
+    @messages.after()
+    def measure(method, context):
+        for record in context.records:
+            record["length"] = len(record["text"])
+
+    with served(db, records, "sqlite://") as app:
+        client = app.test_client()
+        one = client.post("/messages", json={"text": "Hi"}).json
+        many = client.post("/messages?$select=id", json=[{"text": "Hello"}]).json
+        found = client.get("/messages?$select=id").json
+
+    assert one["length"] == 2
+    assert many == [{"id": 2, "length": 5}]
+    assert (found["data"] if paginate else found) == [{"id": 1, "length": 2}, *many]
+    assert sent == [2, 5]
+
+
 def test_hidden_field_is_not_read_for_a_client(site):
     client, users, messages = site
     seen = []
