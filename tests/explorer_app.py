@@ -17,6 +17,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     BadRequest,
+    Converter,
     FlaskRecords,
     HookContext,
     SQLAlchemyService,
@@ -28,6 +29,8 @@ MARKUP = (
     "<img src=x onerror=\"document.body.id='bad'\"><script>document.body.id='bad'"
     "</script>"
 )
+
+BIG_INTEGER = {"type": "string", "pattern": "^-?[0-9]+$"}
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
 
@@ -164,7 +167,7 @@ def create_app() -> t.Any:
             Thing,
             paginate={"default": 10, "max": 50},
             multi=True,
-            bigints="text",
+            converters={sa.BigInteger: Converter(int, str, BIG_INTEGER)},
             whitelist=["$and", "$between", "$null", "$populate", "$search"],
         ),
         public=True,

@@ -157,13 +157,12 @@ class Link:
 
     def _others(self, keys: Sequence[t.Any]) -> Mapping[t.Any, list[Record]]:
         """Return records of the other end as the caller sees them there, by key."""
-        service, name = self._service, self._remote_name
-        others = service.part_of_call(self._params)
+        name = self._remote_name
+        others = self._service.part_of_call(self._params)
         by_key: dict[t.Any, list[Record]] = defaultdict(list)
         conversion = self._scope[name].conversion
-        is_text = name in service.capabilities.text_fields
         # The value in the record may be another form of the key.
-        is_converted = is_text or conversion.show is not None
+        is_converted = conversion.show is not None
 
         for chunk in chunks(keys):
             query = {name: {"$in": chunk}, "$sort": self._sort}

@@ -90,9 +90,6 @@ class SQLAlchemyService(Capabilities):
         positive")}``, by the names that the rules have in the database.
     :param converters: Conversions of values, by the type of a column, or by the name of
         a field: :class:`.Converter`.
-    :param bigints: ``"text"`` to send clients the integers of 64 bits as text, since
-        JavaScript has no exact form of those beyond 2 to the power of 53. Numbers by
-        default.
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
@@ -129,7 +126,6 @@ class SQLAlchemyService(Capabilities):
         client_ids: bool = False,
         constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,
-        bigints: t.Literal["number", "text"] = "number",
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
         writable_relations: Collection[str] = (),
@@ -140,9 +136,6 @@ class SQLAlchemyService(Capabilities):
 
         if not isinstance(populate, Mapping | None):
             raise TypeError(NO_PATHS.format(paths=populate))
-
-        if bigints not in ("number", "text"):
-            raise ValueError(f"'bigints' is 'number' or 'text', not {bigints!r}.")
 
         self.model: type[t.Any] = model
         """The mapped class."""
@@ -169,7 +162,6 @@ class SQLAlchemyService(Capabilities):
         )
         self.field_rules = FieldRules.of_options(visible, writable)
         """The rules for the fields that a user may see or write."""
-        self._bigints = bigints
         self._served = ServedModel(
             mapped_class=model,
             source=session,
@@ -199,15 +191,6 @@ class SQLAlchemyService(Capabilities):
         """The names that ``$populate`` takes, which no event holds."""
         return frozenset(self._served.mapper.relationships.keys())
 
-    @cached_property
-    def text_fields(self) -> frozenset[str]:
-        """The fields whose integers clients get as text."""
-        if self._bigints == "number":
-            return frozenset()
-
-        fields = self._served.anywhere.fields.stored.values()
-        return frozenset(each.name for each in fields if each.holds_big_integers)
-
     def is_own(self, method: str) -> bool:
         """Return ``True`` for a method that no application has replaced."""
         function = getattr(getattr(self, method), "__func__", None)
@@ -228,8 +211,7 @@ class SQLAlchemyService(Capabilities):
         # They are needed for documents only.
         from ..openapi.model_schemas import model_schemas
 
-        multi, texts = self.multi, self.text_fields
-        return model_schemas(self._served, params, self.pagination, multi, texts)
+        return model_schemas(self._served, params, self.pagination, self.multi)
 
     def body_problems(
         self, method: str, body: Mapping[str, t.Any], params: Params

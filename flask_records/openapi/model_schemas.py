@@ -37,9 +37,6 @@ if t.TYPE_CHECKING:
     from ..query import Field, Scope
     from .schemas import Schema
 
-BIG_INTEGER: t.Final = {"type": "string", "pattern": "^-?[0-9]+$"}
-"""The schema of an integer that clients get as text."""
-
 TEXT: t.Final = {"type": "string"}
 
 EXAMPLE: t.Final = "example"
@@ -65,21 +62,19 @@ def model_schemas(
     params: Params | None,
     pagination: Pagination,
     multi: Multi,
-    texts: Collection[str],
 ) -> Schemas:
     """Return the schemas of a model as one caller sees it.
 
     :param params: The params of the caller, or ``None`` for all clients, as far as no
         rule hides a field.
     :param multi: The methods that take many records.
-    :param texts: The names of the fields whose integers clients get as text.
     """
     with Transaction(writes=False):
         dialect = model.database.reading().dialect
 
     scope = model.scope_of(params, model.on(dialect))
     optional = model.rules.writable if params is None else scope.conditional
-    schemas = ModelSchemas(model, scope, texts, optional)
+    schemas = ModelSchemas(model, scope, optional)
     relations = _relations(model, scope) if model.syntax.populates else {}
     return Schemas(
         record=schemas.record(),
@@ -97,7 +92,6 @@ class ModelSchemas:
     """Makes the schemas of a model.
 
     :param scope: The scope of the caller, on the application's database.
-    :param texts: The names of the fields whose integers clients get as text.
     :param optional: The names of fields that some callers or records do not take.
     """
 
@@ -105,13 +99,11 @@ class ModelSchemas:
         self,
         model: ServedModel,
         scope: Scope,
-        texts: Collection[str],
         optional: Collection[str],
     ) -> None:
         self._model = model
         self._scope = scope
         self._fields = scope.fields
-        self._texts = texts
         self._optional = optional
 
     def record(self) -> Schema:
@@ -225,8 +217,7 @@ class ModelSchemas:
 
     def _value(self, field: Field, *, is_nullable: bool = True) -> Schema:
         """Return the schema of a field in an answer."""
-        is_text = field.name in self._texts
-        schema = BIG_INTEGER if is_text else field.conversion.schema
+        schema = field.conversion.schema
         may_be_null = is_nullable and field.is_nullable
         may_be_null = may_be_null and field not in self._fields.identifying
         return nullable(schema) if may_be_null else schema
@@ -235,7 +226,7 @@ class ModelSchemas:
         """Return the schema of a field in a body."""
         schema = field.conversion.schema
 
-        if field.name in self._texts or schema.get("format") == "decimal":
+        if schema.get("format") == "decimal":
             schema = {"anyOf": [schema, {"type": "number"}]}
 
         may_be_null = field.is_nullable or field.has_default

@@ -62,13 +62,6 @@ class Field:
         """``True`` if the SQL of a comparison is the same for all values but null."""
         return self.is_usual and not self.conversion.is_foreign
 
-    @property
-    def holds_big_integers(self) -> bool:
-        """``True`` for integers of 64 bits, and for arrays of them."""
-        type_ = self.column.type
-        type_ = type_.item_type if isinstance(type_, sa.ARRAY) else type_
-        return isinstance(type_, sa.BigInteger)
-
     def compared(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
 

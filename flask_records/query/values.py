@@ -230,7 +230,11 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         try:
             return converter.read(value)
         except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-            raise ValueError(_problem(error)) from error
+            # Other errors, and those of classes such as int, have Python's words.
+            is_meant = type(error) is ValueError and error.args
+            is_own = is_meant and not isinstance(converter.read, type)
+            problem = Problem.of(error) if is_own else Problem("is not valid")
+            raise ValueError(problem) from error
 
     return Conversion(
         read,
@@ -242,9 +246,3 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         show=converter.show,
         schema=converter.schema,
     )
-
-
-def _problem(error: Exception) -> Problem:
-    # Other errors may tell of the code of the application.
-    is_meant = type(error) is ValueError and error.args
-    return Problem.of(error) if is_meant else Problem("is not valid")

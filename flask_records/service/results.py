@@ -146,13 +146,13 @@ def shown(service: Service, context: HookContext) -> t.Any:
     does not name.
     """
     parts, viewer, result = service.capabilities, context.params.user, context.sent
-    texts, rules, unwanted = parts.text_fields, parts.field_rules.visible, NONE
+    rules, unwanted = parts.field_rules.visible, NONE
 
     # The adapter has selected no other field otherwise.
     if context.params._state.is_whole:
         unwanted = parts.hidden | _unselected(service, context)
 
-    if not (unwanted or rules or texts):
+    if not (unwanted or rules):
         return result
 
     asked: list[Record] = []
@@ -178,8 +178,7 @@ def shown(service: Service, context: HookContext) -> t.Any:
 
         unseen = getattr(record, "unseen", None)
         names = next(answers, NONE) if unseen is None else unseen
-        record = _without(record, unwanted.union(names) if names else unwanted)
-        return _with_text(record, texts) if texts else record
+        return _without(record, unwanted.union(names) if names else unwanted)
 
     return with_records(result, cut)
 
@@ -194,7 +193,6 @@ def event_record(service: Service, record: t.Any) -> t.Any:
 
     def change(record: Record) -> Record:
         sent = dict(_without(record, unsent))
-        sent = _with_text(sent, parts.text_fields) if parts.text_fields else sent
 
         if not service.has_rules:
             return sent
@@ -319,18 +317,6 @@ def _without(record: Record, names: frozenset[str]) -> Record:
         return dict(record) if isinstance(record, PrivateRecord) else record
 
     return {name: value for name, value in record.items() if name not in names}
-
-
-def _with_text(record: Record, names: Collection[str]) -> Record:
-    """Return a record with text for integers, which are not exact in JavaScript."""
-    return {n: _text(value) if n in names else value for n, value in record.items()}
-
-
-def _text(value: t.Any) -> t.Any:
-    if isinstance(value, list):
-        return [_text(item) for item in value]
-
-    return str(value) if type(value) is int else value
 
 
 def _beside(record: t.Any) -> Mapping[str, t.Any]:

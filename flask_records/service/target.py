@@ -51,11 +51,6 @@ class Capabilities:
         """
         return frozenset()
 
-    @property
-    def text_fields(self) -> frozenset[str]:
-        """The fields whose integers clients get as text."""
-        return frozenset()
-
     def is_own(self, method: str) -> bool:
         """Return ``True`` if a method gives records of the model and no others."""
         return False

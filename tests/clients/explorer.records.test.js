@@ -63,7 +63,7 @@ test('values are shown by their types', async () => {
 test('records whose keys JavaScript rounds have a row each, and no link, box or button', async () => {
   await explorer.go('records/stars')
 
-  await page.getByText('bigints="text"').waitFor()
+  await page.getByText('Converter(int, str)').waitFor()
   assert.deepEqual(await page.locator('.records tbody td:last-child').allInnerTexts(), Array(2).fill('≈ 1152921504606847000'))
   assert.deepEqual(await page.locator('.records tbody th').allInnerTexts(), Array(2).fill('≈ 9007199254740992'))
   assert.equal(await page.locator('.records tbody :is(a, input:enabled)').count(), 0)

@@ -5,7 +5,7 @@ import { isKey, isRounded } from './schema.js'
 
 const LONGEST = 120
 const BYTES = 8
-const ROUNDED = 'Not the exact number: JavaScript rounds it. bigints="text" of the service sends all digits.'
+const ROUNDED = 'Not the exact number: JavaScript rounds it. A converter of the service sends all digits.'
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const BY_KIND = {
   datetime: moment,
