@@ -350,17 +350,9 @@ def _broken(
     names: Collection[str] = ()
 
     if scope is not None:
-        rules, constraints = _rules(scope.fields), scope.fields.options.constraints
+        rules = _rules(scope.fields)
         texts = _texts_of(error, kind, [each.name for each in _tables(scope.fields)])
-        broken = [rules.get(text, Rule(text, text)) for text in texts]
-
-        for rule in broken:
-            if rule.name in constraints:
-                names, problem = constraints[rule.name]
-                text = f"{_quoted(names)} {problem}."
-                return kind.error(text, errors=dict.fromkeys(names, problem))
-
-        named = [_named(scope, rule.text) for rule in broken]
+        named = [_named(scope, rules.get(text, text)) for text in texts]
         names = next(filter(None, named), ())
 
     names = names or _only_field(kind, attempt)
@@ -374,37 +366,25 @@ def _broken(
     return kind.error(text, errors=dict.fromkeys(names, problem))
 
 
-class Rule(t.NamedTuple):
-    """A constraint or an index of a table."""
-
-    name: str
-    """Its name, if the model gives it one."""
-
-    text: str
-    """The columns that it is about."""
-
-
-def _rules(fields: Fields) -> dict[str, Rule]:
-    """Return the rules of a model's tables by the texts that may name them in errors:
-    their names, and the columns of unique ones.
+def _rules(fields: Fields) -> dict[str, str]:
+    """Return the columns of the constraints and indexes of a model's tables, by the
+    texts that may name them in errors: their names, and the columns of unique ones.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, str] = {}
 
     for table in _tables(fields):
         # MariaDB's name of a primary key.
-        rules["PRIMARY"] = Rule("", ", ".join(each.name for each in table.primary_key))
-
+        rules["PRIMARY"] = ", ".join(each.name for each in table.primary_key)
         each: t.Any
 
         for each in (*table.constraints, *table.indexes):
             names = [column.name for column in getattr(each, "columns", ())]
             parts = getattr(each, "expressions", getattr(each, "columns", ()))
             parts = [getattr(part, "name", None) or str(part) for part in parts]
-            name = str(each.name or "")
-            rule = Rule(name, str(getattr(each, "sqltext", ", ".join(parts))))
+            rule = str(getattr(each, "sqltext", ", ".join(parts)))
 
-            if name:
-                rules[name] = rule
+            if each.name:
+                rules[str(each.name)] = rule
 
             if names and isinstance(each, (sa.Index, sa.UniqueConstraint)):
                 rules[", ".join(f"{table.name}.{one}" for one in names)] = rule

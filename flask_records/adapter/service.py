@@ -10,7 +10,6 @@ from ..names import METHODS, READS
 from ..pagination import Page, Pagination
 from ..query import FieldOptions, FieldRules, Matching, Syntax
 from ..query.bounds import refuse
-from ..query.fields import constraints_of
 from ..query.values import converters_of
 from ..service import Capabilities
 from ..settings import names_of
@@ -85,9 +84,6 @@ class SQLAlchemyService(Capabilities):
         return the same, or queries.
     :param client_ids: Let clients choose primary keys that the database counts up. Off
         by default: one large number would use up the numbers of the table.
-    :param constraints: The fields that rules of the database are about, and a phrase
-        that follows their names in an error: ``{"ck_price": ("price", "must be
-        positive")}``, by the names that the rules have in the database.
     :param converters: Conversions of values, by the type of a column, or by the name of
         a field: :class:`.Converter`.
     :param operators: Operators of the application, by their names.
@@ -124,7 +120,6 @@ class SQLAlchemyService(Capabilities):
         visible: Mapping[str, Rule] | None = None,
         writable: Mapping[str, Rule] | None = None,
         client_ids: bool = False,
-        constraints: Mapping[str, tuple[str | Sequence[str], str]] | None = None,
         converters: Converters | None = None,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
@@ -157,7 +152,6 @@ class SQLAlchemyService(Capabilities):
             write_once=names_of("write_once", write_once),
             listed=None if fields is None else names_of("fields", fields),
             client_ids=client_ids,
-            constraints=constraints_of(constraints or {}),
             converters=converters_of(converters or {}),
         )
         self.field_rules = FieldRules.of_options(visible, writable)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..problems import Problem
 from .composite_keys import composite_field
 from .mapped_fields import fields_of, values_of
 
@@ -31,22 +30,6 @@ NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
 reflected, do that before 'init_app'.\
 """
-
-
-CONSTRAINTS_FORM: t.Final = """\
-'constraints' maps names of the database to a field, or a list of them, and a phrase: \
-{{"ck_price_positive": ("price", "must be positive")}}, not {value!r}.\
-"""
-
-
-class Constraint(t.NamedTuple):
-    """A rule of the database, as errors tell it."""
-
-    fields: tuple[str, ...]
-    """The names of the fields that the rule is about."""
-
-    problem: Problem
-    """A phrase that follows the names, such as ``must be positive``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +54,6 @@ class FieldOptions:
     client_ids: bool = False
     """``True`` if clients can write keys that the database counts up."""
 
-    constraints: Mapping[str, Constraint] = field(default_factory=dict)
-    """Rules of the database, by their names there."""
-
     converters: Converters = field(default_factory=dict)
     """Conversions of the application, by type or by the name of a field."""
 
@@ -88,26 +68,6 @@ class FieldOptions:
         yield "write_once", self.write_once
         yield "fields", self.listed or ()
         yield "converters", [key for key in self.converters if isinstance(key, str)]
-        yield "constraints", [n for each in self.constraints.values() for n in each[0]]
-
-
-def constraints_of(option: Mapping[str, t.Any]) -> dict[str, Constraint]:
-    """Return the rules of an option.
-
-    :raises TypeError: The option has another form.
-    """
-    constraints = {}
-
-    try:
-        for name, (names, phrase) in option.items():
-            fields = (names,) if isinstance(names, str) else tuple(names)
-            is_coded = isinstance(phrase, Problem)
-            problem = phrase if is_coded else Problem(phrase, "constraint")
-            constraints[name] = Constraint(fields, problem)
-    except (AttributeError, TypeError, ValueError):
-        raise TypeError(CONSTRAINTS_FORM.format(value=option)) from None
-
-    return constraints
 
 
 DEFAULTS: t.Final = FieldOptions()

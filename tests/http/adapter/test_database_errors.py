@@ -101,12 +101,6 @@ ONE = {
 TWO = {"id": 2}
 
 
-CONSTRAINTS = {
-    "amounts_are_not_negative": ("amount", "must not be negative"),
-    "one_at_a_place": (["row", "place"], "are taken"),
-}
-
-
 @pytest.fixture(scope="module")
 def app_of_module(module_url):
     with things_served(module_url) as app:
@@ -118,7 +112,6 @@ def things_served(url):
     options = {"multi": True, "client_ids": True}
     services = {
         "things": SQLAlchemyService(Thing, hidden=["secret"], **options),
-        "described": SQLAlchemyService(Thing, constraints=CONSTRAINTS, **options),
         "owners": SQLAlchemyService(Owner, **options),
         "loose": SQLAlchemyService(LooseThing, **options),
     }
@@ -171,12 +164,6 @@ REFERRED_TO = Conflict(
 BREAKS = "breaks a rule of the database"
 BROKEN_RULE = BadRequest(f"'amount' {BREAKS}.", errors={"amount": BREAKS})
 BROKEN_PAIR = BadRequest(f"The data {BREAKS}.", errors={"low": BREAKS, "high": BREAKS})
-DESCRIBED = BadRequest(
-    "'amount' must not be negative.", errors={"amount": "must not be negative"}
-)
-DESCRIBED_PAIR = Conflict(
-    "'row', 'place' are taken.", errors={"row": "are taken", "place": "are taken"}
-)
 
 ERRORS = [
     ("POST", "/things", {"id": 1}, taken("id")),
@@ -198,8 +185,6 @@ ERRORS = [
     ("DELETE", "/owners/1", None, REFERRED_TO),
     ("POST", "/things", {"id": 7, "amount": -1}, BROKEN_RULE),
     ("POST", "/things", {"id": 7, "low": 2, "high": 1}, BROKEN_PAIR),
-    ("PUT", "/described/1", {"amount": -1}, DESCRIBED),
-    ("POST", "/described", {"id": 7, "row": 1, "place": 2}, DESCRIBED_PAIR),
     ("DELETE", "/owners/2", None, REFERRED_TO),
     ("POST", "/loose", {"id": 9, "needed": None}, REQUIRED),
 ]
@@ -287,18 +272,3 @@ def test_stored_value_that_python_can_not_read_is_an_error_of_the_server(records
 
     assert [each.status_code for each in answers] == [500] * 3
     assert not any("soon" in each.text for each in answers)
-
-
-@pytest.mark.parametrize(
-    ("constraints", "error", "message"),
-    [
-        (["ck"], TypeError, "must be"),
-        ({"ck": "amount"}, TypeError, "must be"),
-        ({"ck": ("amount",)}, TypeError, "must be"),
-        ({"ck": (1, "is")}, TypeError, "must be"),
-        ({"ck": ("prise", "is")}, ValueError, "'prise', which is not a field"),
-    ],
-)
-def test_wrong_descriptions_of_constraints_are_refused(constraints, error, message):
-    with pytest.raises(error, match=message):
-        _ = SQLAlchemyService(Thing, constraints=constraints).id
