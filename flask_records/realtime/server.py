@@ -39,6 +39,9 @@ logger = logging.getLogger(__package__)
 READ_TIMEOUT: t.Final = 1
 """The seconds that a thread waits for events at a time."""
 
+HEAD_START: t.Final = 0.005
+"""The seconds that events wait for the answers to those who wrote."""
+
 MAX_EVENTS: t.Final = 100
 """The maximum number of events of a transaction in one entry of the log."""
 
@@ -51,6 +54,12 @@ class Transport(t.Protocol):
 
     has_threads: bool
     """``True`` if a thread sends events. They are sent within the call otherwise."""
+
+    def wait_for_answers(self, timeout: float) -> None:
+        """Wait until the calls in progress are answered.
+
+        :param timeout: The maximum number of seconds.
+        """
 
     def send_event(
         self, name: str, record: t.Any, connections: Sequence[Connection]
@@ -178,7 +187,11 @@ class Server:
         threading.current_thread().name = "records-events"
 
         while not self.is_stopped:
-            self._handle(self.log.read(READ_TIMEOUT))
+            if entries := self.log.read(READ_TIMEOUT):
+                # The interpreter serves one thread at a time: those who wrote are
+                # answered first.
+                self.transport.wait_for_answers(HEAD_START)
+                self._handle(entries)
 
     def catch_up(self) -> None:
         """Handle the entries of the log that there are."""

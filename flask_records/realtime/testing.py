@@ -32,6 +32,9 @@ class MemoryTransport:
         self.clients: dict[str, SocketClient] = {}
         """The clients that are connected, by id."""
 
+    def wait_for_answers(self, timeout: float) -> None:
+        """Return at once: a call is answered after its events."""
+
     def send_event(
         self, name: str, record: t.Any, connections: Sequence[Connection]
     ) -> None:

@@ -65,6 +65,7 @@ class Hub:
         """The seconds that a client has to answer a ping."""
         self.running = 0
         """The number of calls and requests that run or wait for a thread."""
+        self._answered = threading.Event()
         self.sessions: dict[str, Session] = {}
         """The sessions by id, the oldest first."""
         self.gate = Gate(server.app, server.settings)
@@ -87,6 +88,16 @@ class Hub:
         """Send an event to connections. This waits while too many others wait."""
         self._room.acquire()
         self.post(self._send_event, packets.event(name, record), connections)
+
+    def wait_for_answers(self, timeout: float) -> None:
+        """Wait until the calls and requests in progress are answered.
+
+        :param timeout: The maximum number of seconds.
+        """
+        self._answered.clear()
+
+        if self.running:
+            self._answered.wait(timeout)
 
     def hang_up(self, connections: Sequence[Connection], reason: Reason) -> None:
         """Close connections. Their clients connect again."""
@@ -111,6 +122,13 @@ class Hub:
         self.server.transport = self
         self.start(self._check())
 
+    def finish(self) -> None:
+        """Note that a call or a request has been answered."""
+        self.running -= 1
+
+        if not self.running:
+            self._answered.set()
+
     def start(self, coroutine: Coroutine[t.Any, t.Any, None]) -> None:
         """Run a coroutine in a task."""
         task = self._loop.create_task(coroutine)
@@ -129,7 +147,7 @@ class Hub:
         try:
             return await self._loop.run_in_executor(self._calls, _run_logged, function)
         finally:
-            self.running -= 1
+            self.finish()
 
     async def stop(self) -> None:
         """End all sessions, and wait for their receivers and for calls."""

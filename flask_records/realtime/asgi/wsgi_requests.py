@@ -137,7 +137,7 @@ class Requests:
                 await self._answer(environ_of(scope, body), receive, send)
             finally:
                 self.number -= 1
-                self._hub.running -= 1
+                self._hub.finish()
 
     def shutdown(self) -> None:
         """Answer no more requests."""

@@ -8,11 +8,12 @@ import struct
 import threading
 
 import pytest
+import requests
 import websocket
 from flask import request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from flask_records.realtime import Realtime
+from flask_records.realtime import Realtime, server
 from flask_records.realtime.asgi import application
 from flask_records.realtime.asgi.outlets import ServerOutlet
 from flask_records.realtime.connections import BURST
@@ -137,6 +138,47 @@ def test_answer_of_a_write_does_not_wait_for_its_events(records, tmp_path):
 
     assert answer.status_code == 201
     assert names == ["messages created"]
+
+
+def test_events_of_a_write_are_decided_once_it_is_answered(monkeypatch, tmp_path):
+    """They would hold the interpreter before the answer has left."""
+    monkeypatch.setattr(server, "HEAD_START", 30)
+    running = []
+
+    def readable(user):
+        running.append(loop_of(site).running)
+        return True
+
+    # No rule applies to a create.
+    records = make_live_records(public=["find", "create"], readable=readable)
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+
+        for text in ("A", "B", "C"):
+            response = requests.post(f"{site.url}/messages", json={"text": text})
+            assert response.status_code == 201
+
+        names = client.names()
+
+    assert names == ["messages created"] * 3
+    assert running == [0] * 3
+
+
+def test_events_do_not_wait_long_for_a_slow_call(records, slow, tmp_path):
+    is_begun, may_go_on = slow
+    publish(records)
+
+    with live(records, tmp_path) as site:
+        client = site.connect()
+        site.connect().send('421["find","slow"]')
+        assert is_begun.wait(30)
+        emit(site, "A")
+        names = client.names()
+        may_go_on.set()
+
+    assert names == ["messages typing"]
 
 
 def test_late_rule_is_about_the_record_of_the_event(tmp_path):
