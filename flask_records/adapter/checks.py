@@ -8,7 +8,7 @@ import typing as t
 import sqlalchemy as sa
 
 from ..names import READS
-from ..query import names_in
+from ..query.rules import unknown_names
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection
@@ -50,8 +50,21 @@ def check_rules(model: ServedModel) -> None:
             if name in scope.fields.fixed or name not in known:
                 raise ValueError(RULED.format(option=option, name=name))
 
-            for other in names_in(getattr(rule, "query", {})) - scope.fields.names:
+            for other in unknown_names(scope.fields, getattr(rule, "query", {})):
                 raise ValueError(MISSPELT.format(option=option, name=name, field=other))
+
+
+def check_relations(model: ServedModel) -> None:
+    """Refuse names of ``relations`` that are not relationships of the model.
+
+    :raises ValueError: There is one.
+    """
+    for name in model.relations:
+        if name not in model.mapper.relationships:
+            raise ValueError(
+                f"'relations' names '{name}', which is not a relationship of"
+                f" '{model.mapped_class.__name__}'."
+            )
 
 
 def check_secrets(model: ServedModel, app: Flask, methods: Collection[str]) -> None:

@@ -6,13 +6,17 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ..context import Params
 from ..errors import BadRequest
-from ..query import Fields, Scope
+from ..query import FieldOptions, Fields, Scope
 from ..query.fields import mapper_of
+from ..query.mapped_fields import values_of
 from ..query.plans import Plans, Selection
+from ..query.rules import NO_RULES
 from ..query.syntax import resolve
 from ..query.where import FieldCondition
 from .bodies import Bodies
+from .call_paths import CallPaths
 from .database import Database
 from .populate import Populate
 from .reading import ResolvedCall
@@ -25,9 +29,10 @@ if t.TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy import orm
 
-    from ..context import Params
-    from ..query import Field, FieldOptions, FieldRules, Syntax
+    from ..query import Field, FieldRules, Syntax
+    from ..query.paths import Relationship
     from ..query.where import ResolvedQuery
+    from ..service import Service
     from ..typing import Record
     from .database import Reading, Writing
     from .populate import Link
@@ -70,7 +75,11 @@ class ServedModel:
     writable_relations: Collection[str]
     """The names of the relationships that bodies may name."""
 
+    relations: Collection[str] = ()
+    """The names of the relationships that queries of clients may follow."""
+
     _models: dict[str, Model] = field(default_factory=dict, init=False)
+    _unserved: dict[t.Any, ServedModel] = field(default_factory=dict, init=False)
 
     @cached_property
     def mapper(self) -> orm.Mapper[t.Any]:
@@ -108,6 +117,44 @@ class ServedModel:
             model = self._models.setdefault(dialect.name, Model(self, dialect))
 
         return model
+
+    def related(
+        self, relationship: Relationship, service: Service | None
+    ) -> ServedModel:
+        """Return the model at the end of a relationship.
+
+        :param service: The service that shows it, if there is one. The application
+            names all fields of a model without one.
+        """
+        served = getattr(service and service.capabilities, "served", None)
+
+        if isinstance(served, ServedModel):
+            return served
+
+        mapper = relationship.mapper
+
+        if mapper not in self._unserved:
+            keys = [
+                mapper.get_property_by_column(each).key for each in mapper.primary_key
+            ]
+            # A hidden field needs no form on the wire.
+            hidden = set(values_of(mapper)).difference(keys)
+            self._unserved[mapper] = replace(
+                self,
+                mapped_class=mapper.class_,
+                options=FieldOptions(hidden=hidden),
+                rules=NO_RULES,
+                populate_paths={},
+                writable_relations=(),
+                relations=(),
+            )
+
+        return self._unserved[mapper]
+
+    def field_of(self, column: t.Any) -> Field | None:
+        """Return the field of a column, if it has one."""
+        name = self.mapper.get_property_by_column(column).key
+        return self.anywhere.fields.stored.get(name)
 
     def scope_of(self, params: Params | None, model: Model) -> Scope:
         """Return the scope of a caller.
@@ -147,16 +194,16 @@ class ServedModel:
 
     def _resolved(self, params: Params, model: Model) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
-        conditions = self._conditions(scope.shown_if, model)
+        conditions = self.conditions(scope.shown_if, model)
         shown_if = {each.name: each.query for each in conditions}
-        query = resolve(params.query, scope, self.syntax, shown_if)
+        paths = CallPaths(self, model, scope, params)
+        query = resolve(params.query, scope, self.syntax, paths, shown_if)
         beside: Sequence[Field] = ()
 
         if state.is_whole:
             query, beside = self._whole(params, model, query)
 
-        for rule in state.rules or ():
-            query = query.within(self._rule(rule, model))
+        query = self.within_rules(query, params, model)
 
         if conditions:
             names = {field.name for field in query.selected}
@@ -164,7 +211,7 @@ class ServedModel:
             query = replace(query, conditions=shown)
 
         links = (
-            self.populate.links(query.populate, params, scope.names - shown_if.keys())
+            self.populate.links(query.populate, params, scope.plain)
             if query.populate
             else ()
         )
@@ -194,18 +241,32 @@ class ServedModel:
         selected = (*whole.selected, *beside) if beside else whole.selected
         return replace(query, selected=selected), beside
 
+    def within_rules(
+        self, query: ResolvedQuery, params: Params, model: Model
+    ) -> ResolvedQuery:
+        """Return a query of the records that meet the rules of a call, too."""
+        for rule in params._state.rules or ():
+            query = query.within(self._rule(rule, model))
+
+        return query
+
+    def application_paths(self, model: Model) -> CallPaths:
+        """Return the paths that rules follow."""
+        return CallPaths(self, model, model.application, Params())
+
     def _rule(self, query: Record, model: Model) -> ResolvedQuery:
         """Return a query of the application.
 
         :raises RuntimeError: It does not fit the fields.
         """
         try:
-            return resolve(query, model.application, self.syntax)
+            paths = self.application_paths(model)
+            return resolve(query, model.application, self.syntax, paths)
         except BadRequest as error:
             name = self.mapped_class.__name__
             raise RuntimeError(WRONG_RULE.format(name=name, error=error)) from error
 
-    def _conditions(
+    def conditions(
         self, queries: Mapping[str, Record], model: Model
     ) -> list[FieldCondition]:
         """Return the conditions of fields.
@@ -225,9 +286,9 @@ class ServedModel:
         if not written_if:
             return None
 
-        conditions = self._conditions(written_if, call.model)
+        conditions = self.conditions(written_if, call.model)
         # Who does not see a value must not find it out by guesses.
-        return Guards(tuple(conditions), scope.names - scope.shown_if.keys())
+        return Guards(tuple(conditions), scope.plain)
 
 
 class Model:

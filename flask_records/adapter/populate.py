@@ -13,6 +13,7 @@ from ..errors import BadRequest
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
+from ..query.paths import has_single_key
 from ..query.plans import Plan
 from .reading import chunks
 
@@ -247,18 +248,8 @@ def key_field(relationship: Relationship) -> str | None:
 
 def _is_plain(relationship: Relationship) -> bool:
     """Return ``True`` if one key on each side joins the two, and columns order it."""
-    joins = [relationship.primaryjoin]
-    pairs = [relationship.synchronize_pairs]
-
-    if relationship.secondary is not None:
-        joins.append(t.cast("t.Any", relationship.secondaryjoin))
-        pairs.append(t.cast("t.Any", relationship.secondary_synchronize_pairs))
-    elif _order(relationship) is None:
-        return False
-
-    return all(
-        getattr(join, "operator", None) is operators.eq for join in joins
-    ) and all(len(each) == 1 for each in pairs)
+    is_ordered = relationship.secondary is not None or _order(relationship) is not None
+    return is_ordered and has_single_key(relationship)
 
 
 def _order(relationship: Relationship) -> list[tuple[str, int]] | None:

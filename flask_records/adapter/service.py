@@ -15,7 +15,8 @@ from ..service import Capabilities
 from ..settings import names_of
 from ..transaction import Transaction
 from .bodies import changed
-from .checks import check_rules, check_secrets
+from .call_paths import deciding_names, meets_related
+from .checks import check_relations, check_rules, check_secrets
 from .fast_path import Write
 from .model import ServedModel
 from .reading import identifier, not_found, read_many
@@ -31,7 +32,9 @@ if t.TYPE_CHECKING:
     from ..openapi.schemas import Schemas
     from ..problems import Problem
     from ..query import Operator, Scope
+    from ..query.paths import Relationship
     from ..query.values import Converters
+    from ..query.where import ResolvedQuery
     from ..typing import Id, Record, Rule
     from .bodies import Body
     from .database import Writing
@@ -89,6 +92,9 @@ class SQLAlchemyService(Capabilities):
     :param operators: Operators of the application, by their names.
     :param populate: The path of the service that shows a relationship, by the name of
         the relationship. The first service over its model by default.
+    :param relations: Relationships that queries of clients may follow, as in
+        ``room.name``, to fields of the services that show the related records. Hooks of
+        these do not run: their rules limit what a query finds by. None by default.
     :param writable_relations: Relationships that bodies may name, with the identifiers
         of records that the caller may see. None by default.
 
@@ -123,6 +129,7 @@ class SQLAlchemyService(Capabilities):
         converters: Converters | None = None,
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
+        relations: Collection[str] = (),
         writable_relations: Collection[str] = (),
         schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
@@ -165,6 +172,7 @@ class SQLAlchemyService(Capabilities):
             multi=self.multi,
             populate_paths=populate or {},
             writable_relations=writable_relations,
+            relations=names_of("relations", relations),
         )
 
     def __repr__(self) -> str:
@@ -184,6 +192,11 @@ class SQLAlchemyService(Capabilities):
     def relationships(self) -> frozenset[str]:
         """The names that ``$populate`` takes, which no event holds."""
         return frozenset(self._served.mapper.relationships.keys())
+
+    @property
+    def served(self) -> ServedModel:
+        """The model with the options of the service."""
+        return self._served
 
     def is_own(self, method: str) -> bool:
         """Return ``True`` for a method that no application has replaced."""
@@ -238,6 +251,7 @@ class SQLAlchemyService(Capabilities):
         :raises ValueError: An option names something that does not exist.
         """
         self._served.populate.check()
+        check_relations(self._served)
         check_rules(self._served)
         check_secrets(self._served, app, methods)
         add_session(app, self._served.source)
@@ -247,12 +261,24 @@ class SQLAlchemyService(Capabilities):
 
         :param records: The records, typed or as they are in JSON.
         """
-        with Transaction(writes=False):
-            dialect = self._served.database.reading().dialect
-
         served = self._served
-        scope = served.on(dialect).application
-        return Matching(scope, served.syntax, records)
+
+        with Transaction(writes=False):
+            model = served.on(served.database.reading().dialect)
+
+        def find_related(
+            relationship: Relationship, query: ResolvedQuery, record: t.Any
+        ) -> bool | None:
+            with Transaction(writes=False):
+                return meets_related(served, relationship, query, record)
+
+        paths = served.application_paths(model)
+        scope, syntax = model.application, served.syntax
+        return Matching(scope, syntax, paths, records, find_related)
+
+    def deciding_names(self, names: Collection[str]) -> frozenset[str]:
+        """Return the names of the fields that conditions depend on."""
+        return deciding_names(self._served, names)
 
     def find(self, params: Params) -> list[Record] | Page:
         """Return the records that match the query, or a page of them.

@@ -29,6 +29,9 @@ EXTENSION: t.Final = "records_bounds"
 SCANS: t.Final = frozenset({"$like", "$notLike", "$ilike", "$regex", "$search"})
 """The operators that compare a text with that of each record, by no index."""
 
+POPULATE: t.Final = "$populate"
+"""The special parameter that names relationships to load."""
+
 INDEX = re.compile("[0-9]{1,18}")
 CONTAINERS = (dict, list, tuple)
 
@@ -61,6 +64,11 @@ class Bounds:
     scans: int = 5
     """The number of operators of a query that read all records, such as ``$search``."""
 
+    paths: int = 10
+    """The number of relationships that the names of a query follow, each as often as it
+    is in a name.
+    """
+
     name_length: int = 1000
     """The number of characters of a name in a query or a form."""
 
@@ -84,10 +92,13 @@ class Bounds:
     def check_query(self, query: Mapping[str, t.Any]) -> None:
         """Refuse a query that is too large.
 
-        :raises BadRequest: It has too many conditions, scans or list items, or a name
-            that is too long.
+        :raises BadRequest: It has too many conditions, paths, scans or list items, or a
+            name that is too long.
         """
         conditions, scans, items, longest = 0, 0, 0, 0
+        populated = query.get(POPULATE)
+        listed = populated if isinstance(populated, CONTAINERS) else [populated]
+        paths = sum([name.count(".") for name in listed if isinstance(name, str)])
         parts: list[t.Any] = [query]
 
         # The loop visits the parts that it appends, too.
@@ -104,6 +115,7 @@ class Bounds:
                 conditions += len(part) - len(nested)
                 scans += len(SCANS.intersection(part))
                 longest = max(longest, *map(len, part), 0)
+                paths += sum([name.count(".") for name in part if name[:1] != "$"])
 
         if longest > self.name_length:
             raise self.long_name()
@@ -111,6 +123,7 @@ class Bounds:
         for number, limit, things in (
             (items, self.list_items, "list items"),
             (scans, self.scans, "operators such as $search"),
+            (paths, self.paths, "paths to related records"),
             (conditions, self.conditions, "conditions"),
         ):
             if number > limit:

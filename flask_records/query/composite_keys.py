@@ -35,6 +35,10 @@ class CompositeField(Field):
     parts: tuple[Field, ...] = ()
     """The fields, in the order of the primary key."""
 
+    def at(self, entity: t.Any) -> t.Any:
+        """Return the fields on an alias of the model."""
+        return sa.tuple_(*[part.at(entity) for part in self.parts])
+
     def text(self, record: dict[str, t.Any]) -> str | None:
         """Return the identifier of a record, by which its parts are found again, or
         ``None`` if one is null.

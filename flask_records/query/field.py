@@ -62,6 +62,12 @@ class Field:
         """``True`` if the SQL of a comparison is the same for all values but null."""
         return self.is_usual and not self.conversion.is_foreign
 
+    def at(self, entity: t.Any) -> t.Any:
+        """Return the expression that is filtered and sorted on an alias of the model.
+        The name may be the end of a path.
+        """
+        return getattr(entity, self.name.rpartition(".")[2])
+
     def compared(self, value: t.Any) -> t.Any:
         """Cast a value of a query to the column's type.
 

@@ -11,6 +11,7 @@ from sqlalchemy import orm
 
 from .composite_keys import composite_field
 from .mapped_fields import fields_of, values_of
+from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
     from .composite_keys import CompositeField
@@ -132,8 +133,35 @@ class Fields:
         self.writable = {field.name: field for field in mapped if field.is_writable}
         """The fields that bodies may name, by name."""
 
+        self._at_paths: dict[tuple[str, Field], Field] = {}
+
         if not is_composite:
             self._check_id()
+
+    def at_path(self, path: str, field: Field) -> Field:
+        """Return a field with the path to it in its name, the same one each time.
+
+        :param path: The path with a dot at its end, such as ``room.``.
+        """
+        key = path, field
+
+        if key not in self._at_paths:
+            self._at_paths.setdefault(key, replace(field, name=f"{path}{field.name}"))
+
+        return self._at_paths[key]
+
+    def is_path(self, name: str) -> bool:
+        """Return ``True`` for a path over relationships to a field of another model."""
+        *steps, last = name.split(".")
+        mapper = self.mapper
+
+        for step in steps:
+            if step not in mapper.relationships:
+                return False
+
+            mapper = mapper.relationships[step].mapper
+
+        return 0 < len(steps) <= MAX_STEPS and last in values_of(mapper)
 
     def is_unique(self, name: str) -> bool:
         """Return ``True`` if the database refuses a second record of the same value."""

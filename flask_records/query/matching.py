@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Hashable, Mapping
+from functools import partial
 
 from ..errors import BadRequest
 from .operators import every, GROUPS
 from .syntax import resolve
-from .where import ResolvedGroup
+from .where import (
+    comparisons_of,
+    ResolvedComparison,
+    ResolvedGroup,
+    ResolvedPath,
+    ResolvedQuery,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..typing import Record
     from .operators import Syntax
+    from .paths import Paths, Relationship
     from .scope import Scope
     from .where import Term
 
     Test: t.TypeAlias = Callable[[t.Any], bool | None]
     """Returns ``True`` if a record meets a condition. ``None`` if it is unknown."""
+
+    FindRelated: t.TypeAlias = Callable[
+        [Relationship, ResolvedQuery, t.Any], bool | None
+    ]
 
 
 class Matching:
@@ -27,18 +39,26 @@ class Matching:
 
     :param scope: The scope of the application.
     :param syntax: The names that queries may use.
+    :param paths: The paths of the application.
     :param records: The records, typed or as they are in JSON.
+    :param find_related: Returns ``True`` if the one record at the end of a relationship
+        meets a query, for a record that may have been removed, and ``None`` if that is
+        unknown.
     """
 
     def __init__(
         self,
         scope: Scope,
         syntax: Syntax,
+        paths: Paths,
         records: Sequence[t.Any],
+        find_related: FindRelated,
     ) -> None:
         self._scope = scope
         self._syntax = syntax
+        self._paths = paths
         self._records = records
+        self._find_related = find_related
 
     def test(self, query: Record) -> Callable[[int], bool | None]:
         """Return a function of the index of a record that returns ``True`` if the
@@ -47,19 +67,28 @@ class Matching:
 
         :raises BadRequest: The query is not understood.
         """
-        resolved = resolve(query, self._scope, self._syntax)
+        resolved = resolve(query, self._scope, self._syntax, self._paths)
         values = iter(resolved.values)
-        tests = [_test(term, values) for term in resolved.terms]
+        tests = [self._test(term, values) for term in resolved.terms]
         return lambda index: every(test(self._records[index]) for test in tests)
 
+    def _test(self, term: Term, values: Iterator[t.Any]) -> Test:
+        if isinstance(term, ResolvedPath):
+            number = len(list(comparisons_of(term.terms)))
+            own = [next(values) for _ in range(number)]
+            query = ResolvedQuery((), term.terms, own, has_literal=True)
+            return partial(self._find_related, term.relationship, query)
 
-def _test(term: Term, values: Iterator[t.Any]) -> Test:
-    if isinstance(term, ResolvedGroup):
-        tests = [_test(each, values) for each in term.terms]
-        join = GROUPS[term.operator].in_python
-        return lambda record: join(test(record) for test in tests)
+        if isinstance(term, ResolvedGroup):
+            tests = [self._test(each, values) for each in term.terms]
+            join = GROUPS[term.operator].in_python
+            return lambda record: join(test(record) for test in tests)
 
-    field, value, compare = term.field, next(values), term.operator.test
+        return _compared(term, next(values))
+
+
+def _compared(term: ResolvedComparison, value: t.Any) -> Test:
+    field, compare = term.field, term.operator.test
 
     if compare is None or not field.is_usual or field.conversion.compared_by_database:
         return lambda record: None

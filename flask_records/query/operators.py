@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from .bounds import POPULATE as POPULATE
 from .field import Field
 from .readers import contained, ESCAPE, flag, many, one, pair, pattern, text
 from .values import is_json
@@ -27,9 +28,6 @@ Test: t.TypeAlias = Callable[[t.Any, t.Any], bool | None]
 
 NOT: t.Final = "$not"
 """Negates a condition. It stands below a field or before a query."""
-
-POPULATE: t.Final = "$populate"
-"""Names relationships to load."""
 
 PAGING: t.Final = ("$limit", "$skip", "$sort", "$select")
 """The special parameters of every service that are not conditions."""

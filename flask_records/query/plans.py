@@ -249,7 +249,8 @@ class Plans:
             parameters.update(extra.parameters)
 
         def build() -> Select:
-            statement = _select(query, selection).where(*self._is_id()).limit(1)
+            where = *conditions(query, is_one=True), *self._is_id()
+            statement = sa.select(*selection.columns).where(*where).limit(1)
             statement = statement if column is None else statement.add_columns(column)
             model = self._fields.model
             return statement.with_for_update(of=model) if locking else statement
@@ -275,7 +276,8 @@ class Plans:
 
         def build() -> Select:
             if not (self._skips_keys and all(cut)):
-                page = self._cut(query, _select(query, selection), *cut)
+                every = sa.select(*selection.columns).where(*conditions(query))
+                page = self._cut(query, every, *cut)
                 return page.with_for_update(of=self._fields.model) if locking else page
 
             key = self._fields.primary_key
@@ -326,7 +328,7 @@ class Plans:
 
         def build() -> Select:
             model = self._fields.model
-            statement = sa.select(model).where(*conditions(query))
+            statement = sa.select(model).where(*conditions(query, is_one=has_id))
 
             if has_id:
                 statement = statement.where(*self._is_id())
@@ -393,10 +395,6 @@ def _id_names(number: int) -> tuple[str, ...]:
     return tuple([f"{ID}_{index}" for index in range(number)])
 
 
-def _select(query: ResolvedQuery, selection: Selection) -> Select:
-    return sa.select(*selection.columns).where(*conditions(query))
-
-
 def _as_one(columns: Sequence[t.Any]) -> t.Any:
     """Return the columns of a key as one expression."""
     return sa.tuple_(*columns) if len(columns) > 1 else columns[0]
@@ -404,7 +402,8 @@ def _as_one(columns: Sequence[t.Any]) -> t.Any:
 
 def _condition(index: int, condition: FieldCondition) -> t.Any:
     """Return the column that is true if a record meets a condition."""
-    expression = all_of(conditions(condition.query, prefix=_prefix(index)))
+    prefix = _prefix(index)
+    expression = all_of(conditions(condition.query, prefix=prefix, is_one=True))
     return expression.label(f"records_shown_{index}")
 
 

@@ -14,6 +14,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..typing import Record, Rule, RuleFunction
+    from .fields import Fields
 
 LISTS: t.Final = (list, tuple, set, frozenset)
 
@@ -195,12 +196,14 @@ def restrict(params: Params, condition: Record) -> None:
 
 def both(query: Mapping[str, t.Any], condition: Mapping[str, t.Any]) -> Record:
     """Return the query of the records that meet two queries."""
-    shared = query.keys() & condition.keys()
+    # Names that are in both can't stand beside each other, and paths of one query are
+    # about the same related record.
+    firsts = {name.partition(".")[0] for name in condition}
+    shared = {name for name in query if name.partition(".")[0] in firsts}
 
     if not shared:
         return {**query, **condition}
 
-    # Names that are in both can't stand beside each other.
     moved = {name: query[name] for name in query if name in {*shared, "$and"}}
     rest = {name: query[name] for name in query if name not in moved}
     return {**rest, **condition, "$and": [moved, *condition.get("$and", ())]}
@@ -226,6 +229,12 @@ def names_in(condition: t.Any) -> frozenset[str]:
             parts += [part[name] for name in groups.difference(PAGING, (POPULATE,))]
 
     return frozenset(names)
+
+
+def unknown_names(fields: Fields, query: t.Any) -> list[str]:
+    """Return the names in a query that are neither fields nor paths to fields."""
+    names = names_in(query) - fields.names
+    return [name for name in sorted(names) if not fields.is_path(name)]
 
 
 def _filled(query: t.Any, user: t.Any) -> t.Any:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from .. import problems
 from ..errors import BadRequest
-from .bounds import shortened
+from .paths import unknown_field
 from .plans import Selection
 from .rules import NO_RECORD
 from .where import ResolvedQuery
@@ -46,6 +46,9 @@ class Scope:
     written_if: Mapping[str, Record] = field(default_factory=dict)
     """The queries of the records to which the caller writes a field, by its name."""
 
+    path: str = ""
+    """The path to the model with a dot at its end, for a query of another model."""
+
     @classmethod
     def of_application(cls, fields: Fields) -> t.Self:
         """Return the scope of the application, which reads and writes all fields."""
@@ -79,6 +82,11 @@ class Scope:
         return self.fields.names - self.names
 
     @property
+    def plain(self) -> frozenset[str]:
+        """The names of the fields that the caller reads in all records."""
+        return self.names.difference(self.shown_if)
+
+    @property
     def conditional(self) -> frozenset[str]:
         """The names of the fields that the caller reads or writes in some records."""
         return frozenset(self.shown_if).union(self.written_if)
@@ -93,12 +101,10 @@ class Scope:
         :raises BadRequest: There is no such field for the caller.
         """
         if name not in self.names:
-            name = shortened(name)
-            raise BadRequest(
-                f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
-            )
+            raise unknown_field(f"{self.path}{name}")
 
-        return self.fields.stored.get(name) or self.fields.id
+        field = self.fields.stored.get(name) or self.fields.id
+        return self.fields.at_path(self.path, field) if self.path else field
 
     def ordered(self, name: str) -> Field:
         """Return a field that can be compared with less and greater.
@@ -110,9 +116,9 @@ class Scope:
         if not field.conversion.is_ordered:
             if field.conversion.is_sorted:
                 why = problems.SORTED_ONLY
-                raise BadRequest(f"'{name}' {why}.", errors={name: why})
+                raise BadRequest(f"'{field.name}' {why}.", errors={field.name: why})
 
-            raise _unordered(name)
+            raise _unordered(field.name)
 
         return field
 
@@ -123,17 +129,16 @@ class Scope:
             the caller does not see it in all records.
         """
         field = self[name]
-        is_composite = field is self.fields.composite
-        fields = self.fields.identifying if is_composite else (field,)
+        fields = getattr(field, "parts", (field,))
 
         if not all([each.conversion.is_sorted for each in fields]):
-            raise _unordered(name)
+            raise _unordered(field.name)
 
         if name in self.shown_if:
             raise BadRequest(
-                f"'{name}' is not visible in every record, so that it can't be sorted"
-                " by.",
-                errors={name: problems.NOT_IN_QUERIES},
+                f"'{field.name}' is not visible in every record, so that it can't be"
+                " sorted by.",
+                errors={field.name: problems.NOT_IN_QUERIES},
             )
 
         return fields

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from .. import problems
 from ..errors import BadRequest
@@ -21,12 +22,20 @@ from .operators import (
     PAGING,
     POPULATE,
 )
+from .paths import SortPath, unknown_field
 from .readers import items_of
-from .where import ResolvedComparison, ResolvedGroup, ResolvedQuery
+from .where import (
+    conditions_at,
+    ResolvedComparison,
+    ResolvedGroup,
+    ResolvedPath,
+    ResolvedQuery,
+)
 
 if t.TYPE_CHECKING:
     from .field import Field
     from .operators import Syntax
+    from .paths import Paths
     from .scope import Scope
     from .where import Term
 
@@ -48,6 +57,7 @@ def resolve(
     query: _Raw,
     scope: Scope,
     syntax: Syntax,
+    paths: Paths,
     shown_if: Mapping[str, ResolvedQuery] = NO_CONDITIONS,
 ) -> ResolvedQuery:
     """Parse a query, look up its fields, and cast its values.
@@ -55,6 +65,7 @@ def resolve(
     :param query: The nested mapping of ``params.query``.
     :param scope: The fields that the caller may name.
     :param syntax: The names that queries may use.
+    :param paths: The paths that the caller may follow.
     :param shown_if: The queries of the records in which the caller sees a field, by its
         name. A comparison of the field holds in no other record.
     :raises BadRequest: Any part of the query is not understood.
@@ -62,15 +73,16 @@ def resolve(
     if not query:
         return scope.everything
 
-    conditions = _Conditions(scope, syntax, shown_if)
+    conditions = _Conditions(scope, syntax, paths, shown_if)
+    sort, is_same_sort = _sort(scope, paths, query.get("$sort"))
     paging = (*PAGING, POPULATE) if syntax.populates else PAGING
     terms = conditions.all_of(query, paging, 0)
     return ResolvedQuery(
         scope.selected(selected_names(query.get("$select"))),
         terms,
         conditions.values,
-        conditions.has_literal,
-        _sort(scope, query.get("$sort")),
+        conditions.has_literal or not is_same_sort,
+        sort,
         _count("$limit", query.get("$limit")),
         _count("$skip", query.get("$skip")) or 0,
         _names(POPULATE, query.get(POPULATE, ())),
@@ -81,10 +93,15 @@ class _Conditions:
     """Parses conditions at any depth, and takes their values apart."""
 
     def __init__(
-        self, scope: Scope, syntax: Syntax, shown_if: Mapping[str, ResolvedQuery]
+        self,
+        scope: Scope,
+        syntax: Syntax,
+        paths: Paths,
+        shown_if: Mapping[str, ResolvedQuery],
     ) -> None:
         self._scope = scope
         self._syntax = syntax
+        self._paths = paths
         self._shown_if = shown_if
         self.values: list[t.Any] = []
         self.has_literal = False
@@ -93,9 +110,13 @@ class _Conditions:
         self, query: _Raw, paging: Collection[str], depth: int
     ) -> tuple[Term, ...]:
         terms: list[Term] = []
+        related: dict[str, dict[str, t.Any]] = {}
 
         for name, value in query.items():
-            if not name.startswith("$"):
+            if "." in name and not name.startswith("$"):
+                first, _, rest = name.partition(".")
+                related.setdefault(first, {})[rest] = value
+            elif not name.startswith("$"):
                 terms += self._of_field(name, value, depth)
             elif name in self._syntax.groups:
                 terms.append(self._group(name, value, depth + 1))
@@ -103,7 +124,28 @@ class _Conditions:
                 # The query around it may hold conditions that hooks have added.
                 raise _unknown(name, {name: value} if depth == 0 else query)
 
+        terms += [self._path(name, each, depth) for name, each in related.items()]
         return tuple(terms)
+
+    def _path(self, name: str, query: _Raw, depth: int) -> ResolvedPath:
+        """Return the conditions that one related record has to meet.
+
+        :param query: The conditions by the rests of their paths.
+        """
+        related = self._paths.related(name)
+        wrong = [rest for rest in query if related is None or rest.startswith("$")]
+
+        if related is None or wrong:
+            raise unknown_field(f"{self._scope.path}{name}.{wrong[0]}")
+
+        others = _Conditions(
+            related.scope, self._syntax, related.paths, related.shown_if
+        )
+        terms = others.all_of(query, (), depth + 1)
+        self.values += [*related.rule.values, *others.values]
+        is_literal = others.has_literal or related.rule.has_literal
+        self.has_literal = self.has_literal or is_literal
+        return ResolvedPath(related.relationship, (*related.rule.terms, *terms))
 
     def _group(self, name: str, value: t.Any, depth: int) -> ResolvedGroup:
         _check_depth(name, depth)
@@ -231,15 +273,52 @@ def _count(name: str, value: t.Any) -> int | None:
     raise _malformed(name, problems.NO_COUNT, {name: value})
 
 
-def _sort(scope: Scope, value: t.Any) -> tuple[tuple[Field, bool], ...]:
+def _sort(
+    scope: Scope, paths: Paths, value: t.Any
+) -> tuple[tuple[tuple[Field | SortPath, bool], ...], bool]:
+    """Return the order, and ``True`` if its SQL is the same for all callers."""
     if value is None:
-        return ()
+        return (), True
 
     if not isinstance(value, Mapping):
         raise _malformed("$sort", problems.NO_ORDER)
 
     ways = [(name, _is_descending(name, way)) for name, way in value.items()]
-    return tuple([(each, way) for name, way in ways for each in scope.sorted_by(name)])
+    sort = [(e, way) for name, way in ways for e in _sorted_by(scope, paths, name)]
+    return tuple(sort), all([_is_same(each) for each, _ in sort])
+
+
+def _sorted_by(scope: Scope, paths: Paths, name: str) -> Sequence[Field | SortPath]:
+    first, dot, rest = name.partition(".")
+
+    if not dot:
+        return scope.sorted_by(name)
+
+    related = paths.related(first)
+
+    if related is None:
+        raise unknown_field(f"{scope.path}{name}")
+
+    relationship, scope, _, rule, paths = related
+
+    if relationship.uselist:
+        name = shortened(f"{scope.path}{rest}")
+        raise BadRequest(
+            f"'{name}' can't be sorted by: a record has several.",
+            errors={name: problems.NOT_IN_QUERIES},
+        )
+
+    criteria = partial(conditions_at, rule) if rule.terms else None
+    targets = _sorted_by(scope, paths, rest)
+    return [SortPath(relationship, criteria, target) for target in targets]
+
+
+def _is_same(each: Field | SortPath) -> bool:
+    """Return ``True`` if the SQL of a part of the order has no values of a caller."""
+    if not isinstance(each, SortPath):
+        return True
+
+    return each.criteria is None and _is_same(each.target)
 
 
 def _is_descending(name: str, way: t.Any) -> bool:

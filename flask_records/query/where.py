@@ -9,10 +9,12 @@ import sqlalchemy as sa
 
 from .field import Field
 from .operators import GROUPS, LISTS, Operator
+from .paths import meets, SortPath
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from .paths import Relationship
 
 MAX_TERMS: t.Final = 40
 """The number of terms of a query up to which its statement is cached."""
@@ -36,7 +38,14 @@ class ResolvedGroup(t.NamedTuple):
     terms: tuple[Term, ...]
 
 
-Term: t.TypeAlias = ResolvedComparison | ResolvedGroup
+class ResolvedPath(t.NamedTuple):
+    """Conditions that one of the records at the end of a relationship has to meet."""
+
+    relationship: Relationship
+    terms: tuple[Term, ...]
+
+
+Term: t.TypeAlias = ResolvedComparison | ResolvedGroup | ResolvedPath
 Expression: t.TypeAlias = "sa.ColumnElement[bool]"
 
 
@@ -58,8 +67,8 @@ class ResolvedQuery:
     has_literal: bool = False
     """``True`` if the SQL depends on one of the values."""
 
-    sort: tuple[tuple[Field, bool], ...] = ()
-    """Fields, and ``True`` for those sorted in descending order."""
+    sort: tuple[tuple[Field | SortPath, bool], ...] = ()
+    """Fields, or paths to fields, and ``True`` for those sorted in descending order."""
 
     limit: int | None = None
     """The largest number of records, or ``None`` for all."""
@@ -85,7 +94,7 @@ class ResolvedQuery:
     @property
     def comparisons(self) -> Iterator[ResolvedComparison]:
         """The comparisons among the conditions, in order."""
-        return _comparisons_of(self.terms)
+        return comparisons_of(self.terms)
 
     @property
     def fields(self) -> Iterator[Field]:
@@ -131,12 +140,13 @@ class FieldCondition(t.NamedTuple):
     """The query."""
 
 
-def _comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
+def comparisons_of(terms: Sequence[Term]) -> Iterator[ResolvedComparison]:
+    """Yield the comparisons among terms, in the order of their values."""
     for term in terms:
         if isinstance(term, ResolvedComparison):
             yield term
         else:
-            yield from _comparisons_of(term.terms)
+            yield from comparisons_of(term.terms)
 
 
 def conditions(
@@ -144,6 +154,7 @@ def conditions(
     columns: Mapping[str, t.Any] | None = None,
     *,
     prefix: str = PREFIX,
+    is_one: bool = False,
 ) -> list[Expression]:
     """Return the conditions of a query, all of which have to hold. Parameters stand for
     the values if the query has a shape.
@@ -151,21 +162,48 @@ def conditions(
     :param columns: The column of each field, by its name. The attributes of the model
         by default.
     :param prefix: The beginning of the names of the parameters.
+    :param is_one: ``True`` if the query is of one record.
     """
     values = iter(_parameters(query, prefix) if query.has_shape else query.values)
-    return [_expression(term, values, columns) for term in query.terms]
+    place = _Place(columns, None, is_one)
+    return [_expression(term, values, place) for term in query.terms]
 
 
-def _expression(
-    term: Term, values: Iterator[t.Any], columns: Mapping[str, t.Any] | None
-) -> Expression:
+def conditions_at(query: ResolvedQuery, entity: t.Any) -> list[Expression]:
+    """Return the conditions of a query with its values, on an alias of its model."""
+    values, place = iter(query.values), _Place(None, entity, False)
+    return [_expression(term, values, place) for term in query.terms]
+
+
+class _Place(t.NamedTuple):
+    """The place of the columns of conditions."""
+
+    columns: Mapping[str, t.Any] | None
+    entity: t.Any
+    is_one: bool
+
+    def column(self, field: Field) -> t.Any:
+        if self.columns is not None:
+            return self.columns[field.name]
+
+        return field.column if self.entity is None else field.at(self.entity)
+
+
+def _expression(term: Term, values: Iterator[t.Any], place: _Place) -> Expression:
     if isinstance(term, ResolvedComparison):
-        field = term.field
-        column = field.column if columns is None else columns[field.name]
-        return term.operator.compare(column, next(values))
+        return term.operator.compare(place.column(term.field), next(values))
 
-    terms = [_expression(each, values, columns) for each in term.terms]
-    return GROUPS[term.operator].in_sql(terms)
+    if isinstance(term, ResolvedGroup):
+        terms = [_expression(each, values, place) for each in term.terms]
+        return GROUPS[term.operator].in_sql(terms)
+
+    def criteria(alias: t.Any) -> list[Expression]:
+        there = place._replace(entity=alias)
+        return [_expression(each, values, there) for each in term.terms]
+
+    relationship, is_one = term.relationship, place.is_one
+    condition = meets(relationship, place.entity, criteria, is_one=is_one)
+    return t.cast("Expression", condition)
 
 
 def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
@@ -177,7 +215,7 @@ def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
 
 
 def order(
-    sort: Sequence[tuple[Field, bool]],
+    sort: Sequence[tuple[Field | SortPath, bool]],
     primary_key: Sequence[t.Any],
     *,
     nulls: bool = False,
@@ -186,7 +224,7 @@ def order(
     overlap, in the direction of the last field, so that an index on it serves the
     whole sort.
 
-    :param sort: Fields, and ``True`` for those in descending order.
+    :param sort: Fields, or paths to fields, and ``True`` for those in descending order.
     :param nulls: State that null is less than everything else, for a database where it
         is not.
     """
@@ -198,7 +236,7 @@ def order(
     return [*columns, *primary_key]
 
 
-def _direction(field: Field, descending: bool, nulls: bool) -> t.Any:
+def _direction(field: Field | SortPath, descending: bool, nulls: bool) -> t.Any:
     column = field.column.desc() if descending else field.column.asc()
 
     if not nulls or not field.is_nullable:

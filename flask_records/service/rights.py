@@ -20,6 +20,7 @@ from ..query import (
     UserRule,
 )
 from ..query.matching import key_of_query
+from ..query.rules import unknown_names
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -168,7 +169,7 @@ class AccessRules:
             return
 
         for option, rule in self._queries.items():
-            for name in names_in(rule.query) - scope.names:
+            for name in unknown_names(scope.fields, rule.query):
                 raise ValueError(
                     f"{option} names '{name}', which is not a field of"
                     f" '{scope.fields.model.__name__}'."
@@ -183,7 +184,7 @@ class AccessRules:
         visible = parts.field_rules.visible.values()
         rules = [rule for rule in visible if isinstance(rule, UserRule)]
         names = [names_in(rule.query) for rule in (*rules, *self._queries.values())]
-        return parts.hidden & frozenset().union(*names)
+        return parts.hidden & parts.deciding_names(frozenset().union(*names))
 
     @property
     def _queries(self) -> dict[str, UserRule]:
@@ -353,7 +354,8 @@ class Rights:
 
         if self._outage_of is not None:
             # A later event may be of a record that this one must not show.
-            query = both(query, _values_in(record, names_in(query)))
+            names = self._service.capabilities.deciding_names(names_in(query))
+            query = both(query, _values_in(record, names))
 
         try:
             self._service._get(record[name], Params(query=query))

@@ -82,6 +82,10 @@ class Capabilities:
         """Return what decides which records, stored or in JSON, meet a query."""
         return None
 
+    def deciding_names(self, names: Collection[str]) -> frozenset[str]:
+        """Return the names of the fields that conditions on names depend on."""
+        return frozenset(names)
+
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets, or what all clients
         do, as far as no rule hides it.

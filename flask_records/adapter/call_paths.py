@@ -1,0 +1,150 @@
+"""The paths over relationships that a caller may follow from a model."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..context import CallState, HookContext
+from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
+from ..query.plans import Plan
+from ..query.where import conditions, ResolvedQuery
+from .populate import service_of
+
+if t.TYPE_CHECKING:
+    from ..context import Params
+    from ..query import Scope
+    from ..query.paths import Relationship
+    from ..service import Service
+    from .model import Model, ServedModel
+
+EVERYTHING: t.Final = ResolvedQuery(())
+
+
+class CallPaths:
+    """The paths that a caller may follow from a model: all in Python, and for clients
+    those over ``relations`` to what the services of the related models show them.
+
+    :param served: The model.
+    :param model: The model on the database of the call.
+    :param scope: The fields that the caller may name.
+    :param params: The params of the caller.
+    """
+
+    def __init__(
+        self, served: ServedModel, model: Model, scope: Scope, params: Params
+    ) -> None:
+        self._served = served
+        self._model = model
+        self._scope = scope
+        self._params = params
+        self._related: dict[str, Related | None] = {}
+
+    def related(self, name: str) -> Related | None:
+        """Return the records at the end of a relationship, or ``None`` if there is no
+        such relationship for the caller.
+
+        :raises RecordsError: The caller may not find the records of its service.
+        """
+        if name not in self._related:
+            self._related[name] = self._step(name)
+
+        return self._related[name]
+
+    def _step(self, name: str) -> Related | None:
+        full = f"{self._scope.path}{name}"
+        relationship = self._served.mapper.relationships.get(name)
+
+        if relationship is None or full.count(".") >= MAX_STEPS:
+            return None
+
+        service = service_of(relationship, self._served.populate_paths)
+        served = self._served.related(relationship, service)
+
+        if self._params.provider is not None:
+            return self._of_client(relationship, service, served, full)
+
+        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
+        scope = replace(model.application, path=f"{full}.")
+        paths = CallPaths(served, model, scope, self._params)
+        return Related(relationship, scope, {}, EVERYTHING, paths)
+
+    def _of_client(
+        self,
+        relationship: Relationship,
+        service: Service | None,
+        served: ServedModel,
+        full: str,
+    ) -> Related | None:
+        """Return the records that the service of the related model shows to a client.
+        Its hooks do not run.
+        """
+        is_named = relationship.key in self._served.relations
+
+        if service is None or not is_named or "find" not in service.methods:
+            return None
+
+        state = CallState(service, rules=[])
+        params = replace(self._params, query={}, route={}, extra={}, _state=state)
+        context = HookContext(service, "find", params)
+        service.check_access(context, is_counted=False)
+        service.rules.limit(context)
+        model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
+        scope = replace(served.scope_of(params, model), path=f"{full}.")
+        own, others = key_names(relationship)
+
+        # A condition would tell the keys by which records belong together.
+        if not (own <= self._scope.plain and others <= scope.plain):
+            return None
+
+        conditions = served.conditions(scope.shown_if, model)
+        shown_if = {each.name: each.query for each in conditions}
+        rule = served.within_rules(EVERYTHING, params, model)
+        paths = CallPaths(served, model, scope, params)
+        return Related(relationship, scope, shown_if, rule, paths)
+
+
+def meets_related(
+    served: ServedModel, relationship: Relationship, query: ResolvedQuery, record: t.Any
+) -> bool | None:
+    """Return ``True`` if the one record that a record refers to meets a query. ``None``
+    if that is unknown: it does not refer to one by a single key, or has not this field.
+
+    :param query: The query, with its values.
+    :param record: The record, typed or as it is in JSON. It may have been removed.
+    """
+    if relationship.direction is not orm.MANYTOONE or not has_single_key(relationship):
+        return None
+
+    [(remote, local)] = relationship.synchronize_pairs
+    field = served.field_of(local)
+
+    if field is None or not isinstance(record, dict) or field.name not in record:
+        return None
+
+    key = field.compared(record[field.name])
+
+    if key is None:
+        return False
+
+    other = relationship.mapper.get_property_by_column(remote).class_attribute
+    where = other == key, *conditions(query, is_one=True)
+
+    with served.database.reading() as reading:
+        return bool(reading.rows(Plan(sa.select(sa.true()).where(*where), {})))
+
+
+def deciding_names(served: ServedModel, names: t.Iterable[str]) -> frozenset[str]:
+    """Return the names of fields that conditions depend on: those of the relationships
+    in the place of paths.
+    """
+    relationships, deciding = served.mapper.relationships, set[str]()
+
+    for name in names:
+        first, dot, _ = name.partition(".")
+        deciding |= key_names(relationships[first])[0] if dot else {name}
+
+    return frozenset(deciding)

@@ -1,0 +1,192 @@
+"""Paths such as ``room.name``, which follow relationships to fields of other models."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.sql import operators
+
+from .. import problems
+from ..errors import BadRequest
+from .bounds import shortened
+
+if t.TYPE_CHECKING:
+    from .field import Field
+    from .scope import Scope
+    from .where import ResolvedQuery
+
+    Relationship: t.TypeAlias = orm.RelationshipProperty[t.Any]
+    Criteria: t.TypeAlias = Callable[[t.Any], Sequence[t.Any]]
+    """Returns the conditions on an alias of a related model."""
+
+MAX_STEPS: t.Final = 3
+"""The number of relationships in a path."""
+
+
+class Related(t.NamedTuple):
+    """The records at the end of a relationship, as a caller may see them."""
+
+    relationship: Relationship
+    """The relationship."""
+
+    scope: Scope
+    """The fields that the caller may name."""
+
+    shown_if: Mapping[str, ResolvedQuery]
+    """The queries of the records in which the caller sees a field, by its name."""
+
+    rule: ResolvedQuery
+    """The query of the records that the caller sees."""
+
+    paths: Paths
+    """The paths from there."""
+
+
+class Paths(t.Protocol):
+    """The paths that a caller may follow from a model."""
+
+    def related(self, name: str) -> Related | None:
+        """Return the records at the end of a relationship, or ``None`` if there is no
+        such relationship for the caller.
+        """
+
+
+class SortPath(t.NamedTuple):
+    """A field of the one related record, by which records are sorted."""
+
+    relationship: Relationship
+    """The relationship to one record."""
+
+    criteria: Criteria | None
+    """Returns the conditions of the related records that the caller sees. ``None`` for
+    all, where the SQL is the same for all callers.
+    """
+
+    target: Field | SortPath
+    """The field, or the path from there."""
+
+    @property
+    def is_nullable(self) -> bool:
+        """``True``, as there may be no related record."""
+        return True
+
+    @property
+    def column(self) -> t.Any:
+        """The expression that is sorted by."""
+        return self._value_from(self.relationship.class_attribute)
+
+    def at(self, entity: t.Any) -> t.Any:
+        """Return the expression on an alias of the model."""
+        return self._value_from(getattr(entity, self.relationship.key))
+
+    def _value_from(self, attribute: t.Any) -> t.Any:
+        alias: t.Any = orm.aliased(self.relationship.mapper)
+        rules = self.criteria(alias) if self.criteria else ()
+        value = sa.select(self.target.at(alias)).where(attribute.of_type(alias), *rules)
+        return value.limit(1).correlate_except(alias).scalar_subquery()
+
+
+def meets(
+    relationship: Relationship, entity: t.Any, criteria: Criteria, *, is_one: bool
+) -> t.Any:
+    """Return the condition that a related record meets others.
+
+    :param entity: The alias of the model that has the relationship, or ``None`` for the
+        model itself.
+    :param criteria: Returns the others for an alias of the related model.
+    :param is_one: ``True`` if the condition is decided for one record, not to find
+        records by it. SQLite then would make a list of all related ones in vain.
+    """
+    alias: t.Any = orm.aliased(relationship.mapper)
+    terms = criteria(alias)
+    attribute = (
+        relationship.class_attribute
+        if entity is None
+        else getattr(entity, relationship.key)
+    )
+
+    if is_one or not has_single_key(relationship):
+        attribute = attribute.of_type(alias)
+        is_met = attribute.any if relationship.uselist else attribute.has
+        return is_met(sa.and_(sa.true(), *terms))
+
+    # SQLite finds records by a list of keys with an index, and by EXISTS without.
+    [(local, remote)] = relationship.synchronize_pairs
+    has_own = relationship.direction is orm.MANYTOONE
+
+    if has_own:
+        local, remote = remote, local
+
+    own = _at(relationship.parent, entity, local)
+
+    if relationship.secondary is None:
+        keys = sa.select(_at(relationship.mapper, alias, remote))
+        return own.in_(keys.where(*terms))
+
+    table = relationship.secondary.alias()
+    [(key, reference)] = t.cast("t.Any", relationship.secondary_synchronize_pairs)
+    other = _at(relationship.mapper, alias, key)
+    columns: t.Any = table.c
+    keys = sa.select(columns[remote.key])
+    return own.in_(keys.where(columns[reference.key] == other, *terms))
+
+
+def has_single_key(relationship: Relationship) -> bool:
+    """Return ``True`` if one column on each side joins the two."""
+    joins = [relationship.primaryjoin]
+    pairs = [relationship.synchronize_pairs]
+
+    if relationship.secondary is not None:
+        joins.append(t.cast("t.Any", relationship.secondaryjoin))
+        pairs.append(t.cast("t.Any", relationship.secondary_synchronize_pairs))
+
+    return all(
+        getattr(join, "operator", None) is operators.eq for join in joins
+    ) and all(len(each) == 1 for each in pairs)
+
+
+def key_names(relationship: Relationship) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the fields of both ends that join them."""
+    own = relationship.local_columns
+    pairs = t.cast("t.Any", relationship.secondary_synchronize_pairs)
+    others = [pair[0] for pair in pairs] if pairs else relationship.remote_side
+    return _names(relationship.parent, own), _names(relationship.mapper, others)
+
+
+def split_paths(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the rests of paths by their first names."""
+    rests: dict[str, list[str]] = {}
+
+    for name in names:
+        first, _, rest = name.partition(".")
+        rests.setdefault(first, []).extend([rest] if rest else [])
+
+    return rests
+
+
+def unknown_field(name: str) -> BadRequest:
+    """Return the error for a name that is not a field for the caller."""
+    name = shortened(name)
+    return BadRequest(
+        f"'{name}' is not a field.", errors={name: problems.UNKNOWN_FIELD}
+    )
+
+
+def _names(mapper: orm.Mapper[t.Any], columns: t.Any) -> frozenset[str]:
+    # A join may compare a column that is not mapped, such as one of another table.
+    return frozenset(
+        mapper.get_property_by_column(column).key
+        for column in columns
+        if mapper.columns.contains_column(column)
+    )
+
+
+def _at(mapper: orm.Mapper[t.Any], entity: t.Any, column: t.Any) -> t.Any:
+    """Return the attribute of a column."""
+    attribute = mapper.get_property_by_column(column)
+    return (
+        attribute.class_attribute if entity is None else getattr(entity, attribute.key)
+    )
