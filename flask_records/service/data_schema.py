@@ -43,7 +43,8 @@ RECURSION: t.Final = {"type": "object"}
 """The schema of an object inside of one of its own kind."""
 
 NO_NAME: t.Final = """\
-The field '{name}' of {model} has several names, or a path. Give it one 'alias'.\
+The field '{name}' of {model} has several names, a path, or the name of another field. \
+Give it one 'alias'.\
 """
 
 PLAIN_BYTES: t.Final = """\
@@ -59,17 +60,19 @@ class DataSchema:
     a column has them, and so are values of other types that have one.
 
     :param model: The model.
-    :raises TypeError: A field has no single name, or is of plain bytes.
+    :raises TypeError: A field has no name of its own, or is of plain bytes.
     """
 
     def __init__(self, model: type[BaseModel]) -> None:
-        self._model = model
         self.names: Mapping[str, str] = dict(_names_of(model))
-        """The fields by their names on the wire."""
+        """The fields by their names on the wire: their aliases, and their own."""
         self.fields = frozenset(self.names.values())
         """The names of the fields."""
         self.has_aliases = self.names.keys() != self.fields
         """``True`` if there are names on the wire that no field has."""
+        self._model = (
+            _variant(model, populate_by_name=True) if self.has_aliases else model
+        )
         self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
             model.model_config.get("extra"), "refuse"
         )
@@ -79,12 +82,6 @@ class DataSchema:
             for name, field in model.model_fields.items()
             if field.default is not None or field.default_factory is not None
         )
-
-    @cached_property
-    def renamed(self) -> Mapping[str, str]:
-        """The names on the wire of fields that do not go by their own."""
-        names = self.names
-        return {each: name for name, each in names.items() if each not in names}
 
     @cached_property
     def _part(self) -> type[BaseModel]:
@@ -110,7 +107,7 @@ class DataSchema:
             return {}, problems_of(error, data)
 
         values: Record = vars(value)
-        sent = value.model_fields_set
+        sent = value.__pydantic_fields_set__
 
         # A default has been filled in, or a property is cached beside the fields.
         if len(values) != len(sent):
@@ -121,10 +118,16 @@ class DataSchema:
                 if name in sent or (each is not None and name in filled)
             }
 
-        if PLAIN_TYPES.issuperset(map(type, values.values())):
-            return values, {}
+        problems: dict[str, Problem] = {}
 
-        return values, _make_plain(values)
+        for name, each in values.items():
+            if type(each) not in PLAIN_TYPES:
+                try:
+                    values[name] = _plain(each)
+                except ValueError:
+                    problems[name] = NESTED_TOO_DEEP
+
+        return values, problems
 
     def shown(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the model does not
@@ -173,24 +176,19 @@ class WireSchema(GenerateJsonSchema):
 def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield the names on the wire of the fields of a model, each with the field's.
 
-    :raises TypeError: A field has no single name, or is of plain bytes.
+    :raises TypeError: A field has no name of its own, or is of plain bytes.
     """
-    config = model.model_config
-    by_name = config.get("populate_by_name") or config.get("validate_by_name")
-
     for name, field in model.model_fields.items():
         alias = field.validation_alias or field.alias or name
 
-        if not isinstance(alias, str):
+        if not isinstance(alias, str) or alias in model.model_fields.keys() - {name}:
             raise TypeError(NO_NAME.format(name=name, model=model.__name__))
 
         if _is_plain_bytes(field):
             raise TypeError(PLAIN_BYTES.format(name=name, model=model.__name__))
 
         yield alias, name
-
-        if by_name:
-            yield name, name
+        yield name, name
 
 
 def _is_plain_bytes(field: FieldInfo) -> bool:
@@ -199,11 +197,16 @@ def _is_plain_bytes(field: FieldInfo) -> bool:
     return bytes in types and not any(hasattr(m, "encoder") for m in field.metadata)
 
 
+def _variant(model: type[BaseModel], **config: t.Any) -> type[BaseModel]:
+    """Return a model that inherits from another one, with a configuration."""
+    return create_model(model.__name__, __base__=model, __cls_kwargs__=config)
+
+
 def _part_of(model: type[BaseModel]) -> type[BaseModel]:
     """Return a model with the fields of another one, of which none is required, and
     without its validators of the whole.
     """
-    part = create_model(model.__name__, __base__=model)
+    part = _variant(model)
     validators = part.__pydantic_decorators__.model_validators
 
     for name, validator in [*validators.items()]:
@@ -218,26 +221,22 @@ def _part_of(model: type[BaseModel]) -> type[BaseModel]:
     return part
 
 
-def _make_plain(values: Record) -> dict[str, Problem]:
-    """Replace the values that columns do not take. Those that have no form in JSON,
-    such as files, stay. Return the problems of values that nest too deep.
+def _plain(value: t.Any) -> t.Any:
+    """Return a value in the form that a column takes. What has no form in JSON, such as
+    a file, stays.
+
+    :raises ValueError: It nests too deep.
     """
-    problems: dict[str, Problem] = {}
+    if isinstance(value, (SecretBytes, SecretStr)):
+        return value.get_secret_value()
 
-    for name, value in values.items():
-        if isinstance(value, (SecretBytes, SecretStr)):
-            values[name] = value.get_secret_value()
-        elif type(value) not in PLAIN_TYPES and not isinstance(value, enum.Enum):
-            try:
-                values[name] = to_jsonable_python(
-                    value, by_alias=True, bytes_mode="base64"
-                )
-            except PydanticSerializationError:
-                continue
-            except ValueError:
-                problems[name] = NESTED_TOO_DEEP
+    if isinstance(value, enum.Enum):
+        return value
 
-    return problems
+    try:
+        return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
+    except PydanticSerializationError:
+        return value
 
 
 def _inlined(

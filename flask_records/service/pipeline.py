@@ -173,12 +173,15 @@ class Pipeline:
             schemas.check_query(context)
             schemas.check_data(context)
 
-        signals, method = (self._own.before, self._all.before), context.method
-        has_hooks = any([signal.ordered(method) for signal in signals])
         # A schema says itself which values hooks meet.
         has_schema = schemas is not None and schemas.data is not None
 
-        if has_hooks and not has_schema and context.params.provider is not None:
+        if has_schema or context.params.provider is None:
+            return
+
+        signals = (self._own.before, self._all.before)
+
+        if any([signal.ordered(context.method) for signal in signals]):
             check_types(context)
 
     def _run_before(self, context: HookContext) -> Record | None:

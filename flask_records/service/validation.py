@@ -14,7 +14,7 @@ from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from ..context import HookContext
     from ..typing import Record
@@ -66,12 +66,11 @@ class MethodSchemas:
             problems |= _unknown(others if schema.others == "refuse" else ())
             others = {}
 
-        refuse(_placed(problems, "query"), "query")
+        refuse({name or "query": each for name, each in problems.items()}, "query")
         context.params.query = {**others, **values}
 
     def check_data(self, context: HookContext) -> None:
-        """Check the data of a call. Its values are converted. Bodies of a list after
-        the first :data:`.MAX_ERRORS` problems are not looked at.
+        """Check the data of a call. Its values are converted.
 
         :raises BadRequest: It does not fit.
         """
@@ -80,21 +79,7 @@ class MethodSchemas:
         if schema is None or context.data is None:
             return
 
-        checked = []
-        problems: dict[str, Problem] = {}
-
-        for place, body in _bodies_of(context):
-            values, found = _checked(context, schema, body)
-            checked.append(values)
-
-            if found:
-                problems |= _placed(found, "data", place)
-
-            if len(problems) > MAX_ERRORS:
-                break
-
-        refuse(problems)
-        context.data = checked if isinstance(context.data, list) else checked[0]
+        context.data = _each_body(context, lambda body: _checked(context, schema, body))
 
         if params.provider is None:
             return
@@ -137,18 +122,8 @@ def check_types(context: HookContext) -> None:
 
     :raises BadRequest: There is one, or a body is not an object.
     """
-    if context.method not in BODIES or context.data is None:
-        return
-
-    problems: dict[str, Problem] = {}
-
-    for place, body in _bodies_of(context):
-        problems |= _placed(_misfits(context, body), "data", place)
-
-        if len(problems) > MAX_ERRORS:
-            break
-
-    refuse(problems)
+    if context.method in BODIES and context.data is not None:
+        _each_body(context, lambda body: (body, _misfits(context, body)))
 
 
 def schemas_of(
@@ -230,20 +205,43 @@ def _schema_of(place: str, path: str, value: t.Any) -> DataSchema:
     return DataSchema(value)
 
 
-def _bodies_of(context: HookContext) -> list[tuple[str, Record]]:
-    """Return the bodies of a call, each with its place if they are a list.
+def _each_body(
+    context: HookContext, check: Callable[[Record], tuple[Record, dict[str, Problem]]]
+) -> Record | list[Record]:
+    """Return the data of a call with each body replaced by a checked one. Bodies of a
+    list after the first :data:`.MAX_ERRORS` problems are not looked at.
 
-    :raises BadRequest: One of them is not an object, or the method takes no list.
+    :param check: Returns the checked body, and its problems.
+    :raises BadRequest: A body is not an object, has problems, or the method takes no
+        list.
     """
-    bodies = context.bodies
+    data = context.data
 
-    if not isinstance(context.data, list):
-        return [("", body) for body in bodies]
+    if isinstance(data, dict):
+        body, problems = check(data)
+
+        if problems:
+            refuse({name or "data": each for name, each in problems.items()})
+
+        return body
+
+    bodies, checked = context.bodies, []
 
     if context.method != "create":
         raise not_an_object(context.method)
 
-    return [(str(index), body) for index, body in enumerate(bodies)]
+    found: dict[str, Problem] = {}
+
+    for index, each in enumerate(bodies):
+        body, problems = check(each)
+        checked.append(body)
+        found |= {f"{index}.{n}" if n else str(index): p for n, p in problems.items()}
+
+        if len(found) > MAX_ERRORS:
+            break
+
+    refuse(found)
+    return checked
 
 
 def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
@@ -271,11 +269,6 @@ def _checked(
     method, is_client = context.method, context.params.provider is not None
     own, others = _split(schema, data)
 
-    if others and not is_client:
-        # Python names fields as hooks do.
-        named = schema.renamed.keys() & others.keys()
-        own |= {schema.renamed[name]: others.pop(name) for name in named}
-
     # The model tells what a record needs that is made in Python.
     is_partial = method == "patch" or (method in METHODS and not is_client)
     values, problems = schema.check(own, is_partial=is_partial)
@@ -297,12 +290,9 @@ def _others_of_client(
         return {}, {}
 
     parts, method = context.service.capabilities, context.method
-    # A field must not come in by a name that is not checked.
-    problems = _unknown([name for name in others if name in schema.renamed])
-
     # A mapped class tells what a client may not write, as without a schema.
     if schema.others == "allow" or (parts.model is not None and method in METHODS):
-        return others, _misfits(context, others) | problems
+        return others, _misfits(context, others)
 
     # The address tells an identifier, and a new record has none yet.
     is_told = method in ("update", "patch") or others.get(parts.id) is None
@@ -311,20 +301,3 @@ def _others_of_client(
 
 def _unknown(names: Collection[str]) -> dict[str, Problem]:
     return {shortened(name): UNKNOWN_FIELD for name in names}
-
-
-def _placed(
-    problems: Mapping[str, Problem], whole: str, place: str = ""
-) -> dict[str, Problem]:
-    """Return problems by their paths in a part of a call.
-
-    :param whole: The name of the part, for a problem of all of it.
-    :param place: The place in a list. None by default.
-    """
-    if place:
-        return {
-            f"{place}.{name}" if name else place: each
-            for name, each in problems.items()
-        }
-
-    return {name or whole: each for name, each in problems.items()}

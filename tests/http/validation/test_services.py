@@ -170,6 +170,11 @@ class Names(BaseModel):
     width: int = Field(validation_alias=AliasChoices("width", "w"))
 
 
+class Swapped(BaseModel):
+    width: int = Field(alias="height")
+    height: int = 1
+
+
 @pytest.mark.parametrize(
     ("schemas", "error", "message"),
     [
@@ -180,6 +185,7 @@ class Names(BaseModel):
         ({"create": Size(width=1)}, TypeError, "can't be a schema"),
         ({"create": Box}, TypeError, "Give a model of pydantic"),
         ({"create": Names}, TypeError, "'width' of Names has several names"),
+        ({"create": Swapped}, TypeError, "'width' of Swapped has .* of another field"),
         ({"create": Bytes}, TypeError, "'data' of Bytes .* Declare it as Base64Bytes"),
         ({"cut": {"result": int}}, TypeError, "can't be a schema"),
         ({"crate": Size}, ValueError, "'crate', which is not a method"),
