@@ -7,10 +7,10 @@ import typing as t
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlencode
 
 from ..errors import BadRequest
-from ..http.origins import INVISIBLE, origin_of, ORIGINS, parse_origins
+from ..http.origins import origin_of, ORIGINS, parse_origins
 from ..settings import Check, MAPPING, read_settings, TEXT, TEXTS
 from .providers import KNOWN, Provider
 
@@ -18,6 +18,11 @@ NAME = re.compile(r"[A-Za-z][\w-]{0,49}")
 
 PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 """A path on the same origin."""
+
+BEGINNING = re.compile(r"/(?![/\\%])")
+"""The beginning of a decoded path that does not become an address of another site, not
+even where it is decoded again.
+"""
 
 URLS: t.Final = (
     *("discovery_url", "authorize_url", "access_url", "profile_url", "emails_url"),
@@ -65,12 +70,6 @@ PROVIDER_CHECKS: t.Final[Mapping[str, Check]] = {
     **dict.fromkeys(URLS, URL),
 }
 """The checks of the settings of a provider."""
-
-MAX_LAYERS: t.Final = 5
-"""The number of times that an address is decoded to find what it hides."""
-
-UNQUOTED: t.Final = "/?&=;:@!$'()*+,~%.-_"
-"""The characters that are not quoted."""
 
 EXAMPLE: t.Final = {"key": "...", "secret": "..."}
 
@@ -128,22 +127,23 @@ class OAuthSettings:
         if base is None or not extra:
             return base
 
-        if INVISIBLE.search(extra):
-            raise BadRequest("The redirect has a space in it.")
+        origin, decoded = origin_of(extra), unquote(extra)
 
-        allowed = {*self.origins, origin_of(base)} - {None}
-        is_url = origin_of(extra) is not None
-        ends_in_fragment = "#" in base and not is_url
+        # A page would read a token from it before the one that is issued.
+        if "#" in extra or (origin is None and "#" in base and "=" in decoded):
+            raise BadRequest("The redirect can't set anything after the '#'.")
 
-        for form in _forms(extra):
-            if not PATH.fullmatch(form) and origin_of(form) not in allowed:
-                raise BadRequest("The redirect leads to another site.")
+        if origin is not None:
+            is_allowed, target = origin in (*self.origins, origin_of(base)), extra
+        else:
+            beginning = BEGINNING.match(unicodedata.normalize("NFKC", decoded))
+            is_allowed = beginning is not None and bool(PATH.fullmatch(extra))
+            target = base.rstrip("/") + extra
 
-            # A page would read a token from it before the one that is issued.
-            if "#" in form or (ends_in_fragment and "=" in form):
-                raise BadRequest("The redirect can't set anything after the '#'.")
+        if not is_allowed:
+            raise BadRequest("The redirect leads to another site.")
 
-        return _encoded(extra) if is_url else base.rstrip("/") + _encoded(extra)
+        return target
 
 
 def _provider(name: str, value: t.Any, place: str) -> Provider:
@@ -189,31 +189,3 @@ def with_answer(target: str, **answer: str) -> str:
     """Return an address with an answer after the ``#``, which no server receives."""
     separator = "" if target.endswith("#") else "#"
     return f"{target}{separator}{urlencode(answer, quote_via=quote)}"
-
-
-def _forms(text: str) -> list[str]:
-    """Return a text, and all that it becomes when it is decoded."""
-    forms = [text]
-
-    for _ in range(MAX_LAYERS):
-        decoded = unicodedata.normalize("NFKC", unquote(forms[-1]))
-        # Browsers ignore spaces where an address begins.
-        decoded = decoded.replace(" ", "")
-
-        if decoded == forms[-1]:
-            return forms
-
-        forms.append(decoded)
-
-    raise BadRequest("The redirect is encoded too often.")
-
-
-def _encoded(text: str) -> str:
-    parts = urlsplit(text)
-
-    # The brackets of an IPv6 address must not be quoted.
-    if parts.scheme:
-        path = urlunsplit(("", "", parts.path, parts.query, ""))
-        return f"{origin_of(text)}{quote(path, safe=UNQUOTED)}"
-
-    return quote(text, safe=UNQUOTED)

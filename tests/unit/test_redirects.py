@@ -194,6 +194,7 @@ def test_redirect_adds_no_parameter_to_a_configured_hash(text):
         oauth.target(text)
 
     assert oauth.target("/x") == "https://app.example/#/login/x"
+    assert oauth.target(f"{APP}/x?y=1") == f"{APP}/x?y=1"
 
 
 @settings(deadline=None)
