@@ -92,16 +92,20 @@ for (const host of ['127.0.0.1', 'records.test']) {
   })
 }
 
-test('the official client alone reads the token', async () => {
+test('the official client alone reads the token, and that of the next user after a logout', async () => {
   await page.route('**/login.js', route => route.fulfill({ contentType: 'text/javascript', body: PLAIN }))
-  await page.goto(home)
-  await page.getByText('No accessToken').waitFor()
-  await page.getByRole('link').click()
 
-  await page.getByRole('button', { name: 'cy', exact: true }).click()
+  for (const name of ['cy', 'di']) {
+    await page.goto(home)
+    await page.getByText('No accessToken').waitFor()
+    await page.getByRole('link').click()
 
-  await page.getByText('Hello, CY').waitFor()
-  assert.doesNotMatch(page.url(), /eyJ/)
+    await page.getByRole('button', { name, exact: true }).click()
+
+    await page.getByText(`Hello, ${name.toUpperCase()}`).waitFor()
+    assert.doesNotMatch(page.url(), /eyJ/)
+    await page.evaluate(() => window.client.logout())
+  }
 })
 
 test('a second login is that of the second person, over sockets', async () => {
