@@ -1,6 +1,5 @@
 """Logins, tokens and passwords."""
 
-from .hooks import authenticate as authenticate
 from .hooks import hash_password as hash_password
 from .hooks import limit_to_user as limit_to_user
 from .hooks import requires as requires

@@ -12,7 +12,6 @@ from ..context import Params
 from ..errors import Forbidden, NotAuthenticated
 from ..globals import current_records
 from ..query import restrict
-from .access import admit
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -43,38 +42,6 @@ class HashPassword:
                     body[name] = settings.passwords.hash(body[name], name)
 
 
-def authenticate(*strategies: str, service: str | None = None) -> Hook:
-    """Return a before hook that refuses callers that none of the strategies accepts.
-    Calls in Python pass, unless they have ``params.authentication``.
-
-    Services that are not public do this by themselves.
-
-    :param strategies: Their names. ``"jwt"`` by default.
-    :param service: The path of the authentication service. The first one by default.
-    """
-    _check_names("authenticate", strategies)
-    accepted = strategies or ("jwt",)
-
-    def hook(method: str, context: HookContext) -> None:
-        params = context.params
-        credentials = params.authentication
-
-        if credentials is None:
-            if params.provider is not None:
-                raise NotAuthenticated("Not authenticated")
-
-            return
-
-        authentication = current_records.authentication(service)
-        is_same = params.authenticator in (None, authentication)
-        is_accepted = credentials.get("strategy") in accepted
-
-        if not (params.authenticated and is_same and is_accepted):
-            admit(authentication, params, accepted)
-
-    return hook
-
-
 def hash_password(*fields: str, service: str | None = None) -> Hook:
     """Return a before hook for create, update and patch that replaces passwords with
     their hashes. Absent ones stay absent, and null stays null.
@@ -83,7 +50,12 @@ def hash_password(*fields: str, service: str | None = None) -> Hook:
     :param service: The path of the authentication service whose settings have the costs
         of a hash. The first one by default.
     """
-    _check_names("hash_password", fields)
+    if not all(isinstance(name, str) for name in fields):
+        raise TypeError(
+            "'hash_password' returns a hook. Connect what it returns:"
+            " 'hash_password(...)'."
+        )
+
     return HashPassword(fields or ("password",), service)
 
 
@@ -178,17 +150,6 @@ def requires(*strategies: str, service: str | None = None) -> Callable[..., t.An
         return protected
 
     return decorator
-
-
-def _check_names(function: str, names: Collection[t.Any]) -> None:
-    """Refuse a function that is connected where the hook should be that it returns.
-
-    :raises TypeError: It was called as a hook.
-    """
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(
-            f"'{function}' returns a hook. Connect what it returns: '{function}(...)'."
-        )
 
 
 def _user_id(params: Params) -> Id:
