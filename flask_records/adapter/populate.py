@@ -13,12 +13,12 @@ from ..errors import BadRequest
 from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
-from ..query.paths import has_single_key
+from ..query.paths import has_single_key, MAX_STEPS, split_paths
 from ..query.plans import Plan
 from .reading import chunks
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ..context import Params
     from ..query import Scope
@@ -62,14 +62,23 @@ class Populate:
                 )
 
     def links(
-        self, names: Iterable[str], params: Params, visible: Collection[str]
+        self,
+        names: Sequence[str],
+        params: Params,
+        visible: Collection[str],
+        path: str = "",
     ) -> list[Link]:
         """Return the links to the relationships of a query.
 
+        :param names: The names, and paths over the relationships of related models.
         :param visible: The names of the fields that the caller sees in all records.
+        :param path: The path to the model with a dot at its end, if there is one.
         :raises BadRequest: A name is not a relationship that can be shown.
         """
-        return [self._link(name, params, visible) for name in dict.fromkeys(names)]
+        return [
+            self._link(path, name, rests, params, visible)
+            for name, rests in split_paths(names).items()
+        ]
 
     def shown(self, scope: Scope) -> dict[str, tuple[Relationship, Service]]:
         """Return the relationships that a caller can load, and the services that show
@@ -84,32 +93,48 @@ class Populate:
         pairs = zip(relationships, services, strict=True)
         return {each.key: (each, service) for each, service in pairs if service}
 
-    def _link(self, name: str, params: Params, visible: Collection[str]) -> Link:
-        if self.keys.get(name) in visible:
-            relationship = self._mapper.relationships[name]
-            service = service_of(relationship, self._paths)
-            link = None if service is None else Link(relationship, service, params)
+    def _link(
+        self,
+        path: str,
+        name: str,
+        rests: Sequence[str],
+        params: Params,
+        visible: Collection[str],
+    ) -> Link:
+        full = f"{path}{name}"
 
-            if link is not None and link.is_shown:
-                return link
+        if self.keys.get(name) not in visible or full.count(".") >= MAX_STEPS:
+            raise _not_populated(full)
 
-        name = shortened(name)
-        raise BadRequest(
-            f"'{name}' is not a relationship that can be populated.",
-            errors={name: UNKNOWN_RELATIONSHIP},
-        )
+        relationship = self._mapper.relationships[name]
+        service = service_of(relationship, self._paths)
+        link = service and Link(relationship, service, params, rests)
+
+        if not link or not link.is_shown:
+            raise _not_populated(full)
+
+        if rests:
+            link.check(f"{full}.")
+
+        return link
 
 
 class Link:
     """A relationship, and the service that shows its records to a caller.
 
     :param params: The params of the caller.
+    :param populated: The relationships of the related records to load, too.
     """
 
     def __init__(
-        self, relationship: Relationship, service: Service, params: Params
+        self,
+        relationship: Relationship,
+        service: Service,
+        params: Params,
+        populated: Sequence[str] = (),
     ) -> None:
         self._relationship = relationship
+        self._populated = populated
         self._service = service
         self._params = params
         scope = service.capabilities.scope_for(params)
@@ -127,6 +152,20 @@ class Link:
     def is_shown(self) -> bool:
         """``True`` if the caller sees the key of the other end in all records."""
         return self._remote_name in self._scope.names - self._scope.conditional
+
+    def check(self, path: str) -> None:
+        """Check the relationships of the related records, also if there are none.
+
+        :param path: The path to these with a dot at its end.
+        :raises BadRequest: One can't be populated.
+        """
+        served = getattr(self._service.capabilities, "served", None)
+
+        if served is None or not served.syntax.populates:
+            raise _not_populated(f"{path}{self._populated[0]}")
+
+        params, visible = self._params, self._scope.plain
+        served.populate.links(self._populated, params, visible, path)
 
     def fill(
         self, database: Database, records: Sequence[Record], keys: Sequence[t.Any]
@@ -166,7 +205,10 @@ class Link:
         is_converted = conversion.show is not None
 
         for chunk in chunks(keys):
-            query = {name: {"$in": chunk}, "$sort": self._sort}
+            query: Record = {name: {"$in": chunk}, "$sort": self._sort}
+
+            if self._populated:
+                query["$populate"] = [*self._populated]
 
             for record in t.cast("list[Record]", others.find(query)):
                 # A hook may have removed the key.
@@ -210,6 +252,14 @@ class Link:
                 pairs += [(row[0], row[1]) for row in rows]
 
         return pairs
+
+
+def _not_populated(name: str) -> BadRequest:
+    name = shortened(name)
+    return BadRequest(
+        f"'{name}' is not a relationship that can be populated.",
+        errors={name: UNKNOWN_RELATIONSHIP},
+    )
 
 
 def service_of(relationship: Relationship, paths: Mapping[str, str]) -> Service | None:

@@ -161,8 +161,8 @@ def split_paths(names: Sequence[str]) -> dict[str, list[str]]:
     rests: dict[str, list[str]] = {}
 
     for name in names:
-        first, _, rest = name.partition(".")
-        rests.setdefault(first, []).extend([rest] if rest else [])
+        first, dot, rest = name.partition(".")
+        rests.setdefault(first, []).extend([rest] if dot else [])
 
     return rests
 
