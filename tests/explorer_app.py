@@ -95,6 +95,7 @@ class Star(Base):
 
     id: Mapped[int] = mapped_column(sa.BigInteger, primary_key=True)
     name: Mapped[str] = mapped_column(sa.String(20))
+    facts: Mapped[t.Any] = mapped_column(sa.JSON)
     distance: Mapped[int] = mapped_column(sa.BigInteger)
 
 
@@ -242,7 +243,7 @@ def _examples() -> list[Base]:
         for number in range(1, 121)
     ]
     stars = [
-        Star(id=2**53 + number, name=name, distance=2**60)
+        Star(id=2**53 + number, name=name, facts={"seen": [2**60]}, distance=2**60)
         for number, name in enumerate(["even", "odd"])
     ]
     labels = [Label(name="red"), Label(name="blue")]

@@ -66,12 +66,16 @@ test('records whose keys JavaScript rounds have a row each, and no link, box or 
   await page.getByText('Converter(int, str)').waitFor()
   assert.deepEqual(await page.locator('.records tbody td:last-child').allInnerTexts(), Array(2).fill('≈ 1152921504606847000'))
   assert.deepEqual(await page.locator('.records tbody th').allInnerTexts(), Array(2).fill('≈ 9007199254740992'))
+  assert.deepEqual(await page.locator('.records tbody td:nth-last-child(2)').allInnerTexts(), Array(2).fill('≈ {"seen":[1152921504606847000]}'))
   assert.equal(await page.locator('.records tbody :is(a, input:enabled)').count(), 0)
   await page.getByLabel('Select all on this page').check()
   assert.equal(await page.getByRole('button', { name: 'Remove selected…' }).isVisible(), false)
   await explorer.go('record/stars/9007199254740993')
   await page.getByText('odd').first().waitFor()
   assert.equal(await page.locator('.record-head').getByRole('button').count(), 0)
+  await explorer.go('compare/stars')
+  await page.getByText('are not compared one by one').waitFor()
+  assert.equal(await page.getByRole('table', { name: 'The records' }).count(), 0)
 })
 
 test('the caption of a service without pages tells that there may be more', async () => {

@@ -48,11 +48,20 @@ function showError (control, place, text) {
   else control.removeAttribute('aria-invalid')
 }
 
+const LEAVE = 'The form has values that are not saved. Leave it, and lose them?'
+
+// Returns whether a form in a place has typed values that would be lost.
+export const isTyped = place => [...place.querySelectorAll('form')].some(form => form.isTyped?.())
+
+// Returns whether what is typed in a place may be lost, which its reader is asked.
+export const mayLeave = place => !isTyped(place) || confirm(LEAVE)
+
 // Opens a dialog, which is removed once it is closed.
 export function dialog (title, ...children) {
   const id = `dialog-${++numbers}`
   const before = document.activeElement
   const made = element('dialog', { 'aria-labelledby': id }, element('h2', { id }, title), children)
+  made.addEventListener('cancel', event => { if (!mayLeave(made)) event.preventDefault() })
   made.addEventListener('close', () => {
     made.remove()
     if (before?.isConnected) before.focus()

@@ -1,6 +1,6 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
-import { announce, button, element, replace } from './dom.js'
-import { homeOf } from './homes.js'
+import { announce, button, element, isTyped, mayLeave, replace } from './dom.js'
+import { homeOf } from './links.js'
 import { eventLogOf } from './eventlog.js'
 import { address } from './paths.js'
 import { nameOf } from './values.js'
@@ -18,7 +18,6 @@ const MODULES = {
   login: () => import('./views/login.js')
 }
 const ofServices = ['records', 'record', 'create', 'custom', 'compare']
-const LEAVE = 'The form has values that are not saved. Leave it, and lose them?'
 const place = document.getElementById('main')
 let left = new AbortController()
 
@@ -117,15 +116,13 @@ function loaderOf ({ services }, { view, parts: [path] }) {
   return Object.hasOwn(MODULES, view) ? MODULES[view] : MODULES['']
 }
 
-// Returns whether a form has values that would be lost.
-const isTyped = () => [...place.querySelectorAll('form')].some(form => form.isTyped?.())
-
 async function showView (explorer) {
   left.abort()
   left = new AbortController()
   const { signal } = left
   const route = explorer.description.isRefused ? { view: 'login', parts: [], query: '' } : readAddress()
   const view = element('div', { class: 'view' })
+  for (const open of document.querySelectorAll('dialog')) open.close()
   markCurrent(explorer, route)
   replace(place, view)
   try {
@@ -161,10 +158,10 @@ async function start () {
   await connection.open().catch(error => announce(error.message, 'error'))
   drawFrame(explorer)
   addEventListener('hashchange', ({ oldURL }) => {
-    if (!isTyped() || confirm(LEAVE)) showView(explorer)
+    if (mayLeave(document)) showView(explorer)
     else history.replaceState(null, '', oldURL)
   })
-  addEventListener('beforeunload', event => { if (isTyped()) event.preventDefault() })
+  addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   await showView(explorer)
 }
 

@@ -35,9 +35,15 @@ export function kindOf (schema = {}) {
   return { integer: 'integer', number: 'number', boolean: 'boolean', array: 'array' }[type] || 'any'
 }
 
-// Returns whether a number is not the one that the server has sent: JavaScript has no exact form
-// of whole numbers beyond 2 to the power of 53.
-export const isRounded = value => Number.isInteger(value) && !Number.isSafeInteger(value)
+export const ROUNDED = 'Not the exact number: JavaScript rounds it. A converter of the service sends all digits.'
+
+// Returns whether a number, or one in a document, is not the one that the server has sent:
+// JavaScript has no exact form of whole numbers beyond 2 to the power of 53.
+// Floating-point numbers are those of the server.
+export function isRounded (value, { kind } = {}) {
+  if (value !== null && typeof value === 'object') return Object.values(value).some(each => isRounded(each))
+  return kind !== 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+}
 
 // Returns whether a value identifies one record. A call for none would be one for all records, and
 // one for a rounded number would be one for another record.

@@ -1,11 +1,10 @@
 // Values of records, as a table or a detail shows them.
 import { button, element } from './dom.js'
-import { address } from './paths.js'
-import { isKey, isRounded } from './schema.js'
+import { recordLink } from './links.js'
+import { isRounded, ROUNDED } from './schema.js'
 
 const LONGEST = 120
 const BYTES = 8
-const ROUNDED = 'Not the exact number: JavaScript rounds it. A converter of the service sends all digits.'
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const BY_KIND = {
   datetime: moment,
@@ -16,7 +15,7 @@ const BY_KIND = {
 }
 const BY_TYPE = {
   string: words,
-  number,
+  number: value => element('span', { class: 'number' }, String(value)),
   boolean: value => element('span', { class: `boolean ${value ? 'true' : 'false'}` }, String(value)),
   object: value => Array.isArray(value) ? list(value) : json(value)
 }
@@ -32,6 +31,7 @@ export function show (value, field, explorer) {
   if (value === undefined) return element('span', { class: 'absent', title: 'Not in the answer' }, '–')
   if (value === null) return element('span', { class: 'null' }, 'null')
   if (value === '') return element('span', { class: 'empty' }, field.kind === 'binary' ? '0 bytes' : 'empty text')
+  if (isRounded(value, field) && !isLoaded(value, field)) return rounded(value)
   if (field.relation) return related(value, field.relation, explorer)
   const isText = typeof value === 'string'
   return (isText && BY_KIND[field.kind] ? BY_KIND[field.kind] : BY_TYPE[typeof value])(value)
@@ -44,6 +44,8 @@ export function text (value, { kind } = {}) {
   return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 }
 
+const isLoaded = (value, { relation }) => relation !== null && typeof value === 'object'
+
 function related (value, relation, explorer) {
   if (Array.isArray(value)) {
     return element('span', { class: 'related' }, value.length ? value.map(each => related(each, relation, explorer)) : element('span', { class: 'empty' }, 'none'))
@@ -52,8 +54,7 @@ function related (value, relation, explorer) {
   const isRecord = value !== null && typeof value === 'object'
   const id = isRecord ? value[service?.id ?? 'id'] : value
   const title = isRecord ? nameOf(value) : String(value)
-  if (!service?.methods.includes('get') || !isKey(id)) return isRounded(id) ? number(id) : element('span', {}, title)
-  return element('a', { href: address('record', [relation.path, String(id)]), title: `${relation.path} ${id}` }, title)
+  return recordLink(service, id, title, { title: `${relation.path} ${id}` })
 }
 
 function moment (value) {
@@ -63,9 +64,8 @@ function moment (value) {
   return element('time', { datetime: utc, title: `${utc.replace('T', ' ').replace('Z', '')} UTC` }, MOMENT.format(date))
 }
 
-function number (value) {
-  const isOff = isRounded(value)
-  return element('span', { class: isOff ? 'number rounded' : 'number', title: isOff && ROUNDED }, `${isOff ? '≈ ' : ''}${value}`)
+function rounded (value) {
+  return element('span', { class: 'number', title: ROUNDED }, '≈ ', typeof value === 'object' ? json(value) : String(value))
 }
 
 function time (value) {

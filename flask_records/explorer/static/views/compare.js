@@ -1,6 +1,8 @@
 // What nobody may do and see, beside what the caller may.
 import { button, element, field, replace } from '../dom.js'
+import { recordLink } from '../links.js'
 import { address } from '../paths.js'
+import { isKey } from '../schema.js'
 import { nameOf } from '../values.js'
 import { parse } from '../query.js'
 
@@ -40,7 +42,7 @@ async function showRecords (place, explorer, service, query, signal) {
   const clients = [[connection.nobody(service.path), service.publicMethods], [connection.service(service.path), service.methods]]
   const sides = await Promise.all(clients.map(([client, methods]) => find(client, methods, query)))
   if (signal.aborted) return
-  replace(answers, summaries(sides), fieldsTable(sides), recordsTable(service, sides))
+  replace(answers, summaries(sides), fieldsTable(sides), ...recordsTable(service, sides))
 }
 
 function queryForm (explorer, { path }, query) {
@@ -89,15 +91,18 @@ function fieldsTable (sides) {
   return table('The fields that each sees', ['Field', ...SIDES], all.map(name => [name, ...seen.map(each => mark(each.has(name)))]))
 }
 
-function recordsTable ({ path, id }, sides) {
-  const seen = sides.map(({ records }) => new Map(records.filter(record => Object.hasOwn(record, id)).map(record => [String(record[id]), record])))
+function recordsTable (service, sides) {
+  const { id } = service
+  const seen = sides.map(({ records }) => new Map(records.filter(record => isKey(record[id])).map(record => [record[id], record])))
   const all = [...new Set([...seen[1].keys(), ...seen[0].keys()])]
-  if (all.length === 0) return null
+  const isPartial = sides.some(({ records }, index) => records.length > seen[index].size)
+  const note = isPartial ? element('p', { class: 'card' }, `Records of ${service.path} without a key, or with one that JavaScript rounds, are not compared one by one.`) : null
+  if (all.length === 0) return [note]
   const rows = all.map(key => {
     const [other, own] = seen.map(each => each.get(key))
-    return [element('a', { href: address('record', [path, key]) }, key), nameOf(own ?? other), mark(other), mark(own), differences(other, own).join(', ')]
+    return [recordLink(service, key), nameOf(own ?? other), mark(other), mark(own), differences(other, own).join(', ')]
   })
-  return table('The records that each sees', ['Record', 'Name', ...SIDES, 'Other values'], rows)
+  return [note, table('The records that each sees', ['Record', 'Name', ...SIDES, 'Other values'], rows)]
 }
 
 // The names of the fields that both see, with other values.

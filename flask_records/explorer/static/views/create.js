@@ -1,7 +1,7 @@
 // A form that creates a record, or JSON that creates one or many.
 import { announce, button, element, replace } from '../dom.js'
-import { bodyFields } from '../schema.js'
-import { wayBack } from '../homes.js'
+import { bodyFields, isKey } from '../schema.js'
+import { wayBack } from '../links.js'
 import { address } from '../paths.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
@@ -11,14 +11,14 @@ export async function show (place, explorer, route, signal) {
   const service = explorer.services.get(path)
   const title = element('h1', { tabindex: -1 }, service ? `New record of ${path}` : 'Not here')
   if (!service?.methods.includes('create')) return replace(place, title, element('p', {}, `You can’t create records of ${path}.`))
-  const body = element('div')
   const fields = bodyFields(service, 'create')
   const ways = [['form', 'Form'], ['json', service.multi.includes('create') ? 'JSON, one or many' : 'JSON']].slice(fields.length ? 0 : 1)
-  const make = { form: () => fieldsForm(explorer, service, fields, given(fields, route)), json: () => jsonForm(explorer, service) }
+  const bodies = { form: element('div', {}, fieldsForm(explorer, service, fields, given(fields, route))), json: element('div', {}, jsonForm(explorer, service)) }
   const buttons = ways.map(([way, text]) => button(text, () => open(way), { 'data-way': way }))
   const open = way => {
     for (const each of buttons) each.setAttribute('aria-pressed', each.dataset.way === way)
-    replace(body, make[way]())
+    // What is typed in one stays there while the other is shown.
+    for (const [name, form] of Object.entries(bodies)) form.hidden = name !== way
   }
   replace(place,
     element('div', { class: 'record-head' },
@@ -26,7 +26,7 @@ export async function show (place, explorer, route, signal) {
       title,
       service.description ? element('p', { class: 'soft' }, service.description) : null),
     buttons.length > 1 ? element('div', { class: 'row ways', role: 'group', 'aria-label': 'How the record is written' }, buttons) : null,
-    body)
+    Object.values(bodies))
   open(ways[0][0])
 }
 
@@ -71,6 +71,6 @@ async function create (explorer, service, data) {
 // Goes to what was made, if the caller may read it.
 function leave (explorer, service, made) {
   const id = made?.[service.id]
-  if (service.methods.includes('get') && id !== undefined && id !== null) explorer.go(address('record', [service.path, id]))
+  if (service.methods.includes('get') && isKey(id)) explorer.go(address('record', [service.path, id]))
   else explorer.go(service.methods.includes('find') ? address('records', [service.path]) : address(''))
 }

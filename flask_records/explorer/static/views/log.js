@@ -1,7 +1,7 @@
 // The log of events: a list that grows, is paused, filtered and cleared.
 import { button, element, replace } from '../dom.js'
 import { eventLogOf } from '../eventlog.js'
-import { address } from '../paths.js'
+import { recordLink } from '../links.js'
 import { nameOf } from '../values.js'
 
 const SIZE = 500
@@ -53,9 +53,8 @@ const CHANGES = ['created', 'updated', 'patched', 'removed']
 function line (explorer, { service, event, data, time }) {
   const id = data?.[explorer.services.get(service)?.id]
   const isThere = id !== undefined && id !== null && CHANGES.includes(event)
-  const isRead = event !== 'removed' && explorer.services.get(service)?.methods.includes('get')
   const name = isThere ? `${service} ${id}` : service
-  const about = isThere && isRead ? element('a', { href: address('record', [service, id]) }, name) : name
+  const about = isThere && event !== 'removed' ? recordLink(explorer.services.get(service), id, name) : name
   return element('li', { class: 'card' },
     element('div', { class: 'row' },
       element('time', { datetime: time.toISOString(), title: time.toISOString(), class: 'soft' }, time.toLocaleTimeString()),

@@ -1,6 +1,6 @@
 // Logins: with a password, at a provider, with a token, and the end of each.
 import { attempt, button, element, field, replace } from '../dom.js'
-import { address } from '../paths.js'
+import { recordLink } from '../links.js'
 import { nameOf } from '../values.js'
 import { keepWish } from '../connection.js'
 
@@ -41,10 +41,8 @@ function ownLogin ({ description, connection }, signal) {
 }
 
 function userLink ({ userPath, services }, user) {
-  const service = services.find(({ path, methods }) => path === userPath && methods.includes('get'))
-  const id = service && user?.[service.id]
-  const name = nameOf(user)
-  return id === undefined ? name : element('a', { href: address('record', [userPath, id]) }, name)
+  const service = services.find(({ path }) => path === userPath)
+  return recordLink(service, user?.[service?.id], nameOf(user))
 }
 
 // The time at which a login ends, and how long that is from now.

@@ -1,6 +1,6 @@
 // Records to choose from, for a field with the key of another record.
 import { element } from '../dom.js'
-import { kindOf } from '../schema.js'
+import { isKey, kindOf } from '../schema.js'
 import { nameOf } from '../values.js'
 
 const SIZE = 20
@@ -18,7 +18,7 @@ const listOf = (explorer, { path }, query) =>
 // Returns the name of the record that a key leads to, or null if it is not known.
 export async function nameRelated (explorer, field, key) {
   const related = relatedTo(explorer, field)
-  if (!related || key === null || key === undefined) return null
+  if (!related || !isKey(key)) return null
   const [record] = await listOf(explorer, related, { [related.id]: key, $limit: 1 })
   return record ? nameOf(record) : null
 }
@@ -37,7 +37,7 @@ export function addPicker (explorer, field, control) {
     const text = control.value
     if (text !== asked && !known.has(text)) {
       asked = text
-      for (const record of await lookFor(explorer, related, text)) known.set(String(record[related.id]), record)
+      for (const record of await lookFor(explorer, related, text)) if (isKey(record[related.id])) known.set(String(record[related.id]), record)
       list.replaceChildren(...[...known].map(([value, record]) => element('option', { value, label: `${nameOf(record)} (${value})` })))
     }
     chosen.textContent = known.has(control.value) ? nameOf(known.get(control.value)) : ''
@@ -63,6 +63,6 @@ function queriesFor (related, text) {
   if (text === '') return [{}]
   const { properties = {} } = related.query ?? {}
   const name = NAMES.find(each => properties[each]?.anyOf?.some(way => way.properties?.$search))
-  const isKey = kindOf(properties[related.id]) !== 'integer' || /^-?\d+$/.test(text)
-  return [isKey && { [related.id]: text }, name && { [name]: { $search: text } }].filter(Boolean)
+  const mayBeKey = kindOf(properties[related.id]) !== 'integer' || /^-?\d+$/.test(text)
+  return [mayBeKey && { [related.id]: text }, name && { [name]: { $search: text } }].filter(Boolean)
 }

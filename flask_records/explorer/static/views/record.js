@@ -1,7 +1,7 @@
 // One record: its fields, a form that changes it, and its removal.
 import { announce, button, element, replace } from '../dom.js'
-import { bodyFields, described, fieldsOf, isKey, isRounded } from '../schema.js'
-import { wayBack } from '../homes.js'
+import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
+import { wayBack } from '../links.js'
 import { address } from '../paths.js'
 import { nameOf, show as showValue } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
@@ -55,7 +55,7 @@ function drawHead ({ service, id, name, tools }) {
 
 // Returns the method that changes a record. A replacement would send rounded numbers back.
 function methodOf ({ id, methods }, record) {
-  const ways = Object.values(record).some(isRounded) ? ['patch'] : ['patch', 'update']
+  const ways = Object.values(record).some(value => isRounded(value)) ? ['patch'] : ['patch', 'update']
   return isKey(record[id]) ? ways.find(method => methods.includes(method)) : undefined
 }
 
@@ -92,7 +92,8 @@ function showForm (state) {
   }
   const fields = bodyFields(service, method).filter(({ isId }) => !isId)
   const shown = fields.length ? fields : Object.keys(state.record).filter(name => name !== service.id).map(name => described(name, {}))
-  state.form = makeForm(explorer, shown, {
+  const entered = shown.map(field => isRounded(state.record[field.name], field) ? { ...field, hint: ROUNDED } : field)
+  state.form = makeForm(explorer, entered, {
     record: state.record,
     leftOut: method === 'patch' ? 'unchanged' : 'default',
     isPartial: method === 'patch',

@@ -1,6 +1,6 @@
 // The removal of a record, once it is confirmed.
 import { announce, attempt, button, dialog, element } from '../dom.js'
-import { homeOf } from '../homes.js'
+import { homeOf } from '../links.js'
 import { nameOf } from '../values.js'
 
 // Asks, removes the record, and goes to the others.

@@ -1,6 +1,6 @@
 // The services, each with what it allows and how many records it has.
 import { element, replace } from '../dom.js'
-import { homeOf } from '../homes.js'
+import { homeOf } from '../links.js'
 import { address } from '../paths.js'
 import { onEvents } from './live.js'
 

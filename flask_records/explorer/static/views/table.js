@@ -1,6 +1,6 @@
 // A table of records, whose rows stay as long as their records do.
 import { element, replace } from '../dom.js'
-import { address } from '../paths.js'
+import { recordLink } from '../links.js'
 import { isKey, valueOf } from '../schema.js'
 import { show } from '../values.js'
 
@@ -87,8 +87,7 @@ export class Table {
   cell (column, record, isChanged) {
     const { explorer, service } = this.view
     const value = valueOf(record, column.name)
-    const isNamed = column.isId && value !== undefined && value !== null
-    const shown = isNamed && isKey(value) ? name(service, value) : show(value, column, explorer)
+    const shown = column.isId && isKey(value) ? recordLink(service, value, String(value), { 'data-key': `row ${value}` }) : show(value, column, explorer)
     const names = [classOf(column), isChanged ? 'changed' : null].filter(Boolean).join(' ')
     return element(column.isId ? 'th' : 'td', { scope: column.isId ? 'row' : null, class: names || null }, shown)
   }
@@ -98,11 +97,6 @@ const classOf = ({ kind, relation, isId }) => NUMBERS.includes(kind) && !relatio
 
 // Records without a key of their own are known by their place.
 const keyOf = (record, { id }, index) => isKey(record[id]) ? String(record[id]) : `#${index}`
-
-function name (service, id) {
-  if (!service.methods.includes('get')) return String(id)
-  return element('a', { href: address('record', [service.path, String(id)]), 'data-key': `row ${id}` }, String(id))
-}
 
 // Places rows, without moving those that are there.
 function place (body, rows) {
