@@ -1,5 +1,6 @@
 // Controls by the kinds of fields. All of them hold text, as a value is written and read.
 import { element } from '../dom.js'
+import { readMoment, writeMoment } from '../moments.js'
 
 const SHORT = 255
 
@@ -92,20 +93,6 @@ function readInteger (text) {
 
 function readNumber (text) {
   return Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
-}
-
-// A time of the server, in the zone of the reader.
-function writeMoment (text) {
-  const moment = new Date(text)
-  if (Number.isNaN(moment.getTime())) return ''
-  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 23)
-}
-
-function readMoment (text) {
-  const moment = new Date(text).toISOString()
-  // Clocks that are put forward leave out an hour, which the date takes for the next one.
-  if (!writeMoment(moment).startsWith(text.slice(0, 16))) throw new Unreadable('is a time that your zone leaves out')
-  return moment
 }
 
 // Returns a note that shows the time of a control as it is sent.

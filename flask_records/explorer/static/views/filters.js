@@ -4,6 +4,7 @@ import { toText } from '../query.js'
 import { isPair, labelOf, readConditions, writeConditions } from '../conditions.js'
 import { text } from '../values.js'
 import { listInput, oneInput, pairInput } from './inputs.js'
+import { phrase } from './problems.js'
 
 const WITH_EMPTY = ['text', 'longtext', 'binary']
 
@@ -90,7 +91,7 @@ function conditionRow (fields, condition, remove) {
     try {
       return { field: field(), operator: operator().name, value: input.read() }
     } catch ({ message }) {
-      error.textContent = message
+      error.textContent = phrase(field().name, message)
       place.querySelector('input, select, textarea')?.focus()
     }
   }

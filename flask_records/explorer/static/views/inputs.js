@@ -1,6 +1,7 @@
 // Controls for the values of conditions.
 import { element } from '../dom.js'
 import { cast } from '../conditions.js'
+import { readMoment, writeMoment } from '../moments.js'
 
 const TYPES = { integer: 'number', number: 'number', datetime: 'datetime-local', date: 'date', time: 'time' }
 const MISSING = 'Enter a value.'
@@ -12,7 +13,7 @@ export function oneInput (field, value, { mayBeEmpty = false, label = 'Value' } 
   const read = () => {
     const text = control.value
     if (control.validity.badInput || (text === '' && !mayBeEmpty)) throw new Error(MISSING)
-    if (kind === 'datetime' && text) return new Date(text).toISOString()
+    if (kind === 'datetime' && text) return readMoment(text)
     return control.tagName === 'SELECT' ? choices(field)[control.selectedIndex] : cast(kind, text)
   }
   return { node: control, read }
@@ -36,16 +37,8 @@ function plain (kind, value, label) {
     spellcheck: 'false',
     autocomplete: 'off',
     'aria-label': label,
-    value: kind === 'datetime' ? localTime(value) : value ?? ''
+    value: kind === 'datetime' ? writeMoment(value) : value ?? ''
   })
-}
-
-// The control has no zone: it shows that of the reader.
-function localTime (value) {
-  const date = new Date(value ?? Number.NaN)
-  if (Number.isNaN(date.getTime())) return ''
-  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
-  return shifted.toISOString().replace(/(\.000)?Z$/, '')
 }
 
 // Returns `{ node, read }` for a list of values.

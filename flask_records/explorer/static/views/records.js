@@ -80,6 +80,10 @@ class RecordsView {
   }
 
   drawPanel (options) {
+    // Conditions that are typed, and not applied yet, stay.
+    const drawn = JSON.stringify([this.opened, this.conditions])
+    if (this.opened === 'Filter' && this.drawn === drawn) return
+    this.drawn = drawn
     this.panel.hidden = !this.opened
     this.panel.setAttribute('aria-label', this.opened ?? '')
     replace(this.panel, this.opened ? this.panels[this.opened](options) : null)
@@ -107,6 +111,7 @@ class RecordsView {
   }
 
   filter (conditions) {
+    this.drawn = null
     const kept = Object.entries(this.query).filter(([name]) => SPECIAL.includes(name) && name !== '$skip')
     return this.go({ ...Object.fromEntries(kept), ...conditions })
   }
