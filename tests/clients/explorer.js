@@ -12,9 +12,13 @@ export class Explorer {
     return Object.assign(new Explorer(), { page, base })
   }
 
+  open (view) {
+    return this.page.goto(`${this.base}/_records/#/${view}`)
+  }
+
   // Opens a view, and waits until it has loaded what it shows.
   async go (view = '') {
-    await this.page.goto(`${this.base}/_records/#/${view}`)
+    await this.open(view)
     await this.page.locator('h1').waitFor()
     await this.idle()
   }
