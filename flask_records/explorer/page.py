@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import typing as t
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from flask import (
@@ -44,6 +46,9 @@ CLIENTS: t.Final = Path(__file__).parent.parent / "http" / "static"
 
 SHARED: t.Final = ("feathers.min.js", "socket.io.min.js")
 """The files for all pages that this one loads, too."""
+
+YEAR: t.Final = 365 * 24 * 60 * 60
+"""The seconds for which browsers keep files."""
 
 IMAGES: t.Final = "'self' data: blob:"
 """The sources of images: records may have some in binary fields."""
@@ -136,7 +141,7 @@ def _blueprint(errors: ErrorHandler) -> Blueprint:
     """
     blueprint = page_blueprint(NAME, __package__, errors)
     blueprint.add_url_rule("/", "page", _send_page)
-    blueprint.add_url_rule("/files/<path:name>", "file", _send_file)
+    blueprint.add_url_rule("/files/<version>/<path:name>", "file", _send_file)
     blueprint.add_url_rule("/logins.json", "entrance", _send_entrance)
     blueprint.add_url_rule("/services.json", "services", _send_services)
     blueprint.add_url_rule("/service.json", "service", _send_service)
@@ -147,16 +152,31 @@ def _send_page() -> ResponseReturnValue:
     page = render_template(
         "flask_records/explorer.html",
         name=current_app.name,
+        files=f"files/{_version()}",
         styles=_names("*.css", "views/*.css"),
         modules=_names("*.js", "views/*.js"),
     )
     return protect(make_response(page), images=IMAGES)
 
 
-def _send_file(name: str) -> Response:
+def _send_file(version: str, name: str) -> Response:
     folder = CLIENTS if name in SHARED else FILES
-    # Modules name each other without a version, so that none may be kept unchecked.
-    return send_from_directory(folder, name, max_age=0)
+    # A page of another version gets what there is, which nobody keeps by its address.
+    age = YEAR if version == _version() else 0
+    return send_from_directory(folder, name, max_age=age)
+
+
+@cache
+def _version() -> str:
+    """Return a part of the addresses of files, which changes with any of them, since
+    modules name each other.
+    """
+    digest = hashlib.sha256()
+
+    for path in (*sorted(FILES.rglob("*.*")), *(CLIENTS / name for name in SHARED)):
+        digest.update(path.read_bytes())
+
+    return digest.hexdigest()[:12]
 
 
 def _send_entrance() -> Response:

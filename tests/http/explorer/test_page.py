@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from posixpath import normpath
+from graphlib import TopologicalSorter
+from os.path import normpath
 
 import pytest
 from flask import Flask
@@ -19,7 +20,7 @@ ADDRESS = re.compile(r'(?:href|src)="([^#"][^"]*)"')
 
 IMPORT = re.compile(r"\bfrom '(\.[^']+)'")
 
-FILE = "/_records/files/main.js"
+FILE = re.compile(r'src="(files/[0-9a-f]{12}/main\.js)"')
 
 
 def addresses_of(page):
@@ -35,34 +36,40 @@ def test_all_that_the_page_loads_is_there():
 
     assert page.request.path == "/_records/"
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert {"files/feathers.min.js", "files/socket.io.min.js"} < {*addresses}
+    assert {"feathers.min.js", "socket.io.min.js"} < {
+        each.rpartition("/")[2] for each in addresses
+    }
     assert {answer.status_code for answer in answers} == {200}
     types = {answer.headers["Content-Type"].partition(";")[0] for answer in answers}
     assert types == {"text/css", "text/javascript"}
 
 
-def test_files_are_asked_for_anew_and_not_guessed():
-    app = app_with()
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 3600
-    client = app.test_client()
-
-    answer = client.get(FILE, buffered=True)
-
-    assert answer.headers["Cache-Control"] == "no-cache, max-age=0"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["ETag"]
-
-
-def test_modules_import_what_is_there():
+def test_files_are_kept_by_an_address_that_changes_with_them():
     client = app_with().test_client()
-    names = {
-        f"/_records/files/{path.relative_to(explorer_page.FILES).parent.as_posix()}/{name}"
-        for path in explorer_page.FILES.rglob("*.js")
-        for name in IMPORT.findall(path.read_text())
-    }
-    answers = {name: client.get(normpath(name), buffered=True) for name in names}
+    (address,) = FILE.findall(client.get("/_records/").text)
 
-    assert [name for name in names if answers[name].status_code != 200] == []
+    answer = client.get(f"/_records/{address}", buffered=True)
+    other = client.get("/_records/files/other/main.js", buffered=True)
+
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert other.headers["Cache-Control"] == "no-cache, max-age=0"
+    assert other.data == answer.data
+
+
+def test_modules_import_what_is_there_without_a_circle():
+    root = explorer_page.FILES
+    imports = {
+        path.relative_to(root).as_posix(): {
+            normpath(path.relative_to(root).parent / name)
+            for name in IMPORT.findall(path.read_text())
+        }
+        for path in root.rglob("*.js")
+    }
+
+    order = [*TopologicalSorter(imports).static_order()]
+
+    assert {*order} == {*imports}
 
 
 def test_page_loads_from_its_own_origin_only():
@@ -125,6 +132,6 @@ def test_path_of_a_service_is_refused():
 
 @pytest.mark.parametrize("name", ["../page.py", "..%2fpage.py", "feathers.d.ts", "x"])
 def test_other_files_are_not_sent(name):
-    answer = app_with().test_client().get(f"/_records/files/{name}")
+    answer = app_with().test_client().get(f"/_records/files/1/{name}")
 
     assert answer.status_code == 404
