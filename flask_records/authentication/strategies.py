@@ -44,6 +44,11 @@ class Strategy:
     "apiKey", "in": "header", "name": "X-Api-Key"}``, or ``"in": "cookie"``.
     """
 
+    schema: Schema | None = field(default=None, hash=False)
+    """The JSON Schema of the data of a login besides ``strategy``, for documents and
+    types: its ``properties``, and the ``required`` ones.
+    """
+
 
 def authenticate_local(
     service: AuthenticationService, data: Record, params: Params
@@ -103,13 +108,19 @@ JWT = Strategy(authenticate_token, parse_bearer, BEARER)
 
 def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
     """Return the JSON Schema of what a client sends for a strategy."""
+    strategy = t.cast("Strategy", service.strategies.get(name))
     fields = {LOCAL: [service.username, service.password], JWT: ["accessToken"]}
-    names = fields.get(t.cast("Strategy", service.strategies.get(name)), [])
+    names = fields.get(strategy, [])
+    schema: Schema = getattr(strategy, "schema", None) or {
+        "properties": dict.fromkeys(names, TEXT),
+        "required": names,
+    }
     return {
         "type": "object",
         "title": name,
-        "properties": {"strategy": {"const": name}, **dict.fromkeys(names, TEXT)},
-        "required": ["strategy", *names],
+        **schema,
+        "properties": {"strategy": {"const": name}, **schema.get("properties", {})},
+        "required": ["strategy", *schema.get("required", [])],
     }
 
 

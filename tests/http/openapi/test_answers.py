@@ -22,6 +22,7 @@ from flask_records import (
 )
 from flask_records.openapi import document
 from flask_records.openapi.reference import ReferenceSettings
+from flask_records.openapi.typescript import typescript
 
 
 class Base(DeclarativeBase):
@@ -55,6 +56,8 @@ def cookie_in(headers):
 
 COOKIE = {"type": "apiKey", "in": "cookie", "name": "key"}
 
+KEY = {"properties": {"key": {"type": "string"}}, "required": ["key"]}
+
 
 @pytest.fixture(scope="module")
 def app():
@@ -67,9 +70,10 @@ def app():
     db = SQLAlchemy(app, model_class=Base)
     records = FlaskRecords(limiter=Limiter(get_remote_address))
     strategies = {
-        "cookie": Strategy(authenticate_by_cookie, cookie_in, COOKIE),
+        "cookie": Strategy(authenticate_by_cookie, cookie_in, COOKIE, KEY),
         "header": Strategy(authenticate_by_cookie, lambda headers: None),
     }
+    app.config["RECORDS_AUTHENTICATION"] = {"strategies": ["local", "cookie"]}
     records.add("authentication", AuthenticationService(strategies=strategies))
     users = SQLAlchemyService(User, hidden=["password"], paginate={"default": 5})
     users = records.add("users", users, strategies=["jwt", "cookie"])
@@ -146,6 +150,22 @@ def test_strategies_are_schemes(made):
         "bearerFormat": "JWT",
         "description": "The accessToken of the answer to POST /authentication.",
     }
+
+
+def test_strategy_describes_what_it_takes(made):
+    login = made["components"]["schemas"]["AuthenticationCreate"]
+
+    assert login["anyOf"][1] == {
+        "type": "object",
+        "title": "cookie",
+        "properties": {"strategy": {"const": "cookie"}, "key": {"type": "string"}},
+        "required": ["strategy", "key"],
+    }
+    assert (
+        "export type AuthenticationData = "
+        '{ strategy: "local"; email: string; password: string } | '
+        '{ strategy: "cookie"; key: string }\n'
+    ) in typescript()
 
 
 def test_logins_are_named(made):
