@@ -382,6 +382,9 @@ class FlaskRecords:
             registration.blueprint.after_request(_forbid_storing)
             service.after("create", "remove")(issuer.announce)
 
+            if issuer.refresh is not None:
+                service.error("create")(issuer.refresh.end_reused)
+
         for app in self._registrations.apps:
             routes_of(app).add_service(app, service.path, registration.blueprint)
             routes_of(app).check(app)

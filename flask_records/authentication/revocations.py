@@ -193,16 +193,15 @@ class TableRevocations:
             return reading.rows(Plan(statement, parameters))
 
 
-class RedisRevocations:
-    """Stores marks in Redis, for several machines.
+class RedisStore:
+    """Values in Redis.
 
-    :param client: A ``redis.Redis`` with a ``socket_timeout``: a call with a token is
-        503 if Redis does not answer.
+    :param client: A ``redis.Redis`` with a ``socket_timeout``.
     :param prefix: The prefix of the keys.
     :raises ValueError: The client waits for ever.
     """
 
-    def __init__(self, client: t.Any, *, prefix: str = "records:revoked:") -> None:
+    def __init__(self, client: t.Any, prefix: str) -> None:
         pool = getattr(client, "connection_pool", None)
 
         # That of a cluster has pools of its own.
@@ -214,6 +213,28 @@ class RedisRevocations:
 
         self._client = client
         self._prefix = prefix
+
+    def _run(self, command: str, *args: t.Any, **options: t.Any) -> t.Any:
+        from redis import RedisError
+
+        try:
+            return getattr(self._client, command)(*args, **options)
+        except RedisError as error:
+            # The token may be revoked.
+            raise Unavailable("Logins can't be checked at the moment.") from error
+
+
+class RedisRevocations(RedisStore):
+    """Stores marks in Redis, for several machines.
+
+    :param client: A ``redis.Redis`` with a ``socket_timeout``: a call with a token is
+        503 if Redis does not answer.
+    :param prefix: The prefix of the keys.
+    :raises ValueError: The client waits for ever.
+    """
+
+    def __init__(self, client: t.Any, *, prefix: str = "records:revoked:") -> None:
+        super().__init__(client, prefix)
 
     def put(self, key: str, issued_before: int, expires: int) -> None:
         """Store a mark until it expires.
@@ -230,15 +251,6 @@ class RedisRevocations:
         """
         marks = self._run("mget", [self._prefix + key for key in keys])
         return max(int(mark or 0) for mark in marks)
-
-    def _run(self, command: str, *args: t.Any) -> t.Any:
-        from redis import RedisError
-
-        try:
-            return getattr(self._client, command)(*args)
-        except RedisError as error:
-            # The token may be revoked.
-            raise Unavailable("Logins can't be checked at the moment.") from error
 
 
 def _parameters(keys: tuple[str, ...]) -> Record:

@@ -26,7 +26,7 @@ from .strategies import (
     schema_of_credentials,
     schema_of_login,
 )
-from .tokens import UserTokens, VerifiedUser
+from .tokens import NO_CLAIMS, UserTokens, VerifiedUser
 from .users import Users
 
 if t.TYPE_CHECKING:
@@ -35,6 +35,7 @@ if t.TYPE_CHECKING:
     from flask import Flask
     from werkzeug.datastructures import Headers
 
+    from ..accounts import RefreshTokens
     from ..openapi.schemas import Schemas
     from ..service import Service
     from ..typing import Id, Record
@@ -47,6 +48,9 @@ EVENTS: t.Final = {"create": "login", "remove": "logout"}
 SUMMARIES: t.Final = {"create": "Log in", "remove": "Log out"}
 """The summary of each method in documents."""
 
+TOKEN_STRATEGIES: t.Final = ("jwt", "refresh")
+"""The strategies that are no attempts to log in: their tokens can't be guessed."""
+
 EXTENSION: t.Final = "records_authentication"
 """The key of ``app.extensions`` with the settings of the authentication services."""
 
@@ -57,7 +61,7 @@ own: AuthenticationService(strategies=...).\
 """
 
 
-SECRET_FIELDS: t.Final = frozenset({"accessToken"})
+SECRET_FIELDS: t.Final = frozenset({"accessToken", "refreshToken"})
 """The fields of a login that no event has."""
 
 
@@ -85,6 +89,7 @@ class AuthenticationService(Capabilities):
         than new ones. By default hashes stay as they are.
     :param custom_hashing: The application hashes passwords itself, in the model or in
         hooks of its own: the hook :func:`.hash_password` is not required.
+    :param refresh: The :class:`.RefreshTokens` that renew logins. None by default.
     :param settings: The name of the application's setting for this service.
     :raises ValueError: Logins would replace the hashes of the application.
     """
@@ -104,6 +109,7 @@ class AuthenticationService(Capabilities):
         hasher: Callable[[str], str] | None = None,
         rehash: bool = False,
         custom_hashing: bool = False,
+        refresh: RefreshTokens | None = None,
         settings: str = "RECORDS_AUTHENTICATION",
     ) -> None:
         self.users_path = users.strip("/")
@@ -136,6 +142,10 @@ class AuthenticationService(Capabilities):
             )
 
         built_in: dict[str, Strategy | OAuthStrategy] = {"jwt": JWT, "local": LOCAL}
+
+        if refresh is not None:
+            built_in["refresh"] = refresh.strategy
+
         self.strategies = built_in | dict(strategies or {})
         """The strategies by name."""
         self.lookup = Users(self.users_path, username, password, normalize)
@@ -145,6 +155,8 @@ class AuthenticationService(Capabilities):
             None if revocations is None else Revocations(revocations, self.users_path)
         )
         """The revoked tokens, if there is a store."""
+        self.refresh = refresh
+        """Renews logins, or ``None``."""
         self._setting = settings
         self._hasher = hasher
         self.tokens = UserTokens(self.lookup, self.revocations)
@@ -156,7 +168,9 @@ class AuthenticationService(Capabilities):
 
         :raises RuntimeError: A setting is missing or wrong.
         """
-        settings = AuthenticationSettings.of(app, self._setting, self._hasher)
+        settings = AuthenticationSettings.of(
+            app, self._setting, self._hasher, refresh=self.refresh is not None
+        )
         settings.check_strategies(self.strategies)
         app.extensions.setdefault(EXTENSION, {})[self] = settings
 
@@ -218,8 +232,10 @@ class AuthenticationService(Capabilities):
         # They are needed for documents only.
         from ..openapi.schemas import Schemas, schemas_of
 
-        user = schemas_of(self.users, params).record
-        login, names = schema_of_login(user), self.settings.strategies
+        user, names = schemas_of(self.users, params).record, self.settings.strategies
+        login = schema_of_login(
+            user, {} if self.refresh is None else self.refresh.properties
+        )
         return Schemas(
             record=login,
             create={"anyOf": [schema_of_credentials(self, name) for name in names]},
@@ -247,7 +263,7 @@ class AuthenticationService(Capabilities):
             allowed = (*allowed, params.extra[LOGIN].provider.name)
 
         limits = None if params.provider is None else current_records.limits
-        has_token = isinstance(data, dict) and data.get("strategy") == "jwt"
+        has_token = isinstance(data, dict) and data.get("strategy") in TOKEN_STRATEGIES
 
         # Clients send their token when a page loads, and when they connect again.
         if limits is not None and not has_token:
@@ -258,11 +274,16 @@ class AuthenticationService(Capabilities):
         if "accessToken" in result:
             return result
 
-        user = result.get("user")
-        token, payload = self.tokens.create(self.settings.tokens, user)
-        claims = {"accessToken": token, "payload": payload}
-        login = {"user": user, "authentication": {**result["authentication"], **claims}}
-        return {"accessToken": token, **result, **login}
+        user, claims = result.get("user"), NO_CLAIMS
+        fields: Record = {}
+
+        if self.refresh is not None and user is not None:
+            claims, fields = self.refresh.issue(self, result, params)
+
+        token, payload = self.tokens.create(self.settings.tokens, user, claims)
+        parts = {"accessToken": token, "payload": payload}
+        login = {"user": user, "authentication": {**result["authentication"], **parts}}
+        return {"accessToken": token, **fields, **result, **login}
 
     def remove(self, id: Id, params: Params) -> Record:
         """Return the login of the call's token. A store revokes the token.
@@ -281,6 +302,9 @@ class AuthenticationService(Capabilities):
 
         if self.revocations and payload:
             self.revocations.revoke_token(payload)
+
+        if self.refresh and payload:
+            self.refresh.end(self, payload, params)
 
         return result
 

@@ -37,10 +37,13 @@ ALGORITHMS: t.Final = ("HS256", "RS256", "ES256", "EdDSA")
 OTHER_KEY = re.compile(rb"\s*(\{|ssh-|ecdsa-)|.*-----BEGIN", re.DOTALL)
 """Keys of other kinds, which are no secrets."""
 
-LIFETIME = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
+LIFETIME_TEXT = re.compile(r"(\d{1,9}) ?(s|m|h|d|w)?")
 
 UNITS: t.Final = {"s": 1, "m": 60, "h": 60 * 60, "d": DAY, "w": 7 * DAY}
 """The seconds of each unit of a lifetime."""
+
+SHORT_LIFETIME: t.Final = 15 * 60
+"""The seconds that an access token is valid if refresh tokens renew it."""
 
 SECRETS: t.Final = ("secret", "secrets", "allow_short_secret")
 """The settings of the algorithm that signs with a secret."""
@@ -56,9 +59,13 @@ out of the source code.\
 
 def _seconds(lifetime: t.Any) -> int:
     """Return the seconds of a lifetime, or 0 if it is not valid."""
-    match = LIFETIME.fullmatch(str(lifetime))
+    match = LIFETIME_TEXT.fullmatch(str(lifetime))
     return int(match[1]) * UNITS[match[2] or "s"] if match else 0
 
+
+LIFETIME: t.Final = Check(
+    lambda value: _seconds(value) > 0, "a number of seconds, or like '15m', '12h', '1d'"
+)
 
 NAME: t.Final = Check(lambda value: isinstance(value, str) and value != "", "text")
 
@@ -70,10 +77,7 @@ CHECKS: t.Final[Mapping[str, Check]] = {
         "allow_short_secret": FLAG,
         "algorithm": Check(lambda name: name in ALGORITHMS, f"one of {ALGORITHMS}"),
         **dict.fromkeys(PAIR, TEXT.secret()),
-        "lifetime": Check(
-            lambda value: _seconds(value) > 0,
-            "a number of seconds, or like '15m', '12h', '1d'",
-        ),
+        **dict.fromkeys(("lifetime", "refresh_lifetime"), LIFETIME),
         "audience": NAME,
         "issuer": NAME,
         "strategies": TEXTS,
@@ -108,24 +112,43 @@ class AuthenticationSettings:
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     """The OAuth providers."""
 
+    refresh_lifetime: int = 30 * DAY
+    """The number of seconds that a refresh token is valid."""
+
     @classmethod
     def of(
-        cls, app: Flask, name: str, hasher: Callable[[str], str] | None = None
+        cls,
+        app: Flask,
+        name: str,
+        hasher: Callable[[str], str] | None = None,
+        *,
+        refresh: bool = False,
     ) -> AuthenticationSettings:
         """Return the settings of an application.
 
         :param hasher: Makes the hashes of passwords in place of Argon2id.
+        :param refresh: ``True`` if refresh tokens renew access tokens, which are valid
+            for a short time then.
         :raises RuntimeError: A setting is missing or wrong. The message has the cure.
         """
         value, example = app.config.get(name), {"lifetime": "12h"}
         settings = read_settings(name, value, CHECKS, example=example)
         options = {o: value for o, value in settings.items() if value is not None}
+
+        if "refresh_lifetime" in options and not refresh:
+            raise RuntimeError(
+                f"{name}['refresh_lifetime'] needs AuthenticationService(refresh=...)."
+            )
+
+        options.setdefault("lifetime", SHORT_LIFETIME if refresh else DAY)
         origins = CorsSettings.of(app).origins
         return cls(
             name=name,
             tokens=_tokens(app, name, options),
             passwords=_passwords(name, options.get("passwords"), hasher),
-            strategies=tuple(options.get("strategies", cls.strategies)),
+            strategies=tuple(options.get("strategies", cls.strategies))
+            + (("refresh",) if refresh else ()),
+            refresh_lifetime=_seconds(options.get("refresh_lifetime", "30d")),
             oauth=OAuthSettings.parse(
                 options.get("oauth", {}), f"{name}['oauth']", origins
             ),
@@ -179,7 +202,7 @@ def _tokens(app: Flask, name: str, options: Record) -> Tokens:
         signing_key=signing_key,
         verifying_keys=verifying_keys,
         algorithm=algorithm,
-        lifetime=_seconds(options.get("lifetime", DAY)),
+        lifetime=_seconds(options["lifetime"]),
         audience=options.get("audience", Tokens.audience),
         issuer=options.get("issuer", Tokens.issuer),
     )

@@ -124,10 +124,11 @@ def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
     }
 
 
-def schema_of_login(user: Schema) -> Schema:
+def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
     """Return the JSON Schema of a login.
 
-    :param user: That of a user.
+    :param user: The schema of a user.
+    :param properties: The schemas of more properties.
     """
     payload = {"type": "object", "description": "The claims of the token."}
     authentication = {
@@ -141,6 +142,7 @@ def schema_of_login(user: Schema) -> Schema:
         "description": "A login.",
         "properties": {
             "accessToken": token,
+            **properties,
             "authentication": authentication,
             "user": user,
         },

@@ -15,7 +15,7 @@ from ..errors import NotAuthenticated
 from ..service.results import PrivateRecord
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..service import Service
     from ..typing import Record
@@ -35,6 +35,8 @@ MAX_VERIFIED: t.Final = 1024
 
 CLAIMS: t.Final = ["iat", "exp", "aud", "iss", "sub", "jti"]
 """The claims that every token has."""
+
+NO_CLAIMS: t.Final[Mapping[str, t.Any]] = {}
 
 PARSER_ERRORS: t.Final = (ValueError, OverflowError, TypeError, RecursionError)
 """The errors with which PyJWT ends for parts that are no JSON of a token."""
@@ -81,17 +83,24 @@ class Tokens:
     """The number of seconds that a token is valid."""
 
     def create_token(
-        self, subject: t.Any, *, token_id: str, not_before: int = 0
+        self,
+        subject: t.Any,
+        *,
+        token_id: str,
+        not_before: int = 0,
+        claims: Mapping[str, t.Any] = NO_CLAIMS,
     ) -> tuple[str, Record]:
         """Return a new token and its claims.
 
         :param not_before: The time of issue, if it is later than now.
+        :param claims: Claims besides those that every token has.
         """
         # It takes ten megabytes, which a process without tokens need not have.
         import jwt
 
         issued_at = max(int(time.time()), not_before)
         payload = {
+            **claims,
             "iat": issued_at,
             "exp": issued_at + self.lifetime,
             "aud": self.audience,
@@ -184,10 +193,16 @@ class UserTokens:
         self._users = users
         self._revocations = revocations
 
-    def create(self, tokens: Tokens, user: Record | None) -> tuple[str, Record]:
+    def create(
+        self,
+        tokens: Tokens,
+        user: Record | None,
+        claims: Mapping[str, t.Any] = NO_CLAIMS,
+    ) -> tuple[str, Record]:
         """Return a new token and its claims. It depends on the password hash of the
-        user: the one that the login has verified, since another may be stored by now.
+        user.
 
+        :param claims: Claims besides those that every token has.
         :raises NotAuthenticated: There is no user.
         """
         if user is None:
@@ -195,16 +210,21 @@ class UserTokens:
 
         subject = user[self._users.id]
         mark = self._revocations.mark_of(subject) if self._revocations else 0
-
-        if isinstance(user, VerifiedUser):
-            hash = user.hash
-        else:
-            hash = self._users.credentials(subject).get(self._users.password)
-
         digits = secrets.token_hex(8)
         head = f"{digits[:8]}-{digits[8:12]}-8{digits[13:]}"
-        token_id = _token_id(head, self._users.path, hash)
-        return tokens.create_token(subject, token_id=token_id, not_before=mark)
+        token_id = _token_id(head, self._users.path, self.hash_of(user))
+        return tokens.create_token(
+            subject, token_id=token_id, not_before=mark, claims=claims
+        )
+
+    def hash_of(self, user: Record) -> str | None:
+        """Return the password hash of a user: the one that a login has verified, since
+        another may be stored by now.
+        """
+        if isinstance(user, VerifiedUser):
+            return user.hash
+
+        return self._users.credentials(user[self._users.id]).get(self._users.password)
 
     def user_of(self, payload: Record) -> Record:
         """Return the user that a token was issued for, as clients see them.

@@ -16,7 +16,9 @@ TEXT = "\n".join(
     [f.read_text() for f in (*FILES, ROOT / "wsgi.py") if f.name != "changes.md"]
 )
 
-FEATURES = {"flask_records.explorer", "flask_records.openapi", "flask_records.realtime"}
+FEATURES = {
+    f"flask_records.{name}" for name in ("accounts", "explorer", "openapi", "realtime")
+}
 """The packages that applications import apart, if they need them."""
 
 

@@ -1,0 +1,249 @@
+"""Refresh tokens, which renew logins."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from flask import after_this_request, current_app, has_request_context, request
+from werkzeug.http import parse_cookie
+
+from ..authentication.strategies import Strategy
+from ..authentication.tokens import VerifiedUser
+from ..errors import NotAuthenticated
+from ..http.blueprint import PROVIDER as REST
+from ..http.routes import current_routes
+from .token_stores import (
+    digest_of,
+    find_token,
+    fingerprint,
+    id_of,
+    new_token,
+    StoredToken,
+    TOKEN,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flask import Response
+
+    from ..authentication import AuthenticationService
+    from ..context import HookContext, Params
+    from ..openapi.schemas import Schema
+    from ..typing import Id, Record
+    from .token_stores import TokenStore
+
+KIND: t.Final = "refresh"
+"""The name of the strategy, and the kind of the tokens."""
+
+FIELD: t.Final = "refreshToken"
+"""The name of the token in bodies, and of the cookie."""
+
+CLAIM: t.Final = "sid"
+"""The claim of an access token that names its session."""
+
+RENEWED: t.Final = "renewed"
+"""The key of the new token in the result of the strategy."""
+
+INVALID: t.Final = "The refresh token is not valid. Log in again."
+
+IN_BODY: t.Final[Mapping[str, Schema]] = {FIELD: {"type": "string"}}
+"""The schema of the token in bodies."""
+
+
+class RefreshTokens:
+    """Renews logins: each login begins a session, whose refresh token gets a new access
+    token and a new refresh token, once. A token that is used a second time ends its
+    session, since somebody has a copy. A logout ends the session, and a change of the
+    password all sessions of the user.
+
+    :param store: Stores the tokens, as digests: :class:`.TableTokens`,
+        :class:`.RedisTokens`, or your own.
+    :param cookie: ``True`` to have the refresh token in a cookie that scripts can't
+        read, for pages of the same site, over HTTP only. In the body by default.
+    """
+
+    def __init__(self, store: TokenStore, *, cookie: bool = False) -> None:
+        self._store = store
+        self._has_cookie = cookie
+        self.properties = {} if cookie else IN_BODY
+        """The schemas of the fields that it adds to what a login takes and returns."""
+        schema = {"properties": self.properties, "required": [*self.properties]}
+        self.strategy = Strategy(self._authenticate, schema=schema)
+        """The strategy, for logins only."""
+
+    def issue(
+        self, service: AuthenticationService, result: Record, params: Params
+    ) -> tuple[Record, Record]:
+        """Return the claims that an access token gets, and the fields of the answer to
+        a login, for a new session or one that is renewed.
+
+        :param result: The result of a strategy.
+        """
+        token = result.pop(RENEWED, None) or self._begin(service, result["user"])
+        claims = {CLAIM: id_of(token)}
+
+        if not self._has_cookie:
+            return claims, {FIELD: token}
+
+        if _can_set_cookie(params):
+            lifetime = service.settings.refresh_lifetime
+            self._set_cookie(service, token, lifetime)
+
+        return claims, {}
+
+    def end(
+        self, service: AuthenticationService, payload: Record, params: Params
+    ) -> None:
+        """End the session of an access token, as a logout does.
+
+        :param payload: The claims of the token.
+        """
+        if stored := self._session_of(payload):
+            self._store.remove(stored.id, stored.digest)
+
+        if self._has_cookie and _can_set_cookie(params):
+            self._set_cookie(service, "", 0)
+
+    def keep(self, service: AuthenticationService, payload: Record) -> None:
+        """Keep the session of an access token after a change of the password, which
+        ends all others of the user.
+
+        :param payload: The claims of the token.
+        """
+        if stored := self._session_of(payload):
+            hash = service.lookup.credentials(stored.owner).get(service.password)
+            state = _state(stored.id, service, hash)
+            self._store.replace(stored.id, stored.digest, state=state)
+
+    def end_reused(self, method: str, context: HookContext) -> None:
+        """End the session of a token that was used before: an error hook, since what a
+        call that fails has written is undone.
+        """
+        data = context.data if isinstance(context.data, dict) else {}
+
+        if data.get("strategy") != KIND:
+            return
+
+        token = self._token_of(data, context.params)
+
+        if not isinstance(token, str) or TOKEN.fullmatch(token) is None:
+            return
+
+        stored = self._store.get(id_of(token))
+
+        if stored and stored.kind == KIND and stored.digest != digest_of(token):
+            self._store.remove(stored.id, stored.digest)
+
+    def _authenticate(
+        self, service: AuthenticationService, data: Record, params: Params
+    ) -> Record:
+        """Return the user of a refresh token, and the token that replaces it.
+
+        :raises NotAuthenticated: The token is not valid, was used, its user is gone,
+            was logged out, or has another password.
+        """
+        if self._has_cookie and not _can_set_cookie(params):
+            raise NotAuthenticated("The refresh token is a cookie: renew it over HTTP.")
+
+        stored = find_token(self._store, KIND, self._token_of(data, params))
+
+        if stored is None:
+            raise NotAuthenticated(INVALID)
+
+        users = service.lookup
+        user, _ = users.load(stored.owner)
+        hash = users.credentials(user[users.id]).get(users.password)
+        is_same = stored.state == _state(stored.id, service, hash)
+
+        if not is_same or stored.issued < _mark(service, user[users.id]):
+            raise NotAuthenticated(INVALID)
+
+        token = new_token(stored.id)
+        changes = {
+            "digest": digest_of(token),
+            "expires": int(time.time()) + service.settings.refresh_lifetime,
+        }
+
+        if not self._store.replace(stored.id, stored.digest, **changes):
+            raise NotAuthenticated(INVALID)
+
+        return {"user": VerifiedUser(user, users.service, hash), RENEWED: token}
+
+    def _begin(self, service: AuthenticationService, user: Record) -> str:
+        token, id = new_token(), user[service.id]
+        hash = service.tokens.hash_of(user)
+        issued = int(time.time())
+        self._store.add(
+            StoredToken(
+                id=id_of(token),
+                kind=KIND,
+                owner=str(id),
+                digest=digest_of(token),
+                state=_state(id_of(token), service, hash),
+                # Those of a user who is logged out everywhere are before the mark.
+                issued=max(issued, _mark(service, id)),
+                expires=issued + service.settings.refresh_lifetime,
+            )
+        )
+        return token
+
+    def _session_of(self, payload: Record) -> StoredToken | None:
+        """Return the session that an access token belongs to, if it has not ended."""
+        id = payload.get(CLAIM)
+        stored = self._store.get(id) if isinstance(id, str) else None
+        is_own = stored is not None and stored.owner == str(payload["sub"])
+        return stored if is_own else None
+
+    def _token_of(self, data: Record, params: Params) -> t.Any:
+        """Return what a client has sent as its token."""
+        if not self._has_cookie:
+            return data.get(FIELD)
+
+        return parse_cookie(params.headers.get("Cookie", "")).get(FIELD)
+
+    def _set_cookie(
+        self, service: AuthenticationService, token: str, lifetime: int
+    ) -> None:
+        """Set the cookie in the response to the current request, if it succeeds."""
+        endpoint = current_routes().endpoint_of(service.as_service.path)
+        path = current_app.url_for(endpoint, _external=False)
+        is_secure = request.is_secure or current_app.config["SESSION_COOKIE_SECURE"]
+
+        def set_cookie(response: Response) -> Response:
+            if response.status_code < 400:
+                response.set_cookie(
+                    FIELD,
+                    token,
+                    max_age=lifetime,
+                    path=path,
+                    secure=is_secure,
+                    httponly=True,
+                    samesite="Strict",
+                )
+
+            return response
+
+        after_this_request(set_cookie)
+
+
+def _can_set_cookie(params: Params) -> bool:
+    """Return ``True`` for a call whose response can have a cookie: over HTTP, or in
+    Python during a request, as a login at an OAuth provider is.
+    """
+    return has_request_context() and params.provider in (None, REST)
+
+
+def _state(id: str, service: AuthenticationService, hash: str | None) -> str:
+    """Return the fingerprint of a session.
+
+    :param id: The identifier of the session.
+    :param hash: The password hash of the user.
+    """
+    return fingerprint(id, service.users_path, hash)
+
+
+def _mark(service: AuthenticationService, id: Id) -> int:
+    """Return the time before which a user was logged out everywhere, or 0."""
+    return service.revocations.mark_of(id) if service.revocations else 0

@@ -1,0 +1,141 @@
+"""An application whose users have accounts, and what they do."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    hash_password,
+    RevokedTokenMixin,
+    SQLAlchemyService,
+    TableRevocations,
+)
+from flask_records.accounts import RefreshTokens, TokenMixin
+from tests.authentication import bearer, CHEAP, SECRET
+
+PASSWORD = "correct horse"
+
+everywhere = pytest.mark.parametrize(
+    ("database_url", "store"),
+    [
+        ("sqlite", "table"),
+        ("postgresql", "table"),
+        ("mariadb", "table"),
+        ("sqlite", "redis"),
+    ],
+    indirect=True,
+)
+
+in_sqlite = pytest.mark.parametrize(
+    ("database_url", "store"), [("sqlite", "table")], indirect=True
+)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class User(Base):
+    __tablename__ = "user_account"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str] = mapped_column(sa.String(100), unique=True)
+    password: Mapped[str | None] = mapped_column(sa.String(200))
+
+
+class Token(TokenMixin, Base):
+    __tablename__ = "account_token"
+
+
+class RevokedToken(RevokedTokenMixin, Base):
+    __tablename__ = "revoked_token"
+
+
+def make_records(store, mails, **options):
+    """An extension with users whose logins are renewed."""
+    records = FlaskRecords(app_errors=True)
+    revocations = TableRevocations(RevokedToken)
+    refresh = RefreshTokens(store, **options)
+    records.add(
+        "authentication",
+        AuthenticationService(revocations=revocations, refresh=refresh),
+    )
+    users = records.add(
+        "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
+    )
+    users.before("create", "update", "patch")(hash_password())
+    return records
+
+
+@contextmanager
+def served(records, url, **settings):
+    """An app that serves the services of an extension from an empty database."""
+    app = Flask("tests")
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    app.config["RECORDS_AUTHENTICATION"] = {
+        **{"secret": SECRET, "passwords": CHEAP},
+        **settings,
+    }
+    db = SQLAlchemy(app, model_class=Base)
+    records.init_app(app)
+
+    with app.app_context():
+        db.create_all()
+
+    try:
+        yield app
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.drop_all()
+            db.engine.dispose()
+
+
+def email_of(name):
+    return f"{name}@example.com"
+
+
+def register(client, name):
+    user = {"email": email_of(name), "password": PASSWORD}
+    response = client.post("/users", json=user)
+    assert response.status_code == 201, response.json
+    return response.json["id"]
+
+
+def log_in(client, name="ann", password=PASSWORD):
+    """A login with a password."""
+    login = {"strategy": "local", "email": email_of(name), "password": password}
+    response = client.post("/authentication", json=login)
+    assert response.status_code == 201, response.json
+    return response.json
+
+
+def renew(client, token):
+    """The response to a refresh token."""
+    data = {"strategy": "refresh", "refreshToken": token}
+    return client.post("/authentication", json=data)
+
+
+def is_valid(client, token):
+    status = client.get("/users", headers=bearer(token)).status_code
+    assert status in (200, 401)
+    return status == 200
+
+
+@contextmanager
+def clock(seconds):
+    """Another time, that is later by some seconds."""
+    now = time.time
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now() + seconds)
+        yield

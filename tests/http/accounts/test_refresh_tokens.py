@@ -1,0 +1,278 @@
+"""Logins that are renewed."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from flask_records import AuthenticationService, FlaskRecords
+from flask_records.accounts import TableTokens
+from flask_records.openapi import document
+from tests.authentication import bearer, SECRET
+from tests.http.accounts.people import (
+    clock,
+    everywhere,
+    in_sqlite,
+    is_valid,
+    log_in,
+    make_records,
+    register,
+    renew,
+    served,
+    Token,
+)
+from tests.http.authentication.authenticated import refused
+
+MONTH = 30 * 24 * 60 * 60
+
+INVALID = refused("The refresh token is not valid. Log in again.")
+
+
+@everywhere
+def test_refresh_token_renews_a_login(client, ann):
+    login = log_in(client)
+
+    with clock(60):
+        response = renew(client, login["refreshToken"])
+
+    renewed = response.json
+    payload = renewed["authentication"]["payload"]
+    assert (response.status_code, renewed["user"]["id"]) == (201, ann)
+    assert response.headers["Cache-Control"] == "no-store"
+    assert is_valid(client, renewed["accessToken"])
+    assert renewed["refreshToken"] != login["refreshToken"]
+    assert payload["exp"] - payload["iat"] == 15 * 60
+    assert payload["sid"] == login["authentication"]["payload"]["sid"]
+    assert renewed["authentication"]["strategy"] == "refresh"
+
+
+@everywhere
+def test_refresh_token_that_is_used_twice_ends_its_session(client, ann):
+    first, other = log_in(client), log_in(client)
+    second = renew(client, first["refreshToken"]).json
+
+    responses = [
+        renew(client, token)
+        for token in (first["refreshToken"], second["refreshToken"])
+    ]
+
+    assert [response.json for response in responses] == [INVALID] * 2
+    assert renew(client, other["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_of_twenty_renewals_at_once_one_wins(app, client, ann):
+    token = log_in(client)["refreshToken"]
+
+    with ThreadPoolExecutor(20) as pool:
+        done = list(pool.map(lambda _: renew(app.test_client(), token), range(20)))
+
+    winners = [response.json for response in done if response.status_code == 201]
+    assert sorted(response.status_code for response in done) == [201, *[401] * 19]
+    assert renew(client, winners[0]["refreshToken"]).json == INVALID
+
+
+def other_secret(token):
+    return f"{token.partition('.')[0]}.{secrets.token_urlsafe(32)}"
+
+
+@in_sqlite
+@pytest.mark.parametrize(
+    "guess",
+    [
+        other_secret,
+        str.upper,
+        lambda token: secrets.token_hex(16) + token[32:],
+        lambda token: token + "x",
+        lambda token: "\0",
+        lambda token: {"$ne": None},
+        lambda token: None,
+        lambda token: "é" * 10_000,
+    ],
+)
+def test_guessed_refresh_token_is_refused(client, ann, guess):
+    response = renew(client, guess(log_in(client)["refreshToken"]))
+
+    assert (response.status_code, response.json) == (401, INVALID)
+
+
+@everywhere
+def test_refresh_token_expires_some_time_after_its_last_use(client, ann):
+    token = log_in(client)["refreshToken"]
+
+    with clock(MONTH - 10):
+        token = renew(client, token).json["refreshToken"]
+
+    with clock(2 * MONTH - 20):
+        token = renew(client, token).json["refreshToken"]
+
+    with clock(3 * MONTH - 10):
+        assert renew(client, token).json == INVALID
+
+
+@everywhere
+def test_change_of_the_password_ends_all_refresh_tokens(client, ann, ben):
+    tokens = [log_in(client)["refreshToken"] for _ in range(2)]
+    other, login = log_in(client, "ben")["refreshToken"], log_in(client)
+
+    client.patch(
+        f"/users/{ann}",
+        json={"password": "another horse"},
+        headers=bearer(login["accessToken"]),
+    )
+
+    assert [renew(client, token).json for token in tokens] == [INVALID] * 2
+    assert renew(client, other).status_code == 201
+
+
+@everywhere
+def test_logout_ends_the_session_and_no_other(client, ann):
+    login, other = log_in(client), log_in(client)
+
+    client.delete("/authentication", headers=bearer(login["accessToken"]))
+
+    assert renew(client, login["refreshToken"]).json == INVALID
+    assert renew(client, other["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_user_who_is_logged_out_everywhere_has_no_session(app, client, ann):
+    token = log_in(client)["refreshToken"]
+
+    with app.app_context():
+        app.extensions["records"].authentication().revoke_user(ann)
+
+    assert renew(client, token).json == INVALID
+    later = renew(client, log_in(client)["refreshToken"])
+    assert renew(client, later.json["refreshToken"]).status_code == 201
+
+
+@everywhere
+def test_refresh_token_of_a_removed_user_is_refused(client, ann):
+    login = log_in(client)
+    client.delete(f"/users/{ann}", headers=bearer(login["accessToken"]))
+
+    assert renew(client, login["refreshToken"]).status_code == 401
+
+
+@in_sqlite
+def test_access_token_and_refresh_token_do_not_replace_each_other(client, ann):
+    login = log_in(client)
+
+    assert renew(client, login["accessToken"]).json == INVALID
+    assert not is_valid(client, login["refreshToken"])
+
+
+@in_sqlite
+def test_login_with_an_access_token_begins_no_session(client, ann):
+    login = log_in(client)
+    data = {"strategy": "jwt", "accessToken": login["accessToken"]}
+
+    answer = client.post("/authentication", json=data).json
+
+    assert "refreshToken" not in answer
+
+
+@in_sqlite
+def test_refresh_token_is_in_no_log_event_or_table(app, client, ann, caplog, records):
+    events = []
+    records.events()(lambda event, record, context: events.append(record))
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO, "sqlalchemy.engine")
+    token = log_in(client)["refreshToken"]
+    renew(client, token)
+    renew(client, token)
+
+    with app.app_context():
+        db = app.extensions["sqlalchemy"]
+        log_in(client)
+        [row] = db.session.execute(db.select(Token.__table__)).all()
+
+    assert len(events) == 3
+    assert "INSERT INTO account_token" in caplog.text
+    assert token.partition(".")[2] not in f"{events} {caplog.text} {row}"
+
+
+@in_sqlite
+def test_expired_sessions_are_removed_by_logins(app, client, ann):
+    log_in(client)
+
+    with clock(MONTH + 1):
+        log_in(client)
+
+    with app.app_context():
+        db = app.extensions["sqlalchemy"]
+        assert len(db.session.scalars(db.select(Token)).all()) == 1
+
+
+@in_sqlite
+def test_refresh_token_is_described(app):
+    with app.test_request_context():
+        schemas = document()["components"]["schemas"]
+
+    [_, _, refresh] = schemas["AuthenticationCreate"]["anyOf"]
+    text = {"type": "string"}
+    assert refresh["properties"] == {
+        "strategy": {"const": "refresh"},
+        "refreshToken": text,
+    }
+    assert refresh["required"] == ["strategy", "refreshToken"]
+    assert schemas["Authentication"]["properties"]["refreshToken"] == text
+
+
+@pytest.fixture
+def cookie_client():
+    records = make_records(TableTokens(Token), [], cookie=True)
+
+    with served(records, "sqlite://", refresh_lifetime="7d") as app:
+        client = app.test_client()
+        register(client, "ann")
+        yield client
+
+
+def test_refresh_token_in_a_cookie_is_for_the_server_alone(cookie_client):
+    login = {"strategy": "local", "email": "ann@example.com"}
+    login["password"] = "correct horse"
+    response = cookie_client.post("https://localhost/authentication", json=login)
+
+    name, *attributes = response.headers["Set-Cookie"].split("; ")
+    assert name.startswith("refreshToken=")
+    assert {*attributes} >= {
+        "HttpOnly",
+        "Secure",
+        "SameSite=Strict",
+        "Path=/authentication",
+        "Max-Age=604800",
+    }
+    assert "refreshToken" not in response.json
+
+
+def test_cookie_renews_a_login_until_the_logout(cookie_client):
+    log_in(cookie_client)
+    data = {"strategy": "refresh"}
+    first = cookie_client.get_cookie("refreshToken", path="/authentication").value
+
+    renewed = cookie_client.post("/authentication", json=data)
+    second = cookie_client.get_cookie("refreshToken", path="/authentication").value
+    headers = bearer(renewed.json["accessToken"])
+    cookie_client.delete("/authentication", headers=headers)
+
+    assert (renewed.status_code, first != second) == (201, True)
+    assert cookie_client.get_cookie("refreshToken", path="/authentication") is None
+    assert cookie_client.post("/authentication", json=data).json == INVALID
+    assert renew(cookie_client, second).json == INVALID
+
+
+def test_lifetime_of_refresh_tokens_needs_refresh_tokens():
+    app = Flask("tests")
+    settings = {"secret": SECRET, "refresh_lifetime": "7d"}
+    app.config["RECORDS_AUTHENTICATION"] = settings
+    records = FlaskRecords()
+    records.add("authentication", AuthenticationService())
+
+    with pytest.raises(RuntimeError, match=r"needs AuthenticationService\(refresh="):
+        records.init_app(app)
