@@ -1,23 +1,34 @@
-"""One field of a record."""
+"""One field of a record, or an identifier that is made of several."""
 
 from __future__ import annotations
 
+import base64
+import datetime as dt
 import typing as t
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 
 from ..errors import BadRequest
 from ..problems import Problem
 from .bounds import shortened
-from .casts import of_json_text
-from .values import (
-    Cast,
-    cast,
-    cast_and_check,
-    Conversion,
-)
+from .casts import moment_text, of_json_text
+from .values import Cast, cast, cast_and_check, Conversion
+
+SEPARATOR: t.Final = ","
+"""Stands between the parts of an identifier."""
+
+UNQUOTED: t.Final = " !$'()*+:;=@[]"
+"""The characters of a part that are not percent-encoded, besides letters and digits."""
+
+TEXTS: t.Final[dict[t.Any, Callable[[t.Any], str]]] = {
+    dt.datetime: moment_text,
+    bytes: lambda value: base64.b64encode(value).decode(),
+}
+"""The texts of the parts of identifiers that ``str()`` does not give, by type."""
 
 
 # Two fields are equal only if they are the same object, which makes them fast keys.
@@ -104,3 +115,64 @@ class Field:
 def shown(value: t.Any) -> str:
     """Return a value as it stands in an error message, shortened."""
     return f"'{shortened(value if isinstance(value, str) else repr(value))}'"
+
+
+@dataclass(frozen=True, eq=False)
+class CompositeField(Field):
+    """An identifier that is made of several fields, compared as a tuple of these."""
+
+    parts: tuple[Field, ...] = ()
+    """The fields, in the order of the primary key."""
+
+    @classmethod
+    def of(cls, name: str, parts: Sequence[Field]) -> t.Self:
+        """Return the identifier that is made of some fields.
+
+        :param name: Its name on the wire.
+        """
+        conversion = Conversion(
+            partial(_cast_parts, parts),
+            null_texts=(),
+            is_ordered=False,
+            is_sorted=False,
+            schema={"type": "string"},
+        )
+        column = sa.tuple_(*[part.column for part in parts])
+        return cls(
+            name, column, None, conversion, is_nullable=False, parts=tuple(parts)
+        )
+
+    def at(self, entity: t.Any) -> t.Any:
+        """Return the fields on an alias of the model."""
+        return sa.tuple_(*[part.at(entity) for part in self.parts])
+
+    def text(self, record: dict[str, t.Any]) -> str | None:
+        """Return the identifier of a record, by which its parts are found again, or
+        ``None`` if one is null.
+        """
+        values = [record[part.name] for part in self.parts]
+
+        if any(value is None for value in values):
+            return None
+
+        texts = [TEXTS.get(type(value), str)(value) for value in values]
+        return SEPARATOR.join([quote(text, safe=UNQUOTED) for text in texts])
+
+
+def _cast_parts(parts: Sequence[Field], value: t.Any) -> tuple[t.Any, ...]:
+    """Return the values of an identifier: text, or a list of its parts."""
+    is_text, values = isinstance(value, str), []
+    items = map(unquote, value.split(SEPARATOR)) if is_text else value
+    items = list(items) if is_text or isinstance(items, (list, tuple)) else []
+
+    if len(items) == len(parts):
+        pairs = zip(parts, items, strict=True)
+        values = [cast(part.conversion, item) for part, item in pairs]
+
+    if not values or any(each is None for each in values):
+        names = ", ".join(part.name for part in parts)
+        raise ValueError(
+            Problem(f"is not made of {names}", "type", expected="identifier")
+        )
+
+    return tuple(values)

@@ -9,23 +9,17 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .composite_keys import composite_field
+from .field import CompositeField
 from .mapped_fields import fields_of, values_of
 from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
-    from .composite_keys import CompositeField
     from .field import Field
     from .values import Converters
 
 
 COMPOSITE: t.Final = "id"
 """The name of an identifier that is made of several fields, unless it has another."""
-
-COMPOSITE_CURE: t.Final = """\
- An identifier that is made of several of them is named 'id', or begins with an \
-underscore, such as '_id'.\
-"""
 
 NOT_MAPPED: t.Final = """\
 '{name}' is not mapped to a table when the application is set up. If its tables are \
@@ -109,11 +103,12 @@ class Fields:
         mapped = list(fields_of(self.mapper, options, dialect))
         self.stored: Mapping[str, Field] = {field.name: field for field in mapped}
         """The fields by name, but for an identifier that is made of several."""
-        is_composite = len(keys) > 1 and id not in self.stored
-        self._check_names(is_composite=is_composite)
-
+        # Another name is more likely to be that of a field, misspelt.
+        is_named = id not in self.stored and (id == COMPOSITE or id[0] == "_")
+        is_composite = len(keys) > 1 and is_named
         self.composite = self._composite(id, keys) if is_composite else None
         """The identifier field if it is made of several fields."""
+        self._check_names()
         self.id = self.composite or self.stored[id]
         """The identifier field."""
         self.identifying = self.composite.parts if self.composite else (self.id,)
@@ -168,20 +163,17 @@ class Fields:
         column = self.columns.get(name)
         return column is not None and _is_unique(column)
 
-    def _check_names(self, *, is_composite: bool) -> None:
+    def _check_names(self) -> None:
         """Refuse names of options that are not in the model.
 
         :raises ValueError: There is one.
         """
-        options = self.options
-        id = t.cast("str", options.id)
         values = values_of(self.mapper)
 
-        if id not in self.stored and not (is_composite and _names_composite(id)):
-            cure = COMPOSITE_CURE if is_composite else ""
-            raise self._unknown("id", id, cure)
+        if self.composite is None and self.options.id not in self.stored:
+            raise self._unknown("id", str(self.options.id))
 
-        for option, names in options.named():
+        for option, names in self.options.named():
             for name in names:
                 # A value without a form on the wire is hidden from everybody.
                 is_formless = option == "hidden" and name in values
@@ -189,10 +181,10 @@ class Fields:
                 if name not in self.stored and not is_formless:
                     raise self._unknown(option, name)
 
-    def _unknown(self, option: str, name: str, cure: str = "") -> ValueError:
+    def _unknown(self, option: str, name: str) -> ValueError:
         return ValueError(
             f"'{option}' names '{name}', which is not a field of"
-            f" '{self.model.__name__}'. Its fields are: {', '.join(self.stored)}.{cure}"
+            f" '{self.model.__name__}'. Its fields are: {', '.join(self.stored)}."
         )
 
     def _table_columns(self) -> dict[str, sa.Column[t.Any]]:
@@ -217,7 +209,7 @@ class Fields:
                     " shows it. Do not hide it, or name a field that is unique in 'id'."
                 )
 
-        return composite_field(name, [self.stored[part] for part in keys])
+        return CompositeField.of(name, [self.stored[part] for part in keys])
 
     def _check_id(self) -> None:
         """Refuse an identifier that several records may have.
@@ -246,13 +238,6 @@ class Fields:
         """Return the names of the fields of the primary key."""
         columns = self.mapper.primary_key
         return [self.mapper.get_property_by_column(column).key for column in columns]
-
-
-def _names_composite(name: str) -> bool:
-    """Return ``True`` for a name of an identifier that is made of several fields. Any
-    other is more likely to be the name of a field, misspelt.
-    """
-    return name == COMPOSITE or name.startswith("_")
 
 
 def mapper_of(model: type[t.Any]) -> orm.Mapper[t.Any]:

@@ -115,7 +115,7 @@ def test_record_is_found_by_the_parts_of_its_key(client, student, path):
 
 @pytest.mark.parametrize(
     "course",
-    ["", "é 🙂", *r""", ~ ~~ a~2Cb ~2C ../x [ [1] " % \ null""".split()],
+    ["", "é 🙂", *r""", ~ ~~ a%2Cb %2C a%b %zz ../x [ [1] " % \ null""".split()],
 )
 def test_any_characters_of_a_part_are_found(client, student, path, course):
     created = client.post(path, json={"studentId": student, "course": course}).json
@@ -127,7 +127,7 @@ def test_any_characters_of_a_part_are_found(client, student, path, course):
 @pytest.mark.parametrize(
     "id",
     [
-        *("1", ",", "1,math,2", "x,math", "null,math", "1,ma~th", '[1,"math"]', "{}"),
+        *("1", ",", "1,math,2", "x,math", "null,math", '[1,"math"]', "{}"),
         "9" * 20 + ",math",
     ],
 )
@@ -246,7 +246,7 @@ def test_calls_in_python_take_a_tuple(app, client, three):
 def test_misspelt_identifier_does_not_start():
     message = (
         "'id' names 'cuorse', which is not a field of 'Enrolment'. Its fields are:"
-        " .*'id', or begins with an underscore, such as '_id'."
+        " studentId, course, grade."
     )
     records = FlaskRecords()
     records.add("enrolments", SQLAlchemyService(Enrolment, id="cuorse"), public=True)
