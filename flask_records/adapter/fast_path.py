@@ -54,9 +54,6 @@ STATEMENTS: t.Final = {"create": "insert", "patch": "update", "remove": "delete"
 PLAIN: t.Final = frozenset({str, int, float, bool, dt.datetime, dt.date, Decimal, UUID})
 """The types of values that need not be looked at one by one."""
 
-EXACT_KEYS: t.Final = (sa.Integer, sa.String, sa.Uuid, sa.Date)
-"""The types of keys that all databases return as they were given, but for CHAR."""
-
 
 class Write(t.NamedTuple):
     """A write of a call."""
@@ -93,11 +90,8 @@ class FastPath:
         self._table = t.cast("sa.Table", self._mapper.local_table)
         self._cache = PlanCache(fields)
         columns = self._columns.items()
-        key = self._mapper.primary_key
         self._column_keys = {name: str(column.key) for name, column in columns}
-        self._keys = [str(column.key) for column in key]
-        inexact = {n for n, each in columns if each in key and not _is_exact(each.type)}
-        self._unfit = {*relations, *inexact}
+        self._relations = frozenset(relations)
         self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
     def reason(self, write: Write) -> str | None:
@@ -122,25 +116,16 @@ class FastPath:
         in_order = len(inserted) > 1
 
         def build() -> sa.Insert:
-            return sa.insert(self._table).returning(
-                *self._returned(selected),
-                *self._mapper.primary_key,
-                sort_by_parameter_order=in_order,
-            )
+            columns = self._returned(selected)
+            insert = sa.insert(self._table)
+            return insert.returning(*columns, sort_by_parameter_order=in_order)
 
         plan = self._cache.plan(("insert", selected, in_order), build, inserted)
         rows = write.writing.rows(plan, write.bodies)
 
-        # A trigger may drop a row, and a database change a key.
+        # A trigger may drop a row.
         if len(rows) < len(inserted):
             raise not_kept(self._fields)
-
-        if any(key in inserted[0] for key in self._keys):
-            for values, row in zip(inserted, rows, strict=True):
-                pairs = zip(self._keys, row[-len(self._keys) :], strict=True)
-
-                if any(values.get(key, read) != read for key, read in pairs):
-                    raise not_kept(self._fields)
 
         return write.call.records(rows)
 
@@ -276,8 +261,8 @@ class FastPath:
         )
 
     def _needs_values(self, write: Write) -> bool:
-        """Return ``True`` for expressions, nulls with a meaning, keys that the database
-        may return in another form, and values of different columns.
+        """Return ``True`` for expressions, nulls with a meaning, relationships, and
+        values of different columns.
         """
         if write.method == "remove":
             return False
@@ -285,7 +270,7 @@ class FastPath:
         names = write.bodies[0].keys() if write.bodies else set()
         return (
             not names
-            or not self._unfit.isdisjoint(names)
+            or not self._relations.isdisjoint(names)
             or not all([self._is_plain(names, body) for body in write.bodies])
         )
 
@@ -332,8 +317,3 @@ def _has_special_null(column: sa.Column[t.Any]) -> bool:
         or column.default is not None
         or column.server_default is not None
     )
-
-
-def _is_exact(type_: t.Any) -> bool:
-    """Return ``True`` for a type whose values all databases read as they are given."""
-    return isinstance(type_, EXACT_KEYS) and not isinstance(type_, (sa.CHAR, sa.Enum))
