@@ -62,7 +62,6 @@ UNKNOWN_RELATIONSHIP: t.Final = Problem(
 NO_LIST_OF_IDS: t.Final = Problem(
     "is not a list of identifiers", "type", expected="list"
 )
-NO_SINGLE_ID: t.Final = Problem("is not one identifier", "type", expected="identifier")
 NO_SERVICE: t.Final = Problem("is shown by no service", "unknown_relationship")
 NEEDED: t.Final = Problem("leaves out records that need this one", "referred_to")
 OWNED: t.Final = Problem("names a record that belongs to another one", "reference")
@@ -199,12 +198,6 @@ def too_many_records(maximum: int) -> Problem:
     """Return the problem of a list of more than a number of records."""
     text = f"names more than {maximum} records"
     return Problem(text, "too_long", max=maximum, unit="records")
-
-
-def contradicts(names: Iterable[str]) -> Problem:
-    """Return the problem of a value that other fields contradict."""
-    quoted = ", ".join(f"'{name}'" for name in names)
-    return Problem(f"contradicts {quoted}")
 
 
 def coded(errors: t.Any) -> t.Any:

@@ -182,7 +182,7 @@ def create_app() -> t.Any:
     records.add("stars", SQLAlchemyService(Star, multi=True), public=True)
     records.add("labels", SQLAlchemyService(Label), public=True)
     shelves = SQLAlchemyService(
-        Shelf, whitelist=["$populate"], writable_relations=["owner", "labels"]
+        Shelf, whitelist=["$populate"], writable_relations=["labels"]
     )
     records.add("shelves", shelves, public=True)
     records.add("words", Words(), public=True)

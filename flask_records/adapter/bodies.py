@@ -101,8 +101,7 @@ class Bodies:
 
         for index, body in enumerate(data if is_list else [data]):
             read = self._read(call, "create", body)
-            named = {*body, *self._set_by_relations(body)}
-            missing = [name for name in self._required if name not in named]
+            missing = [name for name in self._required if name not in body]
             place = f"{index}." if is_list else ""
             found = read.problems | dict.fromkeys(missing, REQUIRED)
             problems |= {f"{place}{name}": each for name, each in found.items()}
@@ -124,7 +123,6 @@ class Bodies:
         scope, schema = call.scope, call.params._state.schema_fields
         replaced = scope.names & scope.writable - self._fields.fixed - self._once
         replaced -= scope.conditional.union(read.values, read.problems)
-        replaced -= self._set_by_relations(body)
 
         for name, field in self._fields.writable.items():
             if name not in replaced or (schema is not None and name not in schema):
@@ -282,11 +280,6 @@ class Bodies:
             read.unwritten[name] = value
         else:
             read.problems[name] = self.problem(name)
-
-    def _set_by_relations(self, body: Mapping[str, t.Any]) -> set[str]:
-        """Return the names of the fields that relationships of a body set."""
-        named = [each for name, each in self._relations.items() if name in body]
-        return {name for relation in named for name in relation.columns}
 
 
 def _is_for_hooks(field: Field, value: t.Any) -> bool:

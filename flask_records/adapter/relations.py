@@ -1,4 +1,4 @@
-"""Relationships that bodies write, by the identifiers of their records."""
+"""Lists of related records that bodies write, by their identifiers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from sqlalchemy import orm
 
 from ..errors import BadRequest, Conflict, NotFound
 from ..problems import (
-    contradicts,
     NEEDED,
     NO_LIST_OF_IDS,
     no_record,
     NO_SERVICE,
-    NO_SINGLE_ID,
     Problem,
     too_many_records,
 )
 from ..query.bounds import current_bounds, refuse
 from ..query.field import shown
 from ..query.plans import Plan
-from .populate import field_name, service_of
+from .populate import service_of
 from .reading import chunks, identifier
 
 if t.TYPE_CHECKING:
@@ -43,8 +41,8 @@ NO_RELATIONSHIP: t.Final = """\
 """
 
 NOT_WRITTEN: t.Final = """\
-'writable_relations' names '{name}', which is not one record, a list or a set that \
-SQLAlchemy loads as a whole and writes.\
+'writable_relations' names '{name}', which is not a list or a set that SQLAlchemy \
+loads as a whole and writes. One record is written by the field that refers to it.\
 """
 
 UNLOADED: t.Final = ("write_only", "dynamic")
@@ -65,38 +63,23 @@ class WritableRelation:
     ) -> None:
         self.name = relationship.key
         """The name of the relationship."""
-        self.is_list = bool(relationship.uselist)
-        """``True`` for a relationship to many records."""
         self._relationship = relationship
         self._collection: t.Any = relationship.collection_class or list
         self._paths = paths
-        here, there = relationship.parent, relationship.mapper
-        is_own = relationship.direction is orm.MANYTOONE
-        pairs = relationship.local_remote_pairs if is_own else None
-        self.columns: Mapping[str, str] = {
-            field_name(here, local): field_name(there, remote)
-            for local, remote in pairs or ()
-        }
-        """The fields of this end that refer to the other end, and the fields that they
-        refer to.
-        """
         self._needs_parent = relationship.direction is orm.ONETOMANY and any(
             not column.nullable or column.primary_key
             for column in relationship.remote_side
         )
 
     def read(self, value: t.Any) -> list[t.Any]:
-        """Return the identifiers of a body, or records that have one. A relationship to
-        one has one at most.
+        """Return the identifiers of a body, or records that have one.
 
-        :raises ValueError: It is not a list, or is one for a relationship to one.
+        :raises ValueError: It is not a list.
         """
-        if isinstance(value, list) != self.is_list:
-            raise ValueError(NO_LIST_OF_IDS if self.is_list else NO_SINGLE_ID)
+        if not isinstance(value, list):
+            raise ValueError(NO_LIST_OF_IDS)
 
-        # A form has no null.
-        is_null = not self.is_list and value in (None, "")
-        return value if self.is_list else [] if is_null else [value]
+        return value
 
     def lookup(self, writing: Writing, params: Params) -> Lookup:
         """Return the look-up of its records for a caller.
@@ -121,7 +104,7 @@ class WritableRelation:
         """
         # An instance that is not stored yet has no others.
         is_stored = orm.attributes.instance_state(instance).has_identity
-        present = self._present(instance) if is_stored else []
+        present = list(getattr(instance, self.name)) if is_stored else []
         unnamed = _without(present, others)
         leaving = lookup.visible(unnamed)
         is_deleted = self._relationship.cascade.delete_orphan
@@ -129,20 +112,8 @@ class WritableRelation:
         if leaving and self._needs_parent and not is_deleted:
             raise Conflict(f"'{self.name}' {NEEDED}.", errors={self.name: NEEDED})
 
-        if self.is_list:
-            value = self._collection([*others, *_without(unnamed, leaving)])
-            setattr(instance, self.name, value)
-        elif others or leaving or not is_stored:
-            setattr(instance, self.name, next(iter(others), None))
-
-    def _present(self, instance: t.Any) -> list[t.Any]:
-        """Return the related instances."""
-        value = getattr(instance, self.name)
-
-        if self.is_list:
-            return list(value)
-
-        return [] if value is None else [value]
+        value = self._collection([*others, *_without(unnamed, leaving)])
+        setattr(instance, self.name, value)
 
 
 class Lookup:
@@ -225,16 +196,8 @@ class Related:
     """The instances that a body names for a relationship."""
 
     relation: WritableRelation
-    instances: Sequence[t.Any]
+    instances: list[t.Any]
     lookup: Lookup
-
-    @property
-    def value(self) -> t.Any:
-        """The value of the attribute: a list, an instance, or ``None``."""
-        if self.relation.is_list:
-            return list(self.instances)
-
-        return next(iter(self.instances), None)
 
     def set(self, instance: t.Any) -> None:
         """Set the relationship of an instance."""
@@ -278,43 +241,12 @@ def load_related(
                 if key is not None and key in instances:
                     found[key] = instances[key]
                 else:
-                    full = f"{prefix}.{place}" if relation.is_list else prefix
-                    problems[full] = no_record(_shown(item))
+                    problems[f"{prefix}.{place}"] = no_record(_shown(item))
 
             loaded[index][name] = Related(relation, list(found.values()), lookup)
 
     refuse(problems)
     return loaded
-
-
-def settled(instance: t.Any, values: Record, place: str) -> Record:
-    """Return values without what a client has sent unchanged beside a change: a related
-    record, or the field that refers to it. If both agree, both stay.
-
-    :param place: The place of the body, before the names of its fields in errors.
-    :raises BadRequest: Both are new, and the field refers to another record.
-    """
-    settled = dict(values)
-    is_stored = orm.attributes.instance_state(instance).has_identity
-
-    for name, related in values.items():
-        columns = related.relation.columns if isinstance(related, Related) else {}
-        sent = {own: values[own] for own in columns if own in values}
-        wanted = {own: getattr(related.value, columns[own], None) for own in sent}
-        present = {own: getattr(instance, own) for own in sent}
-
-        if sent == wanted:
-            continue
-
-        if is_stored and wanted == present:
-            del settled[name]
-        elif is_stored and sent == present:
-            settled = {n: settled[n] for n in settled if n not in sent}
-        else:
-            full, why = f"{place}{name}", contradicts(sent)
-            raise BadRequest(f"'{full}' {why}.", errors={full: why})
-
-    return settled
 
 
 def writable_relations(
@@ -335,6 +267,7 @@ def writable_relations(
 
         if (
             relationship.viewonly
+            or not relationship.uselist
             or relationship.lazy in UNLOADED
             or (relationship.collection_class or list) not in COLLECTIONS
         ):

@@ -95,8 +95,8 @@ class SQLAlchemyService(Capabilities):
     :param relations: Relationships that queries of clients may follow, as in
         ``room.name``, to fields of the services that show the related records. Hooks of
         these do not run: their rules limit what a query finds by. None by default.
-    :param writable_relations: Relationships that bodies may name, with the identifiers
-        of records that the caller may see. None by default.
+    :param writable_relations: Relationships to lists or sets that bodies may name, with
+        the identifiers of records that the caller may see. None by default.
 
     :param schemas: The models of pydantic that bodies are checked by, by method. They
         add to the rules of the mapped class. None by default.

@@ -30,7 +30,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from ..adapter.model import ServedModel
-    from ..adapter.relations import WritableRelation
     from ..adapter.writing import Multi
     from ..context import Params
     from ..pagination import Pagination
@@ -146,13 +145,12 @@ class ModelSchemas:
             }
             for field in named
         }
-        related = {name: _related(each) for name, each in relations.items()}
-        optional = {c for each in relations.values() for c in each.columns}
-        optional.update(self._optional)
+        id: Schema = {"description": "The identifier of a record."}
+        related = {name: {"type": "array", "items": id} for name in relations}
         required = [
             field.name
             for field in named
-            if field.is_required and field.name not in optional
+            if field.is_required and field.name not in self._optional
         ]
         schema: dict[str, t.Any] = {
             "type": "object",
@@ -257,11 +255,6 @@ def _mapped(field: Field) -> tuple[t.Any, t.Any]:
     """Return the mapped property of a field, and its column, if it has them."""
     prop = getattr(field.column, "property", None)
     return prop, next(iter(getattr(prop, "columns", ())), None)
-
-
-def _related(relation: WritableRelation) -> Schema:
-    id: Schema = {"description": "The identifier of a record."}
-    return {"type": "array", "items": id} if relation.is_list else id
 
 
 def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:

@@ -102,7 +102,7 @@ test('a form that is opened and saved changes nothing, and null differs from an 
 test('records with relationships that can be written are created and changed', async () => {
   await explorer.go('create/shelves')
   await explorer.control('name').fill('Low')
-  await explorer.control('owner').fill('1')
+  await explorer.control('ownerId').fill('1')
   await explorer.control('labels').fill('[1, 2]')
   await explorer.press('Create')
   const read = async () => {

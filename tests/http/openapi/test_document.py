@@ -32,6 +32,7 @@ class Person(Base):
     email: Mapped[str] = mapped_column(sa.String(50), unique=True)
     password: Mapped[str]
     salary: Mapped[int] = mapped_column(default=0, comment="In euros.")
+    pages: Mapped[list[Page]] = relationship(back_populates="reader")
 
 
 class Page(Base):
@@ -40,7 +41,7 @@ class Page(Base):
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     notes: Mapped[str | None]
     readerId: Mapped[int] = mapped_column(sa.ForeignKey("person.id"))
-    reader: Mapped[Person] = relationship()
+    reader: Mapped[Person] = relationship(back_populates="pages")
 
 
 class Bell:
@@ -80,6 +81,7 @@ def app():
         Person,
         hidden=["password"],
         visible={"salary": salary_of},
+        writable_relations=["pages"],
         paginate={"default": 10, "max": 50},
     )
     people = records.add("people", people, public=["find"])
@@ -87,7 +89,6 @@ def app():
     pages = SQLAlchemyService(
         Page,
         multi=["create", "remove"],
-        writable_relations=["reader"],
         whitelist=["$populate"],
     )
     records.add("people/<int:reader>/pages", pages, methods=["find", "get", "create"])
@@ -173,11 +174,12 @@ def test_bodies_have_what_a_client_sends(made):
     assert "required" not in change
 
 
-def test_fields_of_a_relationship_are_given_by_it(made):
-    body = made["components"]["schemas"]["PeoplePagesCreate"]
+def test_relationship_that_bodies_write_is_a_list_of_identifiers(made):
+    body = made["components"]["schemas"]["PeopleCreate"]
 
-    assert body["required"] == ["book", "number"]
-    assert "reader" in body["properties"]
+    id = {"description": "The identifier of a record."}
+    assert body["properties"]["pages"] == {"type": "array", "items": id}
+    assert "pages" not in body["required"]
 
 
 def test_answers_are_records_or_pages(made):
