@@ -55,10 +55,18 @@ def check_rules(model: ServedModel) -> None:
 
 
 def check_relations(model: ServedModel) -> None:
-    """Refuse names of ``relations`` that are not relationships of the model.
+    """Refuse names of ``relations`` that are not relationships of the model, and of
+    ``aggregates`` that are not fields.
 
     :raises ValueError: There is one.
     """
+    for name in model.aggregates:
+        if name not in model.anywhere.fields.stored:
+            raise ValueError(
+                f"'aggregates' names '{name}', which is not a field of"
+                f" '{model.mapped_class.__name__}'."
+            )
+
     for name in model.relations:
         if name not in model.mapper.relationships:
             raise ValueError(

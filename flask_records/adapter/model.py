@@ -10,6 +10,7 @@ from ..context import Params
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
 from ..query.fields import mapper_of
+from ..query.groups import is_grouping, resolve_groups
 from ..query.mapped_fields import values_of
 from ..query.plans import Plans, Selection
 from ..query.rules import NO_RULES
@@ -77,6 +78,9 @@ class ServedModel:
 
     relations: Collection[str] = ()
     """The names of the relationships that queries of clients may follow."""
+
+    aggregates: Collection[str] = ()
+    """The names of the fields that clients may group by, count and sum up."""
 
     _models: dict[str, Model] = field(default_factory=dict, init=False)
     _unserved: dict[t.Any, ServedModel] = field(default_factory=dict, init=False)
@@ -156,6 +160,11 @@ class ServedModel:
         name = self.mapper.get_property_by_column(column).key
         return self.anywhere.fields.stored.get(name)
 
+    def grouped_by(self, params: Params) -> frozenset[str]:
+        """Return the names of the fields whose groups and sums a caller may ask for."""
+        is_client = params.provider is not None
+        return frozenset(self.aggregates if is_client else self.anywhere.fields.names)
+
     def scope_of(self, params: Params | None, model: Model) -> Scope:
         """Return the scope of a caller.
 
@@ -173,13 +182,17 @@ class ServedModel:
 
         return model.clients.of_user(self.rules, params.user)
 
-    def reading(self, params: Params) -> tuple[Reading, ResolvedCall]:
+    def reading(
+        self, params: Params, *, has_groups: bool = False
+    ) -> tuple[Reading, ResolvedCall]:
         """Return an object that reads, and the call with its query resolved.
 
+        :param has_groups: ``True`` if the query may ask for groups.
         :raises BadRequest: A part of the query is not understood.
         """
         reading = self.database.reading(locking=params.lock)
-        return reading, self._resolved(params, self.on(reading.dialect))
+        model = self.on(reading.dialect)
+        return reading, self._resolved(params, model, has_groups=has_groups)
 
     def writing(self, params: Params) -> tuple[Writing, ResolvedCall]:
         """Return an object that writes, and the call with its query resolved, and with
@@ -192,12 +205,21 @@ class ServedModel:
         writing.scope, writing.client_fields = call.scope, params._state.client_fields
         return writing, call._replace(guards=self._guards(call))
 
-    def _resolved(self, params: Params, model: Model) -> ResolvedCall:
+    def _resolved(
+        self, params: Params, model: Model, *, has_groups: bool = False
+    ) -> ResolvedCall:
         scope, state = self.scope_of(params, model), params._state
         conditions = self.conditions(scope.shown_if, model)
         shown_if = {each.name: each.query for each in conditions}
         paths = CallPaths(self, model, scope, params)
-        query = resolve(params.query, scope, self.syntax, paths, shown_if)
+        raw, groups = params.query, None
+        grouped = self.grouped_by(params) if has_groups else ()
+
+        if grouped and is_grouping(raw):
+            groups, raw = resolve_groups(raw, scope, grouped)
+
+        query = resolve(raw, scope, self.syntax, paths, shown_if)
+        query = query if groups is None else replace(query, groups=groups)
         beside: Sequence[Field] = ()
 
         if state.is_whole:

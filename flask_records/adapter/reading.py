@@ -17,6 +17,7 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..query import Fields, Scope
+    from ..query.groups import Groups
     from ..query.plans import Selection
     from ..query.where import ResolvedQuery
     from ..typing import Id, Record
@@ -66,6 +67,9 @@ class ResolvedCall(t.NamedTuple):
 
     def records(self, rows: Rows) -> list[Record]:
         """Return the records of rows, which begin with the selected columns."""
+        if self.query.groups is not None:
+            return self._groups(rows, self.query.groups)
+
         names = self.selection.names
         # Rows may have more. To say so to zip() takes a third longer.
         records: list[Record] = [dict(zip(names, row)) for row in rows]  # noqa: B905
@@ -88,6 +92,18 @@ class ResolvedCall(t.NamedTuple):
             return self._private(records, rows, len(names) + len(self.links))
 
         return records
+
+    def _groups(self, rows: Rows, groups: Groups) -> list[Record]:
+        """Return the groups of rows, of whose values the caller sees all."""
+        records, service = (
+            [groups.record(row) for row in rows],
+            self.params._state.service,
+        )
+
+        if service is None or self.params.provider is None:
+            return records
+
+        return [PrivateRecord(each, service, frozenset()) for each in records]
 
     def _private(self, records: list[Record], rows: Rows, start: int) -> list[Record]:
         """Return records that know the fields that the caller may not see.

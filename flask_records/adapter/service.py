@@ -95,6 +95,9 @@ class SQLAlchemyService(Capabilities):
     :param relations: Relationships that queries of clients may follow, as in
         ``room.name``, to fields of the services that show the related records. Hooks of
         these do not run: their rules limit what a query finds by. None by default.
+    :param aggregates: Fields that clients may group by, count and sum up, with
+        ``$group``, ``$count``, ``$sum``, ``$avg``, ``$min`` and ``$max``. None by
+        default.
     :param writable_relations: Relationships to lists or sets that bodies may name, with
         the identifiers of records that the caller may see. None by default.
 
@@ -130,6 +133,7 @@ class SQLAlchemyService(Capabilities):
         operators: Mapping[str, Operator] | None = None,
         populate: Mapping[str, str] | None = None,
         relations: Collection[str] = (),
+        aggregates: Collection[str] = (),
         writable_relations: Collection[str] = (),
         schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
@@ -173,6 +177,7 @@ class SQLAlchemyService(Capabilities):
             populate_paths=populate or {},
             writable_relations=writable_relations,
             relations=names_of("relations", relations),
+            aggregates=names_of("aggregates", aggregates),
         )
 
     def __repr__(self) -> str:
@@ -285,7 +290,7 @@ class SQLAlchemyService(Capabilities):
 
         :raises BadRequest: A part of the query is not understood.
         """
-        reading, call = self._served.reading(params)
+        reading, call = self._served.reading(params, has_groups=True)
         pagination = self.pagination if params.paginate else Pagination()
         limit, skip = pagination.limit(call.query.limit), call.query.skip
 

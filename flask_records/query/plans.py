@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
     from ..adapter.database import Database
     from .field import Field
     from .fields import Fields
+    from .groups import Groups
     from .values import Cast
     from .where import FieldCondition, ResolvedQuery
 
@@ -274,6 +275,9 @@ class Plans:
         """
         cut = limit is not None, bool(query.skip)
 
+        if query.groups is not None:
+            return self._groups(query.groups, query, limit, cut)
+
         def build() -> Select:
             if not (self._skips_keys and all(cut)):
                 every = sa.select(*selection.columns).where(*conditions(query))
@@ -291,13 +295,42 @@ class Plans:
         return self._plan(key, build, parameters, query, selection)
 
     def count(self, query: ResolvedQuery) -> Plan:
-        """Return the plan that counts the records of a query."""
+        """Return the plan that counts the records of a query, or its groups."""
+        groups = query.groups
 
         def build() -> Select:
-            counted = sa.select(sa.func.count()).select_from(self._fields.model)
-            return counted.where(*conditions(query))
+            counted, model = sa.select(sa.func.count()), self._fields.model
 
-        return self._cache.plan("count", build, {}, query)
+            if groups is None:
+                return counted.select_from(model).where(*conditions(query))
+
+            return counted.select_from(self._grouped(groups, query).subquery())
+
+        return self._cache.plan(("count", groups), build, {}, query)
+
+    def _groups(
+        self,
+        groups: Groups,
+        query: ResolvedQuery,
+        limit: int | None,
+        cut: tuple[bool, bool],
+    ) -> Plan:
+        """Return the plan that reads the groups of a query."""
+
+        def build() -> Select:
+            has_nulls = self._has_great_nulls
+            sort = order(groups.sort, (), nulls=has_nulls)
+            return _part(self._grouped(groups, query).order_by(*sort), *cut)
+
+        parameters = {LIMIT: limit, SKIP: query.skip}
+        return self._cache.plan(("groups", groups, *cut), build, parameters, query)
+
+    def _grouped(self, groups: Groups, query: ResolvedQuery) -> Select:
+        columns = (*groups.keys, *groups.aggregates)
+        named = [each.selected.label(f"records_{i}") for i, each in enumerate(columns)]
+        statement = sa.select(*named).select_from(self._fields.model)
+        keys = [key.column for key in groups.keys]
+        return statement.where(*conditions(query)).group_by(*keys)
 
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records that a call has locked, as they are now.
@@ -369,12 +402,7 @@ class Plans:
         self, query: ResolvedQuery, statement: Select, has_limit: bool, has_skip: bool
     ) -> Select:
         """Return a part of the rows, in order."""
-        statement = statement.order_by(*self._order(query))
-
-        if has_limit:
-            statement = statement.limit(_number(LIMIT))
-
-        return statement.offset(_number(SKIP)) if has_skip else statement
+        return _part(statement.order_by(*self._order(query)), has_limit, has_skip)
 
 
 def have_id(columns: Sequence[t.Any]) -> list[t.Any]:
@@ -393,6 +421,14 @@ def id_parameters(id: Sequence[t.Any]) -> dict[str, t.Any]:
 @cache
 def _id_names(number: int) -> tuple[str, ...]:
     return tuple([f"{ID}_{index}" for index in range(number)])
+
+
+def _part(statement: Select, has_limit: bool, has_skip: bool) -> Select:
+    """Return a part of the rows of a statement."""
+    if has_limit:
+        statement = statement.limit(_number(LIMIT))
+
+    return statement.offset(_number(SKIP)) if has_skip else statement
 
 
 def _as_one(columns: Sequence[t.Any]) -> t.Any:

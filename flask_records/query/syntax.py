@@ -85,7 +85,7 @@ def resolve(
         sort,
         _count("$limit", query.get("$limit")),
         _count("$skip", query.get("$skip")) or 0,
-        _names(POPULATE, query.get(POPULATE, ())),
+        names_listed(POPULATE, query.get(POPULATE, ())),
     )
 
 
@@ -152,7 +152,7 @@ class _Conditions:
         items = [value] if name == NOT else items_of(value)
 
         if items is None or not all(isinstance(item, Mapping) for item in items):
-            raise _malformed(name, problems.no_queries(name))
+            raise malformed(name, problems.no_queries(name))
 
         terms = [self.all_of(item, (), depth) for item in items]
         return ResolvedGroup(
@@ -249,7 +249,7 @@ def _unknown(name: str, place: t.Any) -> BadRequest:
     return BadRequest(f"Invalid query parameter {shortened(name)}", data=place)
 
 
-def _malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
+def malformed(name: str, problem: Problem, data: t.Any = None) -> BadRequest:
     """Return the error for the value of a name with a dollar sign."""
     return BadRequest(f"{name} {problem}.", data=data, errors={name: problem})
 
@@ -270,7 +270,7 @@ def _count(name: str, value: t.Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return min(value, MAX_INTEGER)
 
-    raise _malformed(name, problems.NO_COUNT, {name: value})
+    raise malformed(name, problems.NO_COUNT, {name: value})
 
 
 def _sort(
@@ -281,9 +281,9 @@ def _sort(
         return (), True
 
     if not isinstance(value, Mapping):
-        raise _malformed("$sort", problems.NO_ORDER)
+        raise malformed("$sort", problems.NO_ORDER)
 
-    ways = [(name, _is_descending(name, way)) for name, way in value.items()]
+    ways = [(name, is_descending(name, way)) for name, way in value.items()]
     sort = [(e, way) for name, way in ways for e in _sorted_by(scope, paths, name)]
     return tuple(sort), all([_is_same(each) for each, _ in sort])
 
@@ -321,7 +321,11 @@ def _is_same(each: Field | SortPath) -> bool:
     return each.criteria is None and _is_same(each.target)
 
 
-def _is_descending(name: str, way: t.Any) -> bool:
+def is_descending(name: str, way: t.Any) -> bool:
+    """Return ``True`` for ``-1``, the descending order.
+
+    :raises BadRequest: It is neither that nor ``1``.
+    """
     if isinstance(way, bool) or not isinstance(way, (str, int)):
         way = None
 
@@ -340,13 +344,17 @@ def selected_names(value: t.Any) -> tuple[str, ...] | None:
 
     :raises BadRequest: It is no list of names.
     """
-    return None if value is None else _names("$select", value)
+    return None if value is None else names_listed("$select", value)
 
 
-def _names(name: str, value: t.Any) -> tuple[str, ...]:
+def names_listed(name: str, value: t.Any) -> tuple[str, ...]:
+    """Return the names that a special parameter lists.
+
+    :raises BadRequest: It is neither a name nor a list of names.
+    """
     items = [value] if isinstance(value, str) else items_of(value)
 
     if items is None or not all(isinstance(item, str) for item in items):
-        raise _malformed(name, problems.no_names(name))
+        raise malformed(name, problems.no_names(name))
 
     return tuple(items)

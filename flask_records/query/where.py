@@ -14,6 +14,7 @@ from .paths import meets, SortPath
 if t.TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from .groups import GroupColumn, Groups
     from .paths import Relationship
 
 MAX_TERMS: t.Final = 40
@@ -78,6 +79,9 @@ class ResolvedQuery:
 
     populate: tuple[str, ...] = ()
     """The names of the relationships to load."""
+
+    groups: Groups | None = None
+    """The groups of the records, whose values are read in their place."""
 
     conditions: tuple[FieldCondition, ...] = ()
     """The selected fields that a record has only if it meets another query."""
@@ -215,7 +219,7 @@ def _parameters(query: ResolvedQuery, prefix: str) -> Iterator[t.Any]:
 
 
 def order(
-    sort: Sequence[tuple[Field | SortPath, bool]],
+    sort: Sequence[tuple[Field | SortPath | GroupColumn, bool]],
     primary_key: Sequence[t.Any],
     *,
     nulls: bool = False,
@@ -236,7 +240,9 @@ def order(
     return [*columns, *primary_key]
 
 
-def _direction(field: Field | SortPath, descending: bool, nulls: bool) -> t.Any:
+def _direction(
+    field: Field | SortPath | GroupColumn, descending: bool, nulls: bool
+) -> t.Any:
     column = field.column.desc() if descending else field.column.asc()
 
     if not nulls or not field.is_nullable:

@@ -189,6 +189,7 @@ class Desk:
             Ticket,
             readable=of_organisation("organisationId"),
             relations=["organisation", "assignee", "parent", "tags", "comments"],
+            aggregates=["status", "cost", "createdAt", "organisationId", "id"],
             paginate={"default": 10, "max": 50},
         )
         self.add(

@@ -1,0 +1,276 @@
+"""Groups of records, with counts, sums and the like of each."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from .. import problems
+from ..errors import BadRequest
+from .bounds import INDEX, shortened
+from .readers import items_of
+from .syntax import is_descending, malformed, names_listed
+
+if t.TYPE_CHECKING:
+    from ..typing import Record
+    from .field import Field
+    from .scope import Scope
+
+GROUP: t.Final = "$group"
+"""The special parameter that names the fields by which records are grouped."""
+
+NUMBERS: t.Final = (sa.Integer, sa.Numeric)
+ORDERED: t.Final = (*NUMBERS, sa.String, sa.DateTime, sa.Date, sa.Time, sa.Interval)
+TIMES: t.Final = (sa.DateTime, sa.Date)
+
+FORMATS: t.Final = {"day": "%Y-%m-%d", "month": "%Y-%m"}
+POSTGRESQL_FORMATS: t.Final = {"day": "YYYY-MM-DD", "month": "YYYY-MM"}
+"""The units of times, and the forms of their values."""
+
+
+class Function(t.NamedTuple):
+    """A function of the values of a field in a group."""
+
+    of: Callable[[t.Any, str], t.Any]
+    """Returns the expression for a column and the name of a dialect."""
+
+    types: tuple[type[t.Any], ...] | None = None
+    """The types of columns that it takes, or ``None`` for all."""
+
+    show: Callable[[Field, t.Any], t.Any] = lambda field, value: value
+    """Returns the value on the wire."""
+
+    def takes(self, type_: t.Any) -> bool:
+        """Return ``True`` for a type of columns that the function takes."""
+        # An enumeration is a text, too, and in each database in another order.
+        is_enum = isinstance(type_, sa.Enum)
+        return self.types is None or (isinstance(type_, self.types) and not is_enum)
+
+
+def _sum(column: t.Any, dialect: str) -> t.Any:
+    # SQLite refuses a sum of more than 64 bits.
+    is_big = dialect == "sqlite" and isinstance(column.type, sa.BigInteger)
+    return sa.func.sum(sa.cast(column, sa.Double) if is_big else column)
+
+
+def _show_sum(field: Field, value: t.Any) -> t.Any:
+    # Servers answer decimals for sums of integers.
+    return int(value) if isinstance(field.column.type, sa.Integer) else value
+
+
+def _average(column: t.Any, dialect: str) -> t.Any:
+    return sa.func.avg(sa.cast(column, sa.Double), type_=sa.Double())
+
+
+def _unit(unit: str) -> Function:
+    def of(column: t.Any, dialect: str) -> t.Any:
+        if dialect == "sqlite":
+            return sa.func.strftime(_text(FORMATS[unit]), column)
+
+        if dialect != "postgresql":
+            return sa.func.date_format(column, _text(FORMATS[unit]))
+
+        is_zoned = getattr(column.type, "timezone", False)
+        moment = sa.func.timezone(_text("UTC"), column) if is_zoned else column
+        return sa.func.to_char(moment, _text(POSTGRESQL_FORMATS[unit]))
+
+    return Function(of, TIMES)
+
+
+def _itself(of: Callable[[t.Any], t.Any]) -> Callable[[t.Any, str], t.Any]:
+    return lambda column, dialect: of(column)
+
+
+def _show_own(field: Field, value: t.Any) -> t.Any:
+    show = field.conversion.show
+    return value if show is None else show(value)
+
+
+AGGREGATES: t.Final[Mapping[str, Function]] = {
+    "$count": Function(_itself(sa.func.count)),
+    "$sum": Function(_sum, NUMBERS, _show_sum),
+    "$avg": Function(_average, NUMBERS),
+    "$min": Function(_itself(sa.func.min), ORDERED, _show_own),
+    "$max": Function(_itself(sa.func.max), ORDERED, _show_own),
+}
+"""The functions, by the special parameters that name their fields."""
+
+OWN: t.Final = Function(lambda column, dialect: column, show=_show_own)
+"""The value of a field itself, by which records are grouped."""
+
+UNITS: t.Final = {unit: _unit(unit) for unit in FORMATS}
+"""The days and months of times in UTC, by which records are grouped."""
+
+PARAMETERS: t.Final = frozenset({GROUP, *AGGREGATES})
+
+
+class GroupColumn(t.NamedTuple):
+    """A value of each group. Equal ones have the same SQL."""
+
+    field: Field
+    """The field."""
+
+    function: Function
+    """The function of the field."""
+
+    aggregate: str | None
+    """The special parameter of the function, or ``None`` for a key of the groups."""
+
+    dialect: str
+    """The name of the dialect of the database."""
+
+    @property
+    def name(self) -> str:
+        """The name in an order: that of a field, or such as ``$sum.cost``."""
+        name = self.field.name
+        return name if self.aggregate is None else f"{self.aggregate}.{name}"
+
+    @property
+    def column(self) -> t.Any:
+        """The expression of the value."""
+        return self.function.of(self.field.column, self.dialect)
+
+    @property
+    def selected(self) -> t.Any:
+        """The expression that is selected."""
+        select = self.field.conversion.select
+        is_own = self.function.show is _show_own and select is not None
+        return select(self.column) if is_own and select else self.column
+
+    @property
+    def is_nullable(self) -> bool:
+        """``True`` if the value may be null."""
+        return True
+
+    def shown(self, value: t.Any) -> t.Any:
+        """Return the value on the wire of a value that was selected."""
+        return None if value is None else self.function.show(self.field, value)
+
+
+class Groups(t.NamedTuple):
+    """The groups that a query asks for."""
+
+    keys: tuple[GroupColumn, ...]
+    """The columns by which records are grouped. All records are one group without."""
+
+    aggregates: tuple[GroupColumn, ...]
+    """The values of each group."""
+
+    sort: tuple[tuple[GroupColumn, bool], ...]
+    """The order, and ``True`` for what is in descending order."""
+
+    def record(self, row: Sequence[t.Any]) -> Record:
+        """Return the record of a row: the values of the keys by their names, and those
+        of each function by its name and the names of the fields.
+        """
+        columns = (*self.keys, *self.aggregates)
+        record: Record = {}
+
+        for column, value in zip(columns, row, strict=True):
+            name = column.aggregate
+            place = record if name is None else record.setdefault(name, {})
+            place[column.field.name] = column.shown(value)
+
+        return record
+
+
+def is_grouping(query: Mapping[str, t.Any]) -> bool:
+    """Return ``True`` for a query that asks for groups."""
+    return not PARAMETERS.isdisjoint(query)
+
+
+def resolve_groups(
+    query: Mapping[str, t.Any], scope: Scope, allowed: Collection[str]
+) -> tuple[Groups, dict[str, t.Any]]:
+    """Return the groups that a query asks for, and the rest of the query.
+
+    :param scope: The fields that the caller may name.
+    :param allowed: The names of the fields that have groups and aggregates.
+    :raises BadRequest: A part is not understood, or the caller may not ask for it.
+    """
+    dialect = t.cast("sa.Dialect", scope.fields.dialect).name
+
+    for name in ("$select", "$populate"):
+        if name in query:
+            raise malformed(name, problems.NOT_OF_GROUPS)
+
+    def column(name: str, function: Function, aggregate: str | None) -> GroupColumn:
+        field = scope[name]
+        is_key = aggregate is None
+
+        if (
+            name not in allowed
+            or name not in scope.plain
+            or field is scope.fields.composite
+            or (is_key and not field.conversion.is_sorted)
+        ):
+            raise _refused(name, problems.NOT_GROUPED)
+
+        if not function.takes(field.column.type):
+            raise _refused(name, problems.NO_SUCH_VALUE)
+
+        return GroupColumn(field, function, aggregate, dialect)
+
+    keys = tuple([column(name, unit, None) for name, unit in _keys(query.get(GROUP))])
+    aggregates = tuple(
+        [
+            column(name, function, parameter)
+            for parameter, function in AGGREGATES.items()
+            for name in dict.fromkeys(names_listed(parameter, query.get(parameter, ())))
+        ]
+    )
+    sort = _sort(query.get("$sort", {}), (*keys, *aggregates))
+    rest = {n: query[n] for n in query if n not in {*PARAMETERS, "$sort"}}
+    return Groups(keys, aggregates, sort), rest
+
+
+def _keys(value: t.Any) -> list[tuple[str, Function]]:
+    """Return the names of the fields to group by, each itself or by a unit."""
+    if not isinstance(value, Mapping) or items_of(value) is not None:
+        names = names_listed(GROUP, () if value is None else value)
+        return [(name, OWN) for name in dict.fromkeys(names)]
+
+    keys: dict[str, Function] = {}
+
+    for name, unit in value.items():
+        # A query string has a list and names in one: $group[]=a&$group[b]=day.
+        if isinstance(unit, str) and INDEX.fullmatch(name):
+            keys[unit] = OWN
+        elif isinstance(unit, str) and unit in UNITS:
+            keys[name] = UNITS[unit]
+        else:
+            raise _refused(name, problems.NO_UNIT)
+
+    return [*keys.items()]
+
+
+def _sort(
+    value: t.Any, columns: Sequence[GroupColumn]
+) -> tuple[tuple[GroupColumn, bool], ...]:
+    """Return the order of a query, and then that of the keys."""
+    if not isinstance(value, Mapping):
+        raise malformed("$sort", problems.NO_ORDER)
+
+    by_name = {column.name: column for column in columns}
+
+    for name in value:
+        if name not in by_name:
+            raise _refused(name, problems.NOT_IN_GROUPS)
+
+    ways = {name: is_descending(name, way) for name, way in value.items()}
+    keys = {column.name: False for column in columns if column.aggregate is None}
+    return tuple(
+        [(by_name[name], way) for name, way in ({**ways, **keys} | ways).items()]
+    )
+
+
+def _refused(name: str, problem: problems.Problem) -> BadRequest:
+    name = shortened(name)
+    return BadRequest(f"'{name}' {problem}.", errors={name: problem})
+
+
+def _text(text: str) -> t.Any:
+    # PostgreSQL takes an expression with a parameter for another one in GROUP BY.
+    return sa.literal_column(f"'{text}'", sa.String())
