@@ -183,6 +183,14 @@ class Transaction:
             self._savepoints[key] = session.savepoint()
 
     @property
+    def is_used(self) -> bool:
+        """``True`` if there is something to commit, to follow the commit, or to roll
+        back.
+        """
+        functions = self._before_commit or self._after_commit or self._collected
+        return bool(functions) or any([each.is_used for each in self.sessions])
+
+    @property
     def is_outermost(self) -> bool:
         """``True`` if it is not a part of another one."""
         return self._parent is None

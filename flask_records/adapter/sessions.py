@@ -191,6 +191,11 @@ class JoinedSession:
         return session in (self._session, self._session_in_use())
 
     @property
+    def is_used(self) -> bool:
+        """``True`` if the session is in a transaction."""
+        return self._session_in_use() is not None
+
+    @property
     def has_written(self) -> bool:
         """``True`` if the transaction of the session writes, or has written."""
         session = self._session_in_use()

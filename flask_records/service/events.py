@@ -17,16 +17,18 @@ from ..errors import without_parameters
 from ..names import EVENTS
 from ..signals import call, OrderedSignal
 from ..transaction import Transaction
-from .results import event_record, records_of
+from .results import event_records, records_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from ..context import HookContext
     from ..signals import EventSignal
     from ..typing import Publisher
     from .service import Service
+
+    Delivery: t.TypeAlias = tuple[Callable[..., t.Any], "Event"]
 
 logger = logging.getLogger(__package__)
 
@@ -120,11 +122,16 @@ class EventSender:
 
     def run_receivers(self, events: Sequence[Event]) -> None:
         """Run the receivers of events in Python, in order."""
+        pending: list[Delivery] = []
+
         for event, signal in product(events, self._signals):
             for receiver in signal.ordered(event.name):
-                is_slow = receiver in signal.in_background
-                run = _run_in_background if is_slow else _run
-                run(receiver, event)
+                if receiver in signal.in_background:
+                    _run_in_background(receiver, event)
+                else:
+                    pending.append((receiver, event))
+
+        _run(iter(pending))
 
     def send_result(self, context: HookContext) -> None:
         """Send the event of a call, once for each record, if its method has one."""
@@ -145,7 +152,7 @@ class EventSender:
 
         service = self._service
         place = f"The record of '{service.path} {name}'"
-        shown = [event_record(service, records_of(each, place)) for each in records]
+        shown = event_records(service, records_of(records, place))
 
         if transaction := Transaction.current_or_none():
             for transport in self._transports.listening():
@@ -155,15 +162,23 @@ class EventSender:
         Transaction.collect(self._transports.deliver, (self, events))
 
 
-def _run(receiver: Callable[..., t.Any], event: Event) -> None:
-    try:
-        with Transaction():
-            call(receiver, event.name, event.record, event.context)
-    except Exception as error:
-        # The call is committed: a receiver can't undo it any more.
-        without_parameters(error)
-        path = event.service.path
-        logger.exception("A receiver of '%s %s' failed.", path, event.name)
+def _run(pending: Iterator[Delivery]) -> None:
+    """Run receivers, each in a transaction of its own: the next one takes over a
+    transaction that nobody has used.
+    """
+    for receiver, event in pending:
+        try:
+            with Transaction() as transaction:
+                call(receiver, event.name, event.record, event.context)
+
+                while not transaction.is_used and (following := next(pending, None)):
+                    receiver, event = following
+                    call(receiver, event.name, event.record, event.context)
+        except Exception as error:
+            # The call is committed: a receiver can't undo it any more.
+            without_parameters(error)
+            path = event.service.path
+            logger.exception("A receiver of '%s %s' failed.", path, event.name)
 
 
 def _run_in_background(receiver: Callable[..., t.Any], event: Event) -> None:
@@ -176,7 +191,7 @@ def _run_in_background(receiver: Callable[..., t.Any], event: Event) -> None:
 
     def run() -> None:
         with nullcontext() if app is None else app.app_context():
-            _run(receiver, event)
+            _run(iter([(receiver, event)]))
 
     # Nothing of the call that has ended is in progress there.
     context = Context()

@@ -183,8 +183,8 @@ def shown(service: Service, context: HookContext) -> t.Any:
     return with_records(result, cut)
 
 
-def event_record(service: Service, record: t.Any) -> t.Any:
-    """Return a record as receivers of an event get it: a copy, whole but for hidden
+def event_records(service: Service, records: t.Any) -> t.Any:
+    """Return records as receivers of events get them: copies, whole but for hidden
     fields and for relationships, which show what the caller may see, and others may
     not.
     """
@@ -200,7 +200,7 @@ def event_record(service: Service, record: t.Any) -> t.Any:
         hidden = {n: record[n] for n in service.rules.hidden_fields if n in record}
         return PrivateRecord(sent, service, beside={**_beside(record), **hidden})
 
-    return with_records(record, change)
+    return with_records(records, change)
 
 
 def opened(event: Event) -> tuple[t.Any, Mapping[str, t.Any]]:

@@ -89,6 +89,37 @@ def test_receiver_that_raises_is_logged_and_undoes_nothing(client, messages, cap
     assert caplog.records[0].exc_info[0] is LookupError
 
 
+def test_each_receiver_has_a_transaction_of_its_own(client, messages, rooms, caplog):
+    messages.events()(lambda event, record, context: None)
+
+    @messages.events("created")
+    def write(event, record, context):
+        rooms.create({"name": record["text"]})
+
+        if record["text"] == "b":
+            raise LookupError("Nobody likes this room.")
+
+    messages.events()(lambda event, record, context: None)
+    client.post("/messages", json=[{"text": text} for text in "abc"])
+
+    assert [room["name"] for room in client.get("/rooms").json] == ["a", "c"]
+    assert caplog.messages == ["A receiver of 'messages created' failed."]
+
+
+def test_receiver_waits_for_what_the_one_before_writes(client, messages, rooms):
+    seen = []
+
+    @messages.events("created")
+    def write(event, record, context):
+        rooms.create({"name": record["text"]})
+
+    rooms.events()(lambda event, record, context: seen.append(record["name"]))
+    messages.events("created")(lambda event, *args: seen.append(event))
+    client.post("/messages", json=[{"text": "a"}, {"text": "b"}])
+
+    assert seen == ["a", "created", "b", "created"]
+
+
 @pytest.fixture
 def answered():
     """An event that a test sets once it has an answer."""
