@@ -11,6 +11,7 @@ import datetime as dt
 import typing as t
 from decimal import Decimal
 from functools import cached_property
+from operator import itemgetter
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -92,6 +93,9 @@ class FastPath:
         columns = self._columns.items()
         self._column_keys = {name: str(column.key) for name, column in columns}
         self._relations = frozenset(relations)
+        counted = getattr(self._table, "autoincrement_column", None)
+        is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
+        self._counted = str(counted.key) if is_only else None
         self._with_nulls = {name for name, each in columns if _has_special_null(each)}
 
     def reason(self, write: Write) -> str | None:
@@ -113,19 +117,29 @@ class FastPath:
         """Return new records, in the order of their bodies."""
         keys, selected = self._column_keys, write.call.query.selected
         inserted = [{keys[name]: body[name] for name in body} for body in write.bodies]
-        in_order = len(inserted) > 1
+        counted, is_many = self._counted, len(inserted) > 1
+        is_sqlite = write.writing.dialect.name == "sqlite"
+        # SQLite counts up in the order of the bodies, and returns the rows in any order.
+        # SQLAlchemy would run a statement for each.
+        is_sorted = is_many and is_sqlite and counted not in {None, *inserted[0]}
+        in_order = is_many and not is_sorted
 
         def build() -> sa.Insert:
             columns = self._returned(selected)
+            columns += self._mapper.primary_key if is_sorted else ()
             insert = sa.insert(self._table)
             return insert.returning(*columns, sort_by_parameter_order=in_order)
 
-        plan = self._cache.plan(("insert", selected, in_order), build, inserted)
+        shape = ("insert", selected, in_order, is_sorted)
+        plan = self._cache.plan(shape, build, inserted)
         rows = write.writing.rows(plan, write.bodies)
 
         # A trigger may drop a row.
         if len(rows) < len(inserted):
             raise not_kept(self._fields)
+
+        if is_sorted:
+            rows = sorted(rows, key=itemgetter(-1))
 
         return write.call.records(rows)
 

@@ -36,6 +36,8 @@ def test_many_records_come_in_the_order_of_their_bodies(twins, path, size):
 
     assert [{name: c[name] for name in bodies[0]} for c in created] == bodies
     assert set(kinds(statements).split()) == {"INSERT"}
+    # Identifiers that the database counts up tell the order of many rows.
+    assert len(kinds(statements).split()) <= 2 or path != "things"
 
 
 @pytest.mark.parametrize("make", [sessionmaker, observed])
