@@ -59,6 +59,9 @@ class CallState:
     before any hook changed it.
     """
 
+    cast_bodies: dict[int, t.Any] = field(default_factory=dict)
+    """The bodies that an adapter has cast before hooks run, by their ``id()``."""
+
     extra: ExtraValue | None = None
     """A value that a ``get`` of a model reads with its record, if it is called."""
 

@@ -7,6 +7,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import is_
 
 import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
@@ -19,6 +20,7 @@ from ..query.values import cast, is_same, NULL_TEXTS
 from .reading import identifier, not_found
 
 if t.TYPE_CHECKING:
+    from ..context import CallState
     from ..query import Field, Fields, Scope
     from ..query.values import Cast
     from ..typing import Id, Record
@@ -36,6 +38,34 @@ NAMES_DEFAULT: t.Final = frozenset({"postgresql", "mysql", "mariadb"})
 
 
 COLON: t.Final = re.compile(r"(?<!\\):")
+
+
+SCALARS: t.Final = frozenset({str, int, float, bool, type(None)})
+"""The types of JSON whose values nobody can change in their places."""
+
+
+class CastBody(t.NamedTuple):
+    """A body of a client that was cast before hooks ran, which may change it."""
+
+    reader: Bodies
+    """The reader that has cast it."""
+
+    body: Mapping[str, t.Any]
+    """The body itself."""
+
+    sent: tuple[t.Any, ...]
+    """The names in it, and its values, as the client has sent them."""
+
+    values: dict[str, t.Any]
+    """The values to write, by field."""
+
+    def values_of(
+        self, reader: Bodies, body: Mapping[str, t.Any]
+    ) -> dict[str, t.Any] | None:
+        """Return the values of a body, or ``None`` if it has to be cast anew."""
+        now = (*body, *body.values())
+        is_same = reader is self.reader and len(now) == len(self.sent)
+        return self.values if is_same and all(map(is_, now, self.sent)) else None
 
 
 class Body(t.NamedTuple):
@@ -81,6 +111,10 @@ class Bodies:
         self._once = frozenset(fields.options.write_once)
         self._parts = fields.fixed if is_composite else NOTHING
 
+        self._nullable = frozenset(
+            [name for name, field in fields.writable.items() if field.is_nullable]
+        )
+
         # The model may itself fill in fields that a body leaves out.
         if has_constructor(fields) or fields.mapper.dispatch.before_insert:
             self._required = Constructor(fields).required
@@ -98,14 +132,14 @@ class Bodies:
         is_list = isinstance(data, list)
         records: list[Record] = []
         problems: dict[str, Problem] = {}
+        refused = self._refused(call, is_new=True)
 
         for index, body in enumerate(data if is_list else [data]):
-            read = self._read(call, "create", body)
-            missing = [name for name in self._required if name not in body]
+            values, found, _ = self._read(call, "create", body, refused)
+            found |= {name: REQUIRED for name in self._required if name not in body}
             place = f"{index}." if is_list else ""
-            found = read.problems | dict.fromkeys(missing, REQUIRED)
             problems |= {f"{place}{name}": each for name, each in found.items()}
-            records.append(read.values)
+            records.append(values)
 
             if len(problems) > MAX_ERRORS:
                 break
@@ -119,7 +153,8 @@ class Bodies:
 
         :raises BadRequest: The body is not an object.
         """
-        read = self._read(call, "update", body, is_compared=True)
+        refused = self._refused(call, is_new=False)
+        read = self._read(call, "update", body, refused, is_compared=True)
         scope, schema = call.scope, call.params._state.schema_fields
         replaced = scope.names & scope.writable - self._fields.fixed - self._once
         replaced -= scope.conditional.union(read.values, read.problems)
@@ -143,14 +178,25 @@ class Bodies:
         :param is_many: ``True`` for a patch of all records that meet a query.
         :raises BadRequest: The body is not an object.
         """
-        return self._read(call, "patch", body, is_compared=not is_many)
+        refused = self._refused(call, is_new=False)
+        return self._read(call, "patch", body, refused, is_compared=not is_many)
 
     def misfits(
-        self, scope: Scope, method: str, body: Mapping[str, t.Any]
+        self, scope: Scope, state: CallState, method: str, body: Mapping[str, t.Any]
     ) -> dict[str, Problem]:
         """Return the problems of values of a client that are not of the type of their
-        field, so that no hook meets them.
+        field, so that no hook meets them. A body without any is noted, and not cast
+        once more unless a hook changes it.
         """
+        values = self._cast(body)
+
+        if values is not None:
+            if SCALARS.issuperset(map(type, body.values())):
+                sent = (*body, *body.values())
+                state.cast_bodies[id(body)] = CastBody(self, body, sent, values)
+
+            return {}
+
         ignored = NOTHING if method == "create" else self._ignored & scope.names
         known = (scope.names | scope.writable) - ignored
         problems = {}
@@ -175,10 +221,17 @@ class Bodies:
         return CHANGED if name in self._once else READ_ONLY
 
     def _read(
-        self, call: ResolvedCall, method: str, body: t.Any, *, is_compared: bool = False
+        self,
+        call: ResolvedCall,
+        method: str,
+        body: t.Any,
+        refused: frozenset[str],
+        *,
+        is_compared: bool = False,
     ) -> Body:
         """Return the body of a method.
 
+        :param refused: The names that it may not have values for.
         :param is_compared: ``True`` if there is a record to compare values with that
             the caller may not write. They are problems by default.
         """
@@ -187,10 +240,11 @@ class Bodies:
 
         scope, is_new = call.scope, method == "create"
         ignored = NOTHING if is_new else self._ignored & scope.names
-        refused = self._refused(call, is_new=is_new)
 
         if refused.isdisjoint(body) and ignored.isdisjoint(body):
-            values = self._cast(body)
+            cast: CastBody | None = call.params._state.cast_bodies.get(id(body))
+            values = None if cast is None else cast.values_of(self, body)
+            values = self._cast(body) if values is None else values
 
             if values is not None:
                 return Body(values, {}, {})
@@ -236,7 +290,8 @@ class Bodies:
         except ValueError:
             return None
 
-        return None if any([each is None for each in values.values()]) else values
+        nulls = [name for name, value in values.items() if value is None]
+        return values if not nulls or self._nullable.issuperset(nulls) else None
 
     def _refused(self, call: ResolvedCall, *, is_new: bool) -> frozenset[str]:
         """Return the names that a body may not have values for."""

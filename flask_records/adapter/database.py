@@ -53,6 +53,11 @@ class Database:
         self._to_write = _bind_to_write(mapper)
         self._read_only: WeakKeyDictionary[sa.Engine, bool] = WeakKeyDictionary()
 
+    @property
+    def dialect(self) -> sa.Dialect:
+        """The dialect of the database that the transaction in progress writes to."""
+        return join(self._source).engine(self._to_write).dialect
+
     def begin_writing(self) -> None:
         """Make the session of the transaction in progress ready to write. SQLite's
         write lock is taken now, before the call reads anything that others could

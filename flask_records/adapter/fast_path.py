@@ -93,7 +93,7 @@ class FastPath:
         columns = self._columns.items()
         self._column_keys = {name: str(column.key) for name, column in columns}
         self._relations = frozenset(relations)
-        counted = getattr(self._table, "autoincrement_column", None)
+        counted: t.Any = getattr(self._table, "autoincrement_column", None)
         is_only = [*map(id, self._mapper.primary_key)] == [id(counted)]
         self._counted = str(counted.key) if is_only else None
         self._with_nulls = {name for name, each in columns if _has_special_null(each)}
@@ -119,8 +119,8 @@ class FastPath:
         inserted = [{keys[name]: body[name] for name in body} for body in write.bodies]
         counted, is_many = self._counted, len(inserted) > 1
         is_sqlite = write.writing.dialect.name == "sqlite"
-        # SQLite counts up in the order of the bodies, and returns the rows in any order.
-        # SQLAlchemy would run a statement for each.
+        # SQLite counts up in the order of the bodies, and returns rows in any order. Of
+        # SQLAlchemy, it would get a statement for each.
         is_sorted = is_many and is_sqlite and counted not in {None, *inserted[0]}
         in_order = is_many and not is_sorted
 

@@ -261,6 +261,10 @@ class ServedModel:
             beside = [model.fields.stored[name] for name in sorted(named)]
 
         selected = (*whole.selected, *beside) if beside else whole.selected
+
+        if query.selected is selected:
+            return query, beside
+
         return replace(query, selected=selected), beside
 
     def within_rules(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 from ..names import METHODS, READS
 from ..pagination import Page, Pagination
@@ -30,11 +30,11 @@ if t.TYPE_CHECKING:
 
     from ..context import Params
     from ..openapi.schemas import Schemas
-    from ..problems import Problem
     from ..query import Operator, Scope
     from ..query.paths import Relationship
     from ..query.values import Converters
     from ..query.where import ResolvedQuery
+    from ..service.target import BodyCheck
     from ..typing import Id, Record, Rule
     from .bodies import Body
     from .database import Writing
@@ -225,14 +225,14 @@ class SQLAlchemyService(Capabilities):
 
         return model_schemas(self._served, params, self.pagination, self.multi)
 
-    def body_problems(
-        self, method: str, body: Mapping[str, t.Any], params: Params
-    ) -> dict[str, Problem]:
-        """Return the problems of values in a client's body that are not of the type of
-        their field.
+    def body_check(self, method: str, params: Params) -> BodyCheck:
+        """Return a function that returns the problems of the values in a client's body
+        that are not of the type of their field.
         """
-        bodies, scope = self._served.anywhere.bodies, self.scope_for(params)
-        return bodies.misfits(scope, method, body)
+        served, state = self._served, params._state
+        model = served.on(served.database.dialect)
+        scope = served.scope_of(params, model)
+        return partial(model.bodies.misfits, scope, state, method)
 
     def begin(self, method: str) -> None:
         """Join the transaction in progress. A call that may write, as each does but

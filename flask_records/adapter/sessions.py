@@ -169,6 +169,7 @@ class JoinedSession:
         self._written: orm.SessionTransaction | None = None
         self._ending: orm.Session | None = None
         self._connection: tuple[t.Any, Bind, sa.Connection] | None = None
+        self._engines: dict[int, sa.Engine | sa.Connection] = {}
 
         if used is not None and self.is_in_progress:
             # The call is not to commit what it has not written itself.
@@ -214,6 +215,18 @@ class JoinedSession:
         self._written = self.session.get_transaction()
         Transaction.current().protect(self._source)
 
+    def engine(self, bind: Bind) -> sa.Engine | sa.Connection:
+        """Return the engine of the session, or the connection that it is bound to.
+
+        :param bind: The arguments by which it finds the engine.
+        """
+        engine = self._engines.get(id(bind))
+
+        if engine is None:
+            engine = self._engines[id(bind)] = self.session.get_bind(**bind)
+
+        return engine
+
     def connection(self, bind: Bind) -> sa.Connection:
         """Return a connection of the session. A savepoint of the session begins with
         this.
@@ -232,7 +245,8 @@ class JoinedSession:
                 return last[2]
 
         with translated():
-            connection = session.connection(bind_arguments=dict(bind))
+            engine = {"bind": self.engine(bind)}
+            connection = session.connection(bind_arguments=engine)
 
         self._connection = session.get_transaction(), bind, connection
         return connection

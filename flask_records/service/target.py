@@ -9,7 +9,7 @@ from ..query.rules import FieldRules, NO_RULES
 from ..settings import names_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from flask import Flask
 
@@ -17,6 +17,13 @@ if t.TYPE_CHECKING:
     from ..openapi.schemas import Schemas
     from ..problems import Problem
     from ..query import Matching, Scope
+
+    BodyCheck: t.TypeAlias = Callable[[Mapping[str, t.Any]], dict[str, Problem]]
+
+
+def no_problems(body: Mapping[str, t.Any]) -> dict[str, Problem]:
+    """Return the problems of a body of which nobody knows any."""
+    return {}
 
 
 class Capabilities:
@@ -72,11 +79,11 @@ class Capabilities:
     def check_multi(self, method: str, params: Params, number: int = 0) -> None:
         """Refuse a call on many records before any of its hooks runs."""
 
-    def body_problems(
-        self, method: str, body: Mapping[str, t.Any], params: Params
-    ) -> dict[str, Problem]:
-        """Return the problems of a client's values that no hook should meet."""
-        return {}
+    def body_check(self, method: str, params: Params) -> BodyCheck:
+        """Return a function that returns the problems of the values in a client's body
+        that no hook should meet.
+        """
+        return no_problems
 
     def matching(self, records: Sequence[t.Any]) -> Matching | None:
         """Return what decides which records, stored or in JSON, meet a query."""

@@ -12,6 +12,7 @@ from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
+from .target import no_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -19,6 +20,7 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..typing import Record
     from .data_schema import DataSchema
+    from .target import BodyCheck
 
 UNFIT: t.Final = "The result of '{path}.{method}' does not fit its schema: {error}."
 
@@ -123,7 +125,8 @@ def check_types(context: HookContext) -> None:
     :raises BadRequest: There is one, or a body is not an object.
     """
     if context.method in BODIES and context.data is not None:
-        _each_body(context, lambda body: (body, _misfits(context, body)))
+        find_problems = _misfits_of(context)
+        _each_body(context, lambda body: (body, find_problems(body)))
 
 
 def schemas_of(
@@ -244,13 +247,14 @@ def _each_body(
     return checked
 
 
-def _misfits(context: HookContext, body: Mapping[str, t.Any]) -> dict[str, Problem]:
-    """Return the problems of values that are not of the type of their field."""
+def _misfits_of(context: HookContext) -> BodyCheck:
+    """Return a function that returns the problems of values in a body that are not of
+    the type of their field.
+    """
     if context.method not in METHODS:
-        return {}
+        return no_problems
 
-    find = context.service.capabilities.body_problems
-    return find(context.method, body, context.params)
+    return context.service.capabilities.body_check(context.method, context.params)
 
 
 def _split(schema: DataSchema, data: Record) -> tuple[Record, Record]:
@@ -292,7 +296,7 @@ def _others_of_client(
     parts, method = context.service.capabilities, context.method
     # A mapped class tells what a client may not write, as without a schema.
     if schema.others == "allow" or (parts.model is not None and method in METHODS):
-        return others, _misfits(context, others)
+        return others, _misfits_of(context)(others)
 
     # The address tells an identifier, and a new record has none yet.
     is_told = method in ("update", "patch") or others.get(parts.id) is None

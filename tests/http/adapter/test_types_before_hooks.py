@@ -11,7 +11,13 @@ from flask_sqlalchemy import SQLAlchemy
 from pydantic import BaseModel
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from flask_records import BODY_PARSERS, FlaskRecords, MultipartParser, SQLAlchemyService
+from flask_records import (
+    BODY_PARSERS,
+    Converter,
+    FlaskRecords,
+    MultipartParser,
+    SQLAlchemyService,
+)
 
 from ...databases import served
 from ...models import Base as AllTypes
@@ -132,6 +138,29 @@ def test_hooks_meet_values_as_they_came_and_mend_others(open_client, met):
         "state": "new",
         "author_id": None,
     }
+
+
+def test_a_body_is_read_once_unless_a_hook_changes_it(open_client):
+    read = []
+
+    def read_title(value):
+        read.append(value)
+        return f"{value}"
+
+    converters = {"title": Converter(read_title)}
+    client, books = open_client(converters=converters)
+    client.post("/books", json=[{"title": 1, "cover": None}, {"title": "b"}])
+
+    assert read == [1, "b"]
+
+    @books.before("create")
+    def change(method, context):
+        context.data["title"] = True
+
+    response = client.post("/books", json={"title": 1})
+
+    assert response.json["title"] == "True"
+    assert read == [1, "b", 1, True]
 
 
 def test_hooks_store_files_and_hash_passwords(open_client):
