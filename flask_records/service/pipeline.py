@@ -165,7 +165,7 @@ class Pipeline:
         if context.data is not None:
             state.client_fields = names_of_bodies(context.data)
 
-        if context.id is None and context.method in MANY:
+        if params.query and context.id is None and context.method in MANY:
             state.client_conditions = names_in(params.query)
 
     def _validate(self, context: HookContext, schemas: MethodSchemas | None) -> None:
