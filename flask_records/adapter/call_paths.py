@@ -8,7 +8,6 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..context import CallState, HookContext
 from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
 from ..query.plans import Plan
 from ..query.where import conditions, ResolvedQuery
@@ -87,11 +86,7 @@ class CallPaths:
         if service is None or not is_named or "find" not in service.methods:
             return None
 
-        state = CallState(service, rules=[])
-        params = replace(self._params, query={}, route={}, extra={}, _state=state)
-        context = HookContext(service, "find", params)
-        service.check_access(context, is_counted=False)
-        service.rules.limit(context)
+        params = service.params_of_find(replace(self._params, query={}))
         model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
         scope = replace(served.scope_of(params, model), path=f"{full}.")
         own, others = key_names(relationship)

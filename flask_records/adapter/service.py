@@ -26,6 +26,7 @@ from .writing import Multi
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import sqlalchemy as sa
     from flask import Flask
 
     from ..context import Params
@@ -311,6 +312,29 @@ class SQLAlchemyService(Capabilities):
             return records
 
         return Page(total, limit, skip, records)
+
+    def statement(self, params: Params) -> sa.Select[t.Any]:
+        """Return the ``select`` of the records that meet a query.
+
+        :raises BadRequest: A part of the query is not understood.
+        """
+        with Transaction(writes=False):
+            _, call = self._served.reading(params)
+
+        return call.model.plans.statement(call.query)
+
+    def count(self, params: Params) -> int:
+        """Return the number of the records that meet a query.
+
+        :raises BadRequest: A part of the query is not understood.
+        """
+        with Transaction(writes=False):
+            reading, call = self._served.reading(params)
+
+            with reading:
+                rows = reading.rows(call.model.plans.count(call.query))
+
+        return t.cast("int", rows[0][0])
 
     def get(self, id: Id, params: Params) -> Record:
         """Return one record.

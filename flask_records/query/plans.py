@@ -332,6 +332,20 @@ class Plans:
         keys = [key.column for key in groups.keys]
         return statement.where(*conditions(query)).group_by(*keys)
 
+    def statement(self, query: ResolvedQuery) -> Select:
+        """Return the statement of the records of a query with its values, for the
+        application.
+        """
+        query = replace(query, has_literal=True)
+        shown_if = {each.name: each.query for each in query.conditions}
+        columns = [_shown(field, shown_if.get(field.name)) for field in query.selected]
+        statement = sa.select(*columns).where(*conditions(query))
+
+        if query.sort:
+            statement = statement.order_by(*self._order(query))
+
+        return statement.limit(query.limit).offset(query.skip or None)
+
     def keyed(self, selection: Selection, keys: Sequence[t.Any]) -> Plan:
         """Return the plan that reads records that a call has locked, as they are now.
 
@@ -434,6 +448,15 @@ def _part(statement: Select, has_limit: bool, has_skip: bool) -> Select:
 def _as_one(columns: Sequence[t.Any]) -> t.Any:
     """Return the columns of a key as one expression."""
     return sa.tuple_(*columns) if len(columns) > 1 else columns[0]
+
+
+def _shown(field: Field, condition: ResolvedQuery | None) -> t.Any:
+    """Return the column of a field, which is null where a record does not show it."""
+    if condition is None:
+        return field.selected.label(field.name)
+
+    terms = conditions(replace(condition, has_literal=True), is_one=True)
+    return sa.case((all_of(terms), field.selected)).label(field.name)
 
 
 def _condition(index: int, condition: FieldCondition) -> t.Any:

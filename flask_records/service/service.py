@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 from functools import cached_property
 
-from ..context import HookContext, Params
+from ..context import CallState, HookContext, Params
 from ..errors import NotAuthenticated
 from ..globals import call_stack
 from ..names import EVENTS, METHODS, READS
@@ -21,6 +22,8 @@ from .validation import schemas_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+
+    import sqlalchemy as sa
 
     from ..typing import (
         AnyParams,
@@ -129,6 +132,44 @@ class Service(Methods):
         :param paginate: ``False`` for a list instead of a page.
         """
         return Caller(self, params, paginate)
+
+    def statement(self, params: AnyParams = None) -> sa.Select[t.Any]:
+        """Return the ``select`` of SQLAlchemy for the records of a model that a find of
+        the same params gives, with a column for each field, for a report of your own.
+        For the params of a client, the rules of the service hold; its hooks do not run,
+        and there are no pages. A field is null in a record that does not show it.
+
+        :param params: The params, or a query alone. All records by default.
+        :raises BadRequest: A part of the query is not understood.
+        :raises RecordsError: The caller may not find records.
+        :raises TypeError: The service is not over a model.
+        """
+        return self.capabilities.statement(self.params_of_find(Params.of(params)))
+
+    def count(self, params: AnyParams = None) -> int:
+        """Return the number of the records of a model that meet a query, whatever its
+        ``$limit`` and ``$skip``, by the same rules as :meth:`statement`.
+
+        :param params: The params, or a query alone. All records by default.
+        """
+        return self.capabilities.count(self.params_of_find(Params.of(params)))
+
+    def params_of_find(self, params: Params) -> Params:
+        """Return params for a find that the caller of other params makes, limited to
+        the records that it may find. Its hooks do not run.
+
+        :raises RecordsError: The caller may not find records.
+        """
+        own = params._state.rules if params._state.service is self else None
+        state = CallState(self, rules=[*(own or ())])
+        params = replace(params, route={}, extra={}, _state=state)
+        context = HookContext(self, "find", params)
+        self.check_access(context, is_counted=False)
+
+        if params.provider is not None:
+            self.rules.limit(context)
+
+        return params
 
     def emit(self, event: str, record: t.Any) -> None:
         """Send an event once the call in progress has been committed, or at once.

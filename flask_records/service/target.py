@@ -11,6 +11,7 @@ from ..settings import names_of
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    import sqlalchemy as sa
     from flask import Flask
 
     from ..context import Params
@@ -19,6 +20,8 @@ if t.TYPE_CHECKING:
     from ..query import Matching, Scope
 
     BodyCheck: t.TypeAlias = Callable[[Mapping[str, t.Any]], dict[str, Problem]]
+
+NO_MODEL: t.Final = "This service is not over a model, whose records it could count."
 
 
 def no_problems(body: Mapping[str, t.Any]) -> dict[str, Problem]:
@@ -92,6 +95,20 @@ class Capabilities:
     def deciding_names(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the fields that conditions on names depend on."""
         return frozenset(names)
+
+    def statement(self, params: Params) -> sa.Select[t.Any]:
+        """Return the ``select`` of the records of a model that meet a query.
+
+        :raises TypeError: There is no model.
+        """
+        raise TypeError(NO_MODEL)
+
+    def count(self, params: Params) -> int:
+        """Return the number of the records of a model that meet a query.
+
+        :raises TypeError: There is no model.
+        """
+        raise TypeError(NO_MODEL)
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets, or what all clients
