@@ -194,7 +194,7 @@ class FlaskRecords:
             :data:`.current_call`.
         :param schemas: The models of pydantic that calls are checked by, by method:
             that of the data, or a mapping of ``data``, ``query`` and ``result`` to
-            models. Those of the object by default.
+            models. They add to the rules of a mapped class. None by default.
         :raises ValueError: The path is empty, or there is a service at it.
         :raises TypeError: The object has none of the six methods, an option that takes
             several names is text, or ``readable`` is not a rule.

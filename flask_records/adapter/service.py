@@ -102,9 +102,6 @@ class SQLAlchemyService(Capabilities):
     :param writable_relations: Relationships to lists or sets that bodies may name, with
         the identifiers of records that the caller may see. None by default.
 
-    :param schemas: The models of pydantic that bodies are checked by, by method. They
-        add to the rules of the mapped class. None by default.
-
     The model is looked at when an application is set up or at the first use, whichever
     is first, so that a module can name it before all models are mapped or reflected.
 
@@ -136,7 +133,6 @@ class SQLAlchemyService(Capabilities):
         relations: Collection[str] = (),
         aggregates: Collection[str] = (),
         writable_relations: Collection[str] = (),
-        schemas: Mapping[str, t.Any] | None = None,
     ) -> None:
         if not isinstance(model, type):
             raise TypeError(NO_CLASS.format(model=model))
@@ -152,9 +148,6 @@ class SQLAlchemyService(Capabilities):
         """The sizes of a page."""
         self.multi = Multi(multi, needs_query=multi_needs_query)
         """The methods that take many records."""
-
-        self.schemas = schemas
-        """The classes that the data of methods is checked by."""
 
         whitelist = names_of("whitelist", whitelist)
         options = FieldOptions(

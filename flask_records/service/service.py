@@ -32,7 +32,6 @@ if t.TYPE_CHECKING:
         Rule,
         RuleFunction,
     )
-    from .validation import MethodSchemas
 
 
 class Service(Methods):
@@ -90,7 +89,8 @@ class Service(Methods):
         own_events = getattr(target, "events", ()) if events is None else events
         self.custom_events = names_of("events", own_events)
         """The names of the custom events."""
-        self.schemas = self._schemas_of(schemas)
+        is_model = self.capabilities.model is not None
+        self.schemas = schemas_of(path, schemas or {}, self.methods, is_model=is_model)
         """The schemas by method."""
         all_methods = (*METHODS, *self.custom_methods)
         self.public = public_methods(path, public, all_methods)
@@ -289,18 +289,3 @@ class Service(Methods):
         context = HookContext(self, method, Params.of(params), id, data)
         self.check_access(context)
         return self.result_of(self._pipeline.run(context))
-
-    def _schemas_of(
-        self, given: Mapping[str, t.Any] | None
-    ) -> Mapping[str, MethodSchemas]:
-        own = getattr(self.target, "schemas", None)
-
-        # A method of this name is a method of the service.
-        if given is None and not callable(own):
-            given = own
-
-        if given is None:
-            return {}
-
-        is_model = self.capabilities.model is not None
-        return schemas_of(self.path, given, self.methods, is_model=is_model)

@@ -104,15 +104,10 @@ def records():
 
 @pytest.fixture
 def persons(records):
-    methods = ("create", "update", "patch")
-    service = SQLAlchemyService(
-        Person,
-        schemas=dict.fromkeys(methods, PersonBody),
-        hidden=["password"],
-        readonly=["fixed"],
-        multi=["create", "patch"],
-    )
-    return records.add("persons", service, public=True)
+    options = {"hidden": ["password"], "readonly": ["fixed"], "multi": True}
+    service = SQLAlchemyService(Person, **options)
+    schemas = dict.fromkeys(("create", "update", "patch"), PersonBody)
+    return records.add("persons", service, schemas=schemas, public=True)
 
 
 @contextmanager
@@ -284,8 +279,8 @@ def test_alias_does_not_write_a_readonly_field(call, records):
         fixed: str = Field(alias="FIXED")
 
     schemas = {"create": Fixed, "patch": Fixed}
-    service = SQLAlchemyService(Person, readonly=["fixed"], schemas=schemas)
-    records.add("fixed", service, public=True)
+    service = SQLAlchemyService(Person, readonly=["fixed"])
+    records.add("fixed", service, schemas=schemas, public=True)
 
     answer = call("POST", "/fixed", {"full_name": "Ann", "FIXED": "changed"})
 

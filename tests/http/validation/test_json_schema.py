@@ -74,9 +74,9 @@ def app():
         "patch": BookBody,
         "sell": {"data": Order, "result": Sold},
     }
-    service = Books(Book, readonly=["state"], schemas=schemas)
+    service = Books(Book, readonly=["state"])
     methods = ["find", "create", "patch", "sell"]
-    records.add("books", service, methods=methods, public=True)
+    records.add("books", service, methods=methods, schemas=schemas, public=True)
     find = {"query": Order, "result": Sold}
     records.add("prices", Prices(), schemas={"find": find}, public=True)
 
