@@ -51,5 +51,4 @@ from .query import Operator as Operator
 from .query import readers as readers
 from .query import restrict as restrict
 from .service import Service as Service
-from .service import set_now as set_now
 from .transaction import Transaction as Transaction
