@@ -141,7 +141,6 @@ class ModelSchemas:
                 **self._sent(field),
                 **_described(field),
                 **({} if field.name in scope.names else {"writeOnly": True}),
-                **(_default_of(field) if method != "patch" else {}),
             }
             for field in named
         }
@@ -238,17 +237,6 @@ def _described(field: Field) -> Schema:
     info = {**getattr(column, "info", {}), **getattr(prop, "info", {})}
     examples = {"examples": [info[EXAMPLE]]} if EXAMPLE in info else {}
     return next(({"description": text} for text in texts if text), {}) | examples
-
-
-def _default_of(field: Field) -> Schema:
-    """Return the default of a field that a body leaves out, if it is a value."""
-    default = getattr(_mapped(field)[1], "default", None)
-    value = default.arg if default is not None and default.is_scalar else None
-    show = field.conversion.show
-    value = value if show is None or value is None else show(value)
-
-    # Only values of these types are the same in JSON.
-    return {"default": value} if type(value) in (str, int, float, bool) else {}
 
 
 def _mapped(field: Field) -> tuple[t.Any, t.Any]:

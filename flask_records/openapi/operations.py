@@ -28,9 +28,6 @@ ID: t.Final = "id"
 
 FORMS: t.Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
-VALUES: t.Final = ("const", "enum", "examples")
-"""The keywords of schemas that have values in place of schemas."""
-
 ENDS: t.Final = ("", "Page", *[method.title() for method in BODIES])
 """The ends of the names of the schemas of a service."""
 
@@ -85,8 +82,7 @@ class Operations:
 
         for method in BODIES:
             if method in self._service.methods:
-                body = _without_defaults(getattr(schemas, method))
-                yield f"{name}{method.title()}", body
+                yield f"{name}{method.title()}", getattr(schemas, method)
 
         if schemas.is_paged:
             yield f"{name}Page", page_of({"type": "array", "items": self.record})
@@ -231,7 +227,7 @@ class Operations:
     def _data(self, call: CallDescription) -> Schema:
         """Return the schema of the data of a call."""
         if call.is_custom:
-            return DATA if call.data is None else _without_defaults(call.data)
+            return DATA if call.data is None else call.data
 
         schema = reference("schemas", f"{self._name}{call.method.title()}")
         is_list = call.is_many and not method_named(call.method).has_id
@@ -283,24 +279,3 @@ def _any_of(schemas: list[Schema]) -> Schema:
     """Return the schema of a value that has one of some schemas."""
     unique = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
     return unique[0] if len(unique) == 1 else {"anyOf": unique}
-
-
-def _without_defaults(schema: t.Any) -> t.Any:
-    """Return a schema of what clients send without the values that the server takes for
-    what is left out: tools take a property with a default for one that is there.
-    """
-    if isinstance(schema, list):
-        return list(map(_without_defaults, schema))
-
-    if not isinstance(schema, Mapping):
-        return schema
-
-    return {
-        keyword: {name: _without_defaults(each) for name, each in part.items()}
-        if keyword == "properties"
-        else part
-        if keyword in VALUES
-        else _without_defaults(part)
-        for keyword, part in schema.items()
-        if keyword != "default"
-    }

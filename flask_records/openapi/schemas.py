@@ -132,7 +132,7 @@ def _with_classes(
         data = classes[method].data if method in classes else None
 
         if data is not None:
-            body = data.json_schema("partial" if method == "patch" else "whole")
+            body = data.json_schema("patch" if method == "patch" else "body")
             own = getattr(schemas, method)
             changes[method] = _written(data, body, own) if is_model else body
 
@@ -140,7 +140,7 @@ def _with_classes(
     result = next((each for each in results if each is not None), None)
 
     if result is not None:
-        record = result.json_schema("shown")
+        record = result.json_schema("result")
         records = {"type": "array", "items": record}
         found = {"anyOf": [records, page_of(records)]}
         changes |= {"record": record, "found": found, "many": records}
@@ -148,12 +148,12 @@ def _with_classes(
     query = classes["find"].query if "find" in classes else None
 
     if query is not None:
-        changes["query"] = query.json_schema("whole")
+        changes["query"] = query.json_schema("query")
 
     custom = {
         name: CustomSchemas(
-            None if each.data is None else each.data.json_schema("whole"),
-            None if each.result is None else each.result.json_schema("shown"),
+            None if each.data is None else each.data.json_schema("body"),
+            None if each.result is None else each.result.json_schema("result"),
         )
         for name, each in classes.items()
         if name not in METHODS
@@ -175,12 +175,11 @@ def _written(data: DataSchema, body: Schema, own: Schema) -> Schema:
         for name, schema in body.get("properties", {}).items()
         if data.names.get(name, name) in fields
     }
-    needed = {*own.get("required", ())}
+    needed = {*own.get("required", ())} - data.filled
     required = [
         name
-        for name, schema in properties.items()
-        if name in body.get("required", ())
-        or (data.names.get(name, name) in needed and "default" not in schema)
+        for name in properties
+        if name in body.get("required", ()) or data.names.get(name, name) in needed
     ]
     # The names of a whole record are taken, too.
     rest = {

@@ -77,11 +77,15 @@ class DataSchema:
             model.model_config.get("extra"), "refuse"
         )
         """The fate of names that the model does not have."""
-        self._needed = frozenset(
+        fields = model.model_fields.items()
+        required = {name for name, field in fields if field.is_required()}
+        self.filled = frozenset(
             name
-            for name, field in model.model_fields.items()
+            for name, field in fields
             if field.default is not None or field.default_factory is not None
-        )
+        ).difference(required)
+        """The fields with a default other than null, which is filled in."""
+        self._needed = self.filled | required
 
     @cached_property
     def _part(self) -> type[BaseModel]:
@@ -144,24 +148,18 @@ class DataSchema:
 
         return valid.model_dump(by_alias=True)
 
-    def json_schema(self, mode: t.Literal["whole", "partial", "shown"]) -> Record:
-        """Return the JSON Schema of objects that are checked in whole or in part, or of
-        results, without references.
+    def json_schema(
+        self, part: t.Literal["body", "patch", "query", "result"]
+    ) -> Record:
+        """Return the JSON Schema of a part of a call, without references. Bodies have
+        no defaults, which tools would take for values that are always sent.
         """
-        model = self._part if mode == "partial" else self._model
+        model = self._part if part == "patch" else self._model
         made = model.model_json_schema(
-            mode="serialization" if mode == "shown" else "validation",
-            schema_generator=WireSchema,
+            mode="serialization" if part == "result" else "validation",
+            schema_generator=BodySchema if part in ("body", "patch") else WireSchema,
         )
         schema: Record = _inlined(made, made.get("$defs", {}), ())
-
-        for name, each in schema.get("properties", {}).items():
-            # A null that is left to the model may be no value of the field.
-            is_null = "type" in each and each.get("default", name) is None
-
-            if mode == "partial" or is_null:
-                each.pop("default", None)
-
         return schema
 
 
@@ -171,6 +169,14 @@ class WireSchema(GenerateJsonSchema):
     def handle_invalid_for_json_schema(self, schema: t.Any, error_info: str) -> t.Any:
         """Return the schema of a type that JSON Schema has no word for: any value."""
         return {}
+
+
+class BodySchema(WireSchema):
+    """Makes the JSON Schemas of what clients send."""
+
+    def default_schema(self, schema: t.Any) -> t.Any:
+        """Return the schema of a value without its default."""
+        return self.generate_inner(schema["schema"])
 
 
 def _names_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:

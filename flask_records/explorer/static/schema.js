@@ -76,7 +76,6 @@ export function bodyFields (service, method) {
     isId: name === service.id,
     isReadonly: false,
     isRequired: required.includes(name),
-    default: schema.default,
     relation: relationOf(service, name)
   }))
 }
