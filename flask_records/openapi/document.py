@@ -13,10 +13,9 @@ from ..globals import current_records
 from ..http.formatter import dumps
 from ..http.routes import current_routes, fill_placeholders
 from .answers import ERROR, error_answers, ERROR_SCHEMA
-from .description import describe
+from .description import describe, type_names
 from .operations import ENDS, Operations
 from .reference import current_settings
-from .type_names import type_names
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

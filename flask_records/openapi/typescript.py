@@ -10,8 +10,7 @@ from pathlib import Path
 from ..globals import current_records
 from ..names import EVENTS, method_named
 from ..query.operators import POPULATE
-from .description import describe
-from .type_names import type_names
+from .description import describe, type_names
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
