@@ -48,9 +48,7 @@ type ClientService<P extends keyof ServiceTypes> = ServiceTypes[P] &
   Omit<FeathersService<ClientApplication, ServiceTypes[P]>, keyof ServiceEvents<any>>
 
 /** The methods of the services by path. */
-export const serviceMethods = {
-  // methods
-} as const
+export const serviceMethods = { /* methods */ } as const
 
 type ServicePath = keyof typeof serviceMethods & keyof ServiceTypes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+from itertools import starmap
 from pathlib import Path
 
 from ..globals import current_records
@@ -28,15 +29,10 @@ BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 ENDS: t.Final = ("", *BODY_ENDS.values(), "Field", "Query", "Events", "Service")
 """The ends of the names of the types of a service."""
 
-COMMENT: t.Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-
 CLIENT: t.Final = (Path(__file__).parent / "client.ts").read_text()
 """The parts of a module that are the same for all applications."""
 
-CLIENT_NAMES: t.Final = [
-    *re.findall(r"\b[A-Z]\w*", COMMENT.sub("", CLIENT)),
-    "Promise",
-]
+CLIENT_NAMES: t.Final = [*re.findall(r"\b[A-Z]\w*", CLIENT), "Promise"]
 """The names of types that a module has or uses besides those of its services."""
 
 OWN_METHODS: t.Final = frozenset(
@@ -49,11 +45,8 @@ OWN_METHODS: t.Final = frozenset(
 
 NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
-PRIMITIVES: t.Final[Mapping[str, str]] = {
-    **{"string": "string", "integer": "number", "number": "number"},
-    **{"boolean": "boolean", "null": "null"},
-}
-"""The types of TypeScript by those of JSON Schema."""
+NUMBERS: t.Final = ("integer", "number")
+"""The types of JSON Schema that TypeScript has one type for."""
 
 APPLICATION: t.Final = "FeathersApplication<ServiceTypes, Configuration>"
 
@@ -77,16 +70,16 @@ def typescript() -> str:
         *[part for each in described for part in each.declarations(named)],
         interface("ServiceTypes", listed),
     ]
-    methods = [
-        f"  {json.dumps(next(_paths_of(each)))}: {json.dumps(_own_methods(each))}"
+    methods = {
+        next(_paths_of(each)): [m for m in each.methods if m not in OWN_METHODS]
         for each in services
-    ]
+    }
     module = CLIENT
 
     for mark, text in (
         ("// types", "\n".join(types)),
         ("// authenticate", _authenticate(names)),
-        ("  // methods", ",\n".join(methods)),
+        ("{ /* methods */ }", json.dumps(methods)),
     ):
         module = module.replace(mark, text, 1)
 
@@ -107,11 +100,6 @@ def _authenticate(names: Mapping[str, str]) -> str:
     arguments = f"data?: {data}, params?: CallParams<any>"
     login = f"authenticate({arguments}): Promise<{' | '.join(issuers)}>"
     return f"  {login}\n}} & Omit<{APPLICATION}, 'authenticate'>"
-
-
-def _own_methods(service: ServiceDescription) -> list[str]:
-    """Return the methods that a client can have."""
-    return [method for method in service.methods if method not in OWN_METHODS]
 
 
 def _paths_of(service: ServiceDescription) -> Iterator[str]:
@@ -143,6 +131,8 @@ class _Types:
         self._properties = schemas.record.get("properties", {})
         # A record may have fields that can't be selected.
         self._fields = fields if self._properties.keys() <= {*fields} else ()
+        field = f"{self._name}Field"
+        self._generic = f"<S extends {field} = {field}>" if self._fields else ""
         self.named = schemas.record, self._name
         """The schema of a record, and the name of its type."""
 
@@ -166,59 +156,44 @@ class _Types:
             yield f"export type {name}Field = {type_of({'enum': self._fields})}\n"
 
         yield self._query()
-        yield interface(f"{name}Events", self._events())
-        events = f"extends ServiceEvents<{name}Events>"
-        methods = (self._method(each, others) for each in service.calls)
-        yield interface(f"{name}Service {events}", filter(None, methods))
+        events = dict.fromkeys(EVENTS.values(), name)
+        custom = service.events.items()
+        events |= {each: type_of(s) for each, s in custom if each not in events}
+        yield interface(f"{name}Events", starmap(member, events.items()))
+        methods = (
+            self._method(each, others)
+            for each in service.calls
+            if each.method not in OWN_METHODS
+        )
+        yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 
     def _query(self) -> str:
-        name, properties = f"{self._name}Query", self._schemas.query.get("properties")
-
-        if properties is None:
-            return declaration(name, self._schemas.query)
-
-        members = [
-            member(key, self._type_in_query(key, each), "?")
-            for key, each in properties.items()
-        ]
-        field = f"{self._name}Field"
-        parameter = f"<S extends {field} = {field}>" if self._fields else ""
-        return interface(f"{name}{parameter}", members)
-
-    def _type_in_query(self, key: str, schema: Schema) -> str:
-        """Return the type of a part of a query."""
+        name, query = f"{self._name}Query", self._schemas.query
+        parts = query.get("properties", {})
         # Groups such as $or have queries in them.
-        if "properties" in schema.get("items", {}):
-            return f"{self._name}Query[]"
+        named = [
+            (each, f"{name}[]")
+            for each in parts.values()
+            if "properties" in each.get("items", {})
+        ]
 
-        if key == SELECT and self._fields:
-            return "readonly S[]"
+        if self._fields:
+            named.append((parts[SELECT], "readonly S[]"))
 
-        if key == POPULATE:
-            return f"{type_of(schema['items'])} | {type_of(schema)}"
+        if related := parts.get(POPULATE):
+            named.append((related, f"{type_of(related['items'])} | {type_of(related)}"))
 
-        return type_of(schema)
+        return declaration(f"{name}{self._generic}", query, named=named)
 
-    def _events(self) -> Iterator[str]:
-        for event in EVENTS.values():
-            yield member(event, self._name)
-
-        for event, schema in self._service.events.items():
-            if event not in EVENTS.values():
-                yield member(event, type_of(schema))
-
-    def _method(self, call: CallDescription, others: Named) -> str | None:
-        """Return the signature of a method, if a client can have it."""
-        if call.method in OWN_METHODS:
-            return None
-
+    def _method(self, call: CallDescription, others: Named) -> str:
+        """Return the signature of a method."""
         service, name = self._service, self._name
-        generic, query, record = "", f"{name}Query", name
+        generic = "" if call.is_custom else self._generic
+        query, record = f"{name}Query", name
 
-        if self._fields and not call.is_custom:
-            field = f"{name}Field"
-            generic, query = f"<S extends {field} = {field}>", f"{query}<S>"
-            record = f"Selected<{name}, {field}, S | {json.dumps(service.id)}>"
+        if generic:
+            query = f"{query}<S>"
+            record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
 
         pages = [(service.page, f"Paginated<{record}>")] if service.page else []
         named = [(self._schemas.record, record), *pages, *others]
@@ -311,7 +286,7 @@ def _type_of_kind(kind: str, schema: Schema, named: Named) -> str:
         return f"({item})[]" if " " in item else f"{item}[]"
 
     if kind != "object":
-        return PRIMITIVES[kind]
+        return "number" if kind in NUMBERS else kind
 
     required, values = schema.get("required", ()), schema.get("additionalProperties")
     members = [
