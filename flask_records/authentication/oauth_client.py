@@ -6,13 +6,12 @@ import re
 import typing as t
 from contextlib import contextmanager
 
-from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.flask_client import FlaskIntegration, FlaskOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from flask import current_app, session
-from joserfc.errors import BadSignatureError, ClaimError, JoseError
-from requests import ConnectionError, HTTPError, RequestException, Timeout
+from joserfc.errors import BadSignatureError, ClaimError
+from requests import ConnectionError, HTTPError, Timeout
 
 from ..errors import NotAuthenticated
 from ..http.origins import origin_of
@@ -57,19 +56,6 @@ ENDPOINTS: t.Final[Mapping[str, str]] = {
 
 TENANT: t.Final = "{tenantid}"
 """The placeholder of a directory in the issuer of Microsoft."""
-
-
-PROVIDER_ERRORS: t.Final[tuple[type[Exception], ...]] = (
-    AttributeError,
-    AuthlibBaseError,
-    JoseError,
-    LookupError,
-    RequestException,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-"""The errors of a provider that does not respond, or whose response is invalid."""
 
 CODE = re.compile(r"[A-Za-z_.-]{1,60}")
 """An error code of OAuth."""
@@ -167,7 +153,8 @@ class ProviderClient(FlaskOAuth2App):  # type: ignore[misc]  # it has no hints
         """
         try:
             yield
-        except PROVIDER_ERRORS as error:
+        except Exception as error:
+            # The response may be anything, at which libraries fail in many ways.
             self._forget()
             message = _message(error)
             logger = current_app.logger
