@@ -9,6 +9,7 @@ from ..context import Params
 from ..errors import NotAuthenticated, RecordsError
 from ..globals import current_records
 from ..http.blueprint import PROVIDER as REST
+from .strategies import ACCESS_TOKEN
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -19,7 +20,7 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from .service import AuthenticationService
 
-OWN_PARAMS: t.Final = frozenset({"accessToken", "authentication", "user"})
+OWN_PARAMS: t.Final = frozenset({ACCESS_TOKEN, "authentication", "user"})
 """The parts of a result that do not go into ``params.extra``."""
 
 

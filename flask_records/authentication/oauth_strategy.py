@@ -10,6 +10,7 @@ from ..errors import Conflict, NotAuthenticated
 from ..http.routes import current_routes
 from ..transaction import Transaction
 from .oauth_settings import with_answer
+from .strategies import ACCESS_TOKEN
 from .users import fields_of
 
 if t.TYPE_CHECKING:
@@ -106,7 +107,7 @@ class OAuthStrategy:
             settings allow.
         :param result: The result of the login, with ``accessToken`` and ``user``.
         """
-        return with_answer(target, access_token=result["accessToken"])
+        return with_answer(target, access_token=result[ACCESS_TOKEN])
 
     def failure_url(self, target: str, error: RecordsError) -> str:
         """Return the address that the browser goes to after a login that failed, with

@@ -21,6 +21,7 @@ from .passwords import MAX_LENGTH
 from .revocations import Revocations
 from .settings import AuthenticationSettings
 from .strategies import (
+    ACCESS_TOKEN,
     JWT,
     LOCAL,
     schema_of_credentials,
@@ -61,7 +62,7 @@ own: AuthenticationService(strategies=...).\
 """
 
 
-SECRET_FIELDS: t.Final = frozenset({"accessToken", "refreshToken"})
+SECRET_FIELDS: t.Final = frozenset({ACCESS_TOKEN, "refreshToken"})
 """The fields of a login that no event has."""
 
 
@@ -271,7 +272,7 @@ class AuthenticationService(Capabilities):
 
         result = self.authenticate(data, params, allowed)
 
-        if "accessToken" in result:
+        if ACCESS_TOKEN in result:
             return result
 
         user, claims = result.get("user"), NO_CLAIMS
@@ -281,9 +282,9 @@ class AuthenticationService(Capabilities):
             claims, fields = self.refresh.issue(self, result, params)
 
         token, payload = self.tokens.create(self.settings.tokens, user, claims)
-        parts = {"accessToken": token, "payload": payload}
+        parts = {ACCESS_TOKEN: token, "payload": payload}
         login = {"user": user, "authentication": {**result["authentication"], **parts}}
-        return {"accessToken": token, **fields, **result, **login}
+        return {ACCESS_TOKEN: token, **fields, **result, **login}
 
     def remove(self, id: Id, params: Params) -> Record:
         """Return the login of the call's token. A store revokes the token.
@@ -295,7 +296,7 @@ class AuthenticationService(Capabilities):
         credentials = params.authentication or {}
         result = self.authenticate(credentials, params, self.settings.strategies)
 
-        if id is not None and id != result.get("accessToken"):
+        if id is not None and id != result.get(ACCESS_TOKEN):
             raise NotAuthenticated("Invalid access token")
 
         payload = result["authentication"].get("payload")

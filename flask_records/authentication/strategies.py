@@ -19,6 +19,9 @@ if t.TYPE_CHECKING:
     from ..typing import Record
     from .service import AuthenticationService
 
+ACCESS_TOKEN: t.Final = "accessToken"
+"""The field of a login with the access token."""
+
 TEXT: t.Final[Schema] = {"type": "string"}
 
 SCHEME = re.compile(r"(\S+)\s+(\S+)")
@@ -72,15 +75,15 @@ def authenticate_token(
     :raises NotAuthenticated: The token is not valid, its user is gone, or the password
         was changed.
     """
-    token = data.get("accessToken")
+    token = data.get(ACCESS_TOKEN)
 
     if token in (None, ""):
         raise NotAuthenticated("No access token")
 
     payload = service.settings.tokens.verify_token(token)
     return {
-        "accessToken": token,
-        "authentication": {"accessToken": token, "payload": payload},
+        ACCESS_TOKEN: token,
+        "authentication": {ACCESS_TOKEN: token, "payload": payload},
         "user": service.tokens.user_of(payload),
     }
 
@@ -93,7 +96,7 @@ def parse_bearer(headers: Headers) -> Record | None:
     if not value or (match and match[1].lower() not in ("bearer", "jwt")):
         return None
 
-    return {"accessToken": match[2] if match else value}
+    return {ACCESS_TOKEN: match[2] if match else value}
 
 
 LOCAL = Strategy(authenticate_local)
@@ -109,7 +112,7 @@ JWT = Strategy(authenticate_token, parse_bearer, BEARER)
 def schema_of_credentials(service: AuthenticationService, name: str) -> Schema:
     """Return the JSON Schema of what a client sends for a strategy."""
     strategy = t.cast("Strategy", service.strategies.get(name))
-    fields = {LOCAL: [service.username, service.password], JWT: ["accessToken"]}
+    fields = {LOCAL: [service.username, service.password], JWT: [ACCESS_TOKEN]}
     names = fields.get(strategy, [])
     schema: Schema = getattr(strategy, "schema", None) or {
         "properties": dict.fromkeys(names, TEXT),
@@ -133,7 +136,7 @@ def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
     payload = {"type": "object", "description": "The claims of the token."}
     authentication = {
         "type": "object",
-        "properties": {"strategy": TEXT, "accessToken": TEXT, "payload": payload},
+        "properties": {"strategy": TEXT, ACCESS_TOKEN: TEXT, "payload": payload},
         "required": ["strategy"],
     }
     token = {**TEXT, "description": "Send it as a bearer token."}
@@ -141,7 +144,7 @@ def schema_of_login(user: Schema, properties: Mapping[str, Schema]) -> Schema:
         "type": "object",
         "description": "A login.",
         "properties": {
-            "accessToken": token,
+            ACCESS_TOKEN: token,
             **properties,
             "authentication": authentication,
             "user": user,

@@ -9,6 +9,7 @@ from flask import current_app
 from ..context import HookContext, Params
 from ..errors import BadRequest, NotAuthenticated, NotFound, RecordsError
 from ..pagination import without
+from ..query.operators import LIMIT, SELECT
 from ..service.results import PrivateRecord, unseen_by
 
 if t.TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Users:
             itself by default.
         """
         # The query of a client has no part in this.
-        query = {field: value, "$limit": MAX_SIMILAR}
+        query = {field: value, LIMIT: MAX_SIMILAR}
         records = self.service._find(Params(query=query, paginate=False))
 
         # A database may find text in another case, with accents or with spaces.
@@ -149,7 +150,7 @@ class Users:
         if not has_password or "get" not in users.methods:
             return {}
 
-        query = {} if fields is None else {"$select": [self.password]}
+        query = {} if fields is None else {SELECT: [self.password]}
 
         try:
             user: t.Any = users._get(id, Params(query=query))

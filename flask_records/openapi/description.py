@@ -16,6 +16,7 @@ from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
+from ..query.operators import LIMIT, POPULATE, SELECT
 from .model_schemas import docstring, references
 from .schemas import CustomSchemas, page_of, schemas_of
 
@@ -31,7 +32,7 @@ PACKAGE: t.Final = __name__.partition(".")[0]
 SENDERS: t.Final = {event: method for method, event in EVENTS.items()}
 """The method that sends each event."""
 
-SHOWING: t.Final = ("$select", "$populate")
+SHOWING: t.Final = (SELECT, POPULATE)
 """The parts of a query that say what is shown of records."""
 
 DEFAULT: t.Final = "default"
@@ -341,8 +342,8 @@ def _query(schemas: Schemas, method: str, *, is_many: bool) -> Mapping[str, Sche
         return {name: query[name] for name in SHOWING if name in query}
 
     # Writes of many records have no pages.
-    limit = {k: v for k, v in query.get("$limit", {}).items() if k != DEFAULT}
-    return {**query, "$limit": limit} if "$limit" in query else query
+    limit = {k: v for k, v in query.get(LIMIT, {}).items() if k != DEFAULT}
+    return {**query, LIMIT: limit} if LIMIT in query else query
 
 
 def _text_of(part: t.Any) -> str | None:

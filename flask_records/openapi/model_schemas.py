@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from ..adapter.populate import key_field
 from ..globals import current_records
 from ..names import METHODS
-from ..query.operators import POPULATE
+from ..query.operators import LIMIT, POPULATE, SELECT
 from ..query.readers import (
     contained,
     flag,
@@ -170,14 +170,14 @@ class ModelSchemas:
         limit: dict[str, t.Any] = {"type": "integer", "minimum": 0}
         group = {"type": "array", "items": {"type": "object", "properties": compared}}
         paging: dict[str, t.Any] = {
-            "$limit": limit,
+            LIMIT: limit,
             "$skip": {"type": "integer", "minimum": 0},
             "$sort": {
                 "type": "object",
                 "properties": {name: {"enum": [1, -1]} for name in ordered},
                 "additionalProperties": False,
             },
-            "$select": {
+            SELECT: {
                 "type": "array",
                 "items": {"enum": names},
             },

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..globals import current_records
 from ..names import EVENTS, method_named
-from ..query.operators import POPULATE
+from ..query.operators import POPULATE, SELECT
 from .description import describe, type_names
 
 if t.TYPE_CHECKING:
@@ -20,8 +20,6 @@ if t.TYPE_CHECKING:
     from .schemas import Schema
 
     Named: t.TypeAlias = Sequence[tuple[Schema, str]]
-
-SELECT: t.Final = "$select"
 
 BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""

@@ -29,7 +29,13 @@ Test: t.TypeAlias = Callable[[t.Any, t.Any], bool | None]
 NOT: t.Final = "$not"
 """Negates a condition. It stands below a field or before a query."""
 
-PAGING: t.Final = ("$limit", "$skip", "$sort", "$select")
+LIMIT: t.Final = "$limit"
+"""Bounds the number of records."""
+
+SELECT: t.Final = "$select"
+"""Names the fields that are shown."""
+
+PAGING: t.Final = (LIMIT, "$skip", "$sort", SELECT)
 """The special parameters of every service that are not conditions."""
 
 ORDERED: t.Final = (bool, int, dt.date, dt.time)

@@ -8,6 +8,7 @@ import typing as t
 from collections import defaultdict
 
 from ..authentication.access import admit
+from ..authentication.strategies import ACCESS_TOKEN
 from ..context import Params
 from ..errors import RecordsError, Unavailable
 from ..globals import current_records
@@ -75,7 +76,7 @@ class Logins:
 
         :param result: The result of its ``create``.
         """
-        credentials = {"strategy": "jwt", "accessToken": result["accessToken"]}
+        credentials = {"strategy": "jwt", ACCESS_TOKEN: result[ACCESS_TOKEN]}
 
         with connection.lock:
             connection.authentication = credentials
