@@ -215,6 +215,22 @@ def create_app() -> t.Any:
     return realtime.asgi(app)
 
 
+def create_many() -> t.Any:
+    """Return the ASGI application of 500 services."""
+    app = Flask("many")
+    app.config["RECORDS_EXPLORER"] = {"enabled": True}
+    records = FlaskRecords()
+
+    for number in range(500):
+        records.add(f"group-{number // 50}/status-{number}", Status(), public=True)
+
+    realtime = Realtime(records)
+    records.init_app(app)
+    realtime.init_app(app)
+    Explorer(records).init_app(app)
+    return realtime.asgi(app)
+
+
 def _examples() -> list[Base]:
     owner = Owner(name="Ann <b>Lee</b>")
     full = Thing(

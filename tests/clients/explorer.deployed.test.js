@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Api, launch, PASSWORD } from './browser.js'
-import { Explorer } from './explorer.js'
+import { Explorer, manyServices } from './explorer.js'
 import { KEPT, start } from './server.js'
 
 const SETTINGS = {
@@ -64,6 +64,33 @@ test('records of each model of the documentation are listed, created and changed
     }
     assert.deepEqual(refused.filter(([,, error]) => error), [])
     assert.ok(refused.length > 10)
+  } finally {
+    await server.stop()
+  }
+})
+
+test('many services are groups, which a search and the keyboard go through', async () => {
+  const server = await start({}, manyServices)
+  try {
+    const explorer = await Explorer.open(browser, server.base)
+    const { page } = explorer
+    const [answer] = await Promise.all([page.waitForResponse(/services\.json/), explorer.go()])
+    const { responseBodySize } = await answer.request().sizes()
+    assert.ok(responseBodySize < 60_000, `${responseBodySize} bytes`)
+    assert.equal(await page.locator('.service').count(), 0)
+
+    await page.locator('body').press('/')
+    await page.keyboard.type('STATUS-17')
+    assert.equal(await page.locator('.service').count(), 11)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await explorer.title('group-3/status-170')
+    await page.locator('#navigation').getByText('group-3/status-170').and(page.locator('[aria-current]')).waitFor()
+    assert.equal(await page.locator('#navigation details[open]').count(), 1)
+    await page.getByLabel('Search services').fill('no such')
+    await page.getByText('No service has such a path.').waitFor()
+    await explorer.isSound()
   } finally {
     await server.stop()
   }

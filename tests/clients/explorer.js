@@ -111,5 +111,8 @@ export class Explorer {
 export const range = (from, to) =>
   Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => from + Math.sign(to - from) * index)
 
-export const explorerApp = port =>
-  ['uvicorn', '--factory', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', 'tests.explorer_app:create_app']
+const factory = name => port =>
+  ['uvicorn', '--factory', '--port', port, '--log-level', 'warning', '--ws', 'wsproto', `tests.explorer_app:${name}`]
+
+export const explorerApp = factory('create_app')
+export const manyServices = factory('create_many')

@@ -56,6 +56,20 @@ export const isTyped = place => [...place.querySelectorAll('form')].some(form =>
 // Returns whether what is typed in a place may be lost, which its reader is asked.
 export const mayLeave = place => !isTyped(place) || confirm(LEAVE)
 
+// Lets the arrow keys move the focus in a node among the elements of a selector, also from others.
+export function moveByArrows (node, stops, starts = stops) {
+  node.addEventListener('keydown', event => {
+    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (!way || !event.target.matches(`${stops}, ${starts}`)) return
+    const all = [...node.querySelectorAll(stops)].filter(each => each.checkVisibility())
+    const next = all[all.indexOf(event.target) + way]
+    if (!next) return
+    event.preventDefault()
+    next.focus()
+  })
+  return node
+}
+
 // Opens a dialog, which is removed once it is closed.
 export function dialog (title, ...children) {
   const id = `dialog-${++numbers}`

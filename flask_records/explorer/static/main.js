@@ -1,7 +1,8 @@
 // The frame of the explorer: its header, its navigation, and the view that the address names.
-import { announce, button, element, isTyped, mayLeave, replace } from './dom.js'
+import { announce, button, element, isTyped, mayLeave, moveByArrows, replace } from './dom.js'
 import { homeOf } from './links.js'
 import { eventLogOf } from './eventlog.js'
+import { servicesList } from './groups.js'
 import { address } from './paths.js'
 import { nameOf } from './values.js'
 import { Connection, forgetLogin, keepLogin, keptLogin, request, takeWish } from './connection.js'
@@ -87,27 +88,43 @@ function drawFrame (explorer) {
     element('div', { class: 'row' }, description.isRefused ? null : state, caller))
   const navigation = document.getElementById('navigation')
   navigation.hidden = description.services.length === 0
-  replace(navigation, element('ul', {}, description.services.map(service => linkItem(homeOf(service), service.path))))
+  explorer.list = servicesList(description.services, service => element('a', { href: homeOf(service) }, service.path), { label: 'Search services' })
+  replace(navigation, explorer.list)
+  moveByArrows(navigation, 'a', 'input')
+}
+
+// Goes to the search of the view, or else to that of the services.
+function goToSearch (event) {
+  if (event.key !== '/' || event.target.closest('input, select, textarea, dialog')) return
+  const box = document.querySelector('#main input[type=search]') ?? document.querySelector('#navigation input[type=search]')
+  if (!box) return
+  event.preventDefault()
+  box.select()
 }
 
 const linkItem = (href, text) => element('li', {}, element('a', { href }, text))
 
-// On a phone, the services are a line that is longer than the screen.
-function scrollToCurrent (list) {
-  const link = list?.querySelector('[aria-current]')
-  if (link) list.scrollLeft = link.offsetLeft - list.offsetLeft - list.clientWidth / 3
+// Many services are longer than the screen: a column, or a line on a phone.
+function scrollToCurrent (navigation) {
+  const link = navigation.querySelector('[aria-current]')
+  const list = link?.closest('ul')
+  if (!list) return
+  list.scrollLeft = link.offsetLeft - list.offsetLeft - list.clientWidth / 3
+  const { top, bottom } = link.getBoundingClientRect()
+  if (top < 0 || bottom > innerHeight) navigation.scrollTop += top - innerHeight / 3
 }
 
 // Marks the links to the view, and that to the service whose record it shows.
-function markCurrent ({ services }, { parts: [path] }) {
+function markCurrent ({ services, list }, { parts: [path] }) {
   const found = services.get(path)
   const service = services.get(found?.pattern) ?? found
+  list.reveal(service?.path)
   const own = [location.hash.split('?')[0] || '#/', ...(service ? [homeOf(service)] : [])]
   for (const link of document.querySelectorAll('#header nav a, #navigation a, #caller')) {
     if (own.includes(link.getAttribute('href'))) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
-  scrollToCurrent(document.querySelector('#navigation ul'))
+  scrollToCurrent(document.getElementById('navigation'))
 }
 
 // Returns the loader of a view. Without the values of placeholders, that asks for them.
@@ -161,6 +178,7 @@ async function start () {
     if (mayLeave(document)) showView(explorer)
     else history.replaceState(null, '', oldURL)
   })
+  addEventListener('keydown', goToSearch)
   addEventListener('beforeunload', event => { if (isTyped(document)) event.preventDefault() })
   await showView(explorer)
 }

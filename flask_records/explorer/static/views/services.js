@@ -1,5 +1,6 @@
 // The services, each with what it allows and how many records it has.
-import { element, replace } from '../dom.js'
+import { element, moveByArrows, replace } from '../dom.js'
+import { servicesList } from '../groups.js'
 import { homeOf } from '../links.js'
 import { address } from '../paths.js'
 import { onEvents } from './live.js'
@@ -7,25 +8,38 @@ import { onEvents } from './live.js'
 const AT_ONCE = 4
 
 export async function show (place, explorer, route, signal) {
-  const { description } = explorer
-  const counts = new Map(description.services.filter(isCounted).map(({ path }) => [path, element('span', { class: 'total' }, '…')]))
-  const title = element('h1', { tabindex: -1 }, 'Services')
-  const cards = description.services.map(service => card(service, counts.get(service.path)))
+  const { services } = explorer.description
+  const counter = new Counter(explorer, signal)
+  const list = servicesList(services, service => card(service, isCounted(service) ? counter.count(service.path) : null), { label: 'Search all services' })
   const hint = 'There is no service that you may use. Log in to see more.'
-  replace(place, title, cards.length ? element('ul', { class: 'services' }, cards) : element('p', { class: 'card' }, hint))
-  for (const [path, count] of counts) onEvents(explorer, path, signal, () => fill(explorer, path, count))
-  fillAll(explorer, counts, signal)
+  replace(place, element('h1', { tabindex: -1 }, 'Services'), services.length ? element('div', { class: 'services' }, list) : element('p', { class: 'card' }, hint))
+  moveByArrows(place, '.service h2 a', 'input')
 }
 
 const isCounted = service => service.isPaged && !service.placeholders.length && service.methods.includes('find')
 
-// Counts some services at once, so that a page of many does not hold up the others.
-async function fillAll (explorer, counts, signal) {
-  const rest = [...counts]
-  const work = async () => {
-    for (let next = rest.shift(); next && !signal.aborted; next = rest.shift()) await fill(explorer, ...next)
+// Counts the records of some services at once, so that a page of many does not hold up the others.
+class Counter {
+  constructor (explorer, signal) {
+    Object.assign(this, { explorer, signal, waiting: [], running: 0 })
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+
+  // Returns a node with the number of records, which follows events.
+  count (path) {
+    const node = element('span', { class: 'total' }, '…')
+    onEvents(this.explorer, path, this.signal, () => fill(this.explorer, path, node))
+    this.waiting.push([path, node])
+    this.run()
+    return node
+  }
+
+  async run () {
+    if (this.running === AT_ONCE || this.waiting.length === 0 || this.signal.aborted) return
+    this.running += 1
+    await fill(this.explorer, ...this.waiting.shift())
+    this.running -= 1
+    this.run()
+  }
 }
 
 async function fill (explorer, path, count) {
@@ -40,7 +54,7 @@ async function fill (explorer, path, count) {
 function card (service, count) {
   const { path, methods, customMethods } = service
   const isRead = methods.includes('find')
-  return element('li', { class: 'card service' },
+  return element('article', { class: 'card service' },
     element('h2', {}, element('a', { href: homeOf(service) }, path)),
     count,
     service.description ? element('p', { class: 'soft description' }, service.description) : null,
