@@ -50,7 +50,7 @@ test('values are shown by their types', async () => {
 
   const names = ['id', 'name', 'count', 'big', 'ratio', 'price', 'isNew', 'color', 'madeAt', 'day', 'opens', 'takes', 'ownerId', '<i>size</i>']
   assert.deepEqual(await explorer.texts(1, names), [
-    '1', 'Lamp', '3', '1152921504606846976', '0.5', '9.90', 'true', '<b>red</b>', '31 Jan 2026, 23:30:00', '2026-01-31', '10:00:00', '90', '1', '<u>small</u>'
+    '1', 'Lamp', '3', '1152921504606846976', '0.5', '9.90', 'true', '<b>red</b>', '31 Jan 2026, 23:30:00', '2026-01-31', '10:00:00', '90', '1 Ann <b>Lee</b>', '<u>small</u>'
   ])
   assert.match((await explorer.texts(1, ['image']))[0], /^320 bytes 89 50 4e 47 0d 0a 1a 0a …$/)
   assert.deepEqual(await explorer.texts(2, ['name', 'isNew', 'image', 'notes', 'count']), ['empty text', 'false', '0 bytes', '[]', 'null'])
@@ -104,6 +104,17 @@ test('a table is sorted by mouse and keyboard, and back goes to the order before
   await page.getByText('by ownerId ascending, count ascending').waitFor()
 })
 
+test('arrow keys go from row to row', async () => {
+  await things('count[$gt]=38')
+  await explorer.shows([42, 43])
+  await page.getByRole('searchbox').press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.equal(await page.evaluate(() => document.activeElement.innerText), '43')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Enter')
+  await explorer.title('things 42')
+})
+
 test('a filter is built of fields, operators and values, and is an address', async () => {
   await things('$sort[id]=-1')
   await explorer.press('Filter')
@@ -125,6 +136,28 @@ test('a filter is built of fields, operators and values, and is an address', asy
   await explorer.shows([7, 6])
   await explorer.press('Clear')
   await page.getByText('1–10 of 43 records').waitFor()
+})
+
+test('a text is searched in the text fields, and by key, beside a filter', async () => {
+  await things('$sort[id]=1&count[$gt]=0&$or[0][count]=3&$or[1][count]=4&$or[2][count]=30')
+  await explorer.shows([1, 6, 7, 33])
+  const box = page.getByRole('searchbox')
+  assert.equal(await box.getAttribute('placeholder'), 'Search in name, text, <i>size</i>')
+  await page.locator('body').press('/')
+  await page.keyboard.type('thing 3')
+  await explorer.shows([6, 33])
+  await box.fill('33')
+  await explorer.shows([33])
+  assert.equal(await explorer.query(), '$sort[id]=1&count[$gt]=0&$or[0][count]=3&$or[1][count]=4&$or[2][count]=30&$search=33')
+  await page.reload()
+  await explorer.shows([33])
+  assert.equal(await box.inputValue(), '33')
+  await box.fill('nothing like it')
+  await page.getByText('No records fit the search.').waitFor()
+
+  await explorer.go('records/labels')
+  await page.getByPlaceholder('Exact text of name').fill('blue')
+  await explorer.shows([2])
 })
 
 test('each type has its own control in a filter', async () => {

@@ -5,7 +5,7 @@ const GROUPS = ['$or', '$and', '$nor']
 const LISTS = ['$select', '$populate']
 const TEXTS = ['text', 'longtext', 'binary', 'enum']
 
-export const SPECIAL = ['$limit', '$skip', '$sort', ...LISTS]
+export const SPECIAL = ['$limit', '$skip', '$sort', '$search', ...LISTS]
 
 const LABELS = {
   $eq: 'is',

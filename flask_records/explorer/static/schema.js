@@ -2,6 +2,8 @@
 
 const TIMES = { 'date-time': 'datetime', date: 'date', time: 'time', 'time-local': 'time' }
 const LONG = 500
+// The fields that name a record, best first.
+export const NAMES = ['name', 'title', 'username', 'email', 'label', 'text']
 
 // The schema without null, and of several ways the first one.
 function inner (schema = {}) {

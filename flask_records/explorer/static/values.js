@@ -1,7 +1,7 @@
 // Values of records, as a table or a detail shows them.
 import { button, element } from './dom.js'
 import { recordLink } from './links.js'
-import { isRounded, ROUNDED } from './schema.js'
+import { isKey, isRounded, NAMES, ROUNDED } from './schema.js'
 
 const LONGEST = 120
 const BYTES = 8
@@ -20,10 +20,12 @@ const BY_TYPE = {
   object: value => Array.isArray(value) ? list(value) : json(value)
 }
 
+// The text that names a record, if it has one.
+export const titleOf = record => NAMES.map(key => record?.[key]).find(value => typeof value === 'string' && value)
+
 // A short name of a user, or of any record.
 export function nameOf (record) {
-  const found = ['name', 'title', 'username', 'email', 'label', 'text'].map(key => record?.[key]).find(value => typeof value === 'string' && value)
-  return found ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
+  return titleOf(record) ?? (record ? Object.values(record).find(value => value !== null && typeof value !== 'object')?.toString() ?? 'A record' : 'Nobody')
 }
 
 // Returns a node for a value. Null, an empty text and a value that is not there differ.
@@ -53,8 +55,10 @@ function related (value, relation, explorer) {
   const service = explorer.services.get(relation.path)
   const isRecord = value !== null && typeof value === 'object'
   const id = isRecord ? value[service?.id ?? 'id'] : value
-  const title = isRecord ? nameOf(value) : String(value)
-  return recordLink(service, id, title, { title: `${relation.path} ${id}` })
+  const link = recordLink(service, id, isRecord ? nameOf(value) : String(value), { title: `${relation.path} ${id}` })
+  if (isRecord || !service || !isKey(id)) return link
+  const name = Object.assign(element('span', { class: 'soft name' }), { reference: { path: relation.path, key: id } })
+  return element('span', { class: 'reference' }, link, ' ', name)
 }
 
 function moment (value) {

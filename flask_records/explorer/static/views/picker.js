@@ -1,26 +1,15 @@
 // Records to choose from, for a field with the key of another record.
 import { element } from '../dom.js'
-import { isKey, kindOf } from '../schema.js'
+import { isKey } from '../schema.js'
+import { mayBeKey, searchOf, withSearch } from '../search.js'
 import { nameOf } from '../values.js'
 
 const SIZE = 20
-const NAMES = ['name', 'title', 'username', 'email', 'label', 'text']
 let numbers = 0
 
 const relatedTo = (explorer, { relation }) => {
   const related = relation?.isKey ? explorer.services.get(relation.path) : null
   return related?.methods.includes('find') && !related.placeholders.length ? related : null
-}
-
-const listOf = (explorer, { path }, query) =>
-  explorer.connection.service(path).find({ query }).then(found => found.data ?? found, () => [])
-
-// Returns the name of the record that a key leads to, or null if it is not known.
-export async function nameRelated (explorer, field, key) {
-  const related = relatedTo(explorer, field)
-  if (!related || !isKey(key)) return null
-  const [record] = await listOf(explorer, related, { [related.id]: key, $limit: 1 })
-  return record ? nameOf(record) : null
 }
 
 // Returns a list of records that a control offers, and the name of the chosen one, or
@@ -49,20 +38,16 @@ export function addPicker (explorer, field, control) {
   return element('span', { class: 'picker' }, list, chosen)
 }
 
-// Returns the first records, or those that a text is the key or in the name of.
+// Returns the first records, or those that a text is the key or in a text of.
 async function lookFor (explorer, related, text) {
-  await explorer.connection.load(related.path)
-  for (const query of queriesFor(related, text)) {
-    const records = await listOf(explorer, related, { ...query, $limit: SIZE })
-    if (records.length) return records
-  }
-  return []
-}
-
-function queriesFor (related, text) {
-  if (text === '') return [{}]
-  const { properties = {} } = related.query ?? {}
-  const name = NAMES.find(each => properties[each]?.anyOf?.some(way => way.properties?.$search))
-  const mayBeKey = kindOf(properties[related.id]) !== 'integer' || /^-?\d+$/.test(text)
-  return [mayBeKey && { [related.id]: text }, name && { [name]: { $search: text } }].filter(Boolean)
+  const { connection } = explorer
+  await connection.load(related.path)
+  const ways = [
+    text === '' && {},
+    text !== '' && mayBeKey(related, text) && { [related.id]: text },
+    text !== '' && searchOf(related) && withSearch(related, { $search: text })
+  ].filter(Boolean)
+  const find = query => connection.service(related.path).find({ query: { ...query, $limit: SIZE } })
+  const answers = await Promise.all(ways.map(query => find(query).then(found => found.data ?? found, () => [])))
+  return answers.flat()
 }

@@ -2,12 +2,12 @@
 import { announce, button, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
 import { wayBack } from '../links.js'
+import { Names } from '../names.js'
 import { address } from '../paths.js'
 import { nameOf, show as showValue } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
-import { nameRelated } from './picker.js'
 import { confirmRemoval } from './removal.js'
 
 // The URL of a record with one of these is that of all records.
@@ -21,7 +21,7 @@ export async function show (place, explorer, route, signal) {
   const client = explorer.connection.service(path)
   const read = readerOf(service, client, id)
   if (!read) return showAbsence(place, `No record of ${path} can be read alone.`)
-  const state = { explorer, service, client, id, read, record: await read(), form: null, isBusy: false }
+  const state = { explorer, service, client, id, read, record: await read(), names: new Names(explorer), form: null, isBusy: false }
   if (!state.record) return showAbsence(place, `No record ${id} of ${path} is there for you.`)
   state.notice = element('div', { class: 'stack' })
   state.body = element('div')
@@ -69,7 +69,6 @@ function showFields (state, before = state.record) {
   const rows = names.map(name => {
     const field = fields.get(name) ?? described(name, {})
     const value = element('dd', { class: marked.has(name) ? 'changed' : null }, showValue(record[name], field, explorer))
-    nameRelated(explorer, field, record[name]).then(text => text && value.append(' ', element('span', { class: 'soft' }, text)))
     return [
       element('dt', {}, name, element('span', { class: 'soft' }, field.isId ? 'identifier' : wordOf(field.kind))),
       value
@@ -77,6 +76,7 @@ function showFields (state, before = state.record) {
   })
   state.name.textContent = nameOf(record)
   replace(state.body, element('dl', { class: 'card details' }, rows))
+  state.names.fill(state.body)
   replace(state.tools,
     methodOf(service, record) ? button('Edit', () => showForm(state), { class: 'main', id: 'edit' }) : null,
     service.methods.includes('remove') && isKey(record[service.id]) ? button('Remove…', () => confirmRemoval(state), { class: 'danger' }) : null)

@@ -1,14 +1,17 @@
 // The records of a service: a table, its filter, its columns, its pages, and its query as code.
-import { button, element, replace } from '../dom.js'
+import { button, element, moveByArrows, replace } from '../dom.js'
 import { address } from '../paths.js'
 import { fieldsOf, isKey, isRounded } from '../schema.js'
 import { toText } from '../query.js'
 import { carried, SPECIAL, typed } from '../conditions.js'
+import { Names } from '../names.js'
+import { searchOf, withSearch } from '../search.js'
 import { columnsOf, columnsPanel, isShown } from './columns.js'
 import { filterForm, filterSummary } from './filters.js'
 import { onEvents } from './live.js'
 import { manyActions } from './many.js'
 import { Pages, pagesOf, placeOf } from './pages.js'
+import { searchBox } from './searchbox.js'
 import { snippets } from './snippets.js'
 import { Table } from './table.js'
 
@@ -20,6 +23,8 @@ export async function show (place, explorer, route, signal) {
   const view = new RecordsView(explorer, service)
   view.query = typed(route.query, view.fields)
   replace(place, view.parts())
+  moveByArrows(place, '.records tbody th a', '.search input')
+  moveByArrows(place, '.records tbody .box input')
   onEvents(explorer, path, signal, events => view.follow(events))
   await view.load()
 }
@@ -31,6 +36,7 @@ class RecordsView {
   constructor (explorer, service) {
     Object.assign(this, { explorer, service, fields: fieldsOf(service), records: [], total: undefined, error: null })
     this.pages = new Pages(this)
+    this.names = new Names(explorer)
     this.selected = new Set()
     this.many = manyActions({ explorer, service, selected: () => [...this.selected], onDone: () => this.load() })
     this.table = new Table(this)
@@ -57,6 +63,7 @@ class RecordsView {
         element('h1', { tabindex: -1 }, path),
         element('div', { class: 'row' }, this.switches, button('Compare', () => this.explorer.go(address('compare', [path], toText(this.sent)))), methods.includes('create') ? element('a', { class: 'button main', href: address('create', [path]) }, 'New record') : null),
         description ? element('p', { class: 'soft description' }, description) : null),
+      searchOf(this.service) ? searchBox(this) : null,
       this.panel, this.summary, this.problem, this.notice, this.many, this.table.node, this.footer
     ].filter(Boolean)
   }
@@ -68,7 +75,12 @@ class RecordsView {
   }
 
   get sent () {
-    return this.pages.sent(this.query)
+    return withSearch(this.service, this.pages.sent(this.query))
+  }
+
+  // The query for all records that the filter and the search leave.
+  get matching () {
+    return withSearch(this.service, { ...this.conditions, $search: this.query.$search })
   }
 
   // Opens a panel, or closes it if it is open.
@@ -89,10 +101,10 @@ class RecordsView {
     replace(this.panel, this.opened ? this.panels[this.opened](options) : null)
   }
 
-  // Goes to a query of the same service: an address of its own.
-  go (query) {
+  // Goes to a query of the same service: an address of its own, unless it replaces the last one.
+  go (query, { isReplaced = false } = {}) {
     this.query = typed(toText(query), this.fields)
-    history.pushState(null, '', this.addressOf(this.query))
+    history[isReplaced ? 'replaceState' : 'pushState'](null, '', this.addressOf(this.query))
     return this.load()
   }
 
@@ -126,7 +138,8 @@ class RecordsView {
 
   async find (query) {
     const { connection } = this.explorer
-    const sent = connection.socket ? carried(query, this.fields) : query
+    const whole = withSearch(this.service, query)
+    const sent = connection.socket ? carried(whole, this.fields) : whole
     const answer = await connection.service(this.service.path).find({ query: JSON.parse(JSON.stringify(sent)) })
     return readAnswer(answer, query)
   }
@@ -163,6 +176,7 @@ class RecordsView {
       this.select()
       const columns = this.columns.filter(column => isShown(this.service, column))
       this.table.draw(columns, this.records, { isMarked, caption: this.caption(), nothing: this.nothing() })
+      this.names.fill(this.table.node)
       replace(this.summary, filterSummary(this, conditions => this.filter(conditions)))
       replace(this.footer, pagesOf(this))
       replace(this.notice, this.news())
@@ -196,12 +210,13 @@ class RecordsView {
 
   nothing () {
     if (this.error) return 'Nothing to show.'
+    if (this.query.$search) return 'No records fit the search.'
     return Object.keys(this.conditions).length ? 'No records fit the filter.' : 'There are no records.'
   }
 
   // New records that are not on this page. Those that a filter leaves out do not count.
   news () {
-    const isFiltered = Object.keys(this.conditions).length > 0
+    const isFiltered = Object.keys(this.matching).length > 0
     const count = isFiltered && this.total !== undefined ? Math.min(this.fresh.size, Math.max(0, this.total - this.start)) : this.fresh.size
     if (!count || this.error) return null
     const { id } = this.service
