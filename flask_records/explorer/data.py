@@ -63,6 +63,12 @@ def service_for(params: Params, path: str) -> Record:
             if each.path in readable
         },
         "references": {n: p for n, p in service.references.items() if p in readable},
+        "referrers": [
+            {"path": name, "field": field}
+            for name, each in services.items()
+            if name in readable
+            for field in each.references_to(service)
+        ],
     }
     return {
         **(shown if path in readable else dict.fromkeys(shown, {})),

@@ -17,7 +17,7 @@ from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
 from ..query.operators import LIMIT, POPULATE, SELECT
-from .model_schemas import docstring, references
+from .model_schemas import docstring, references, refers
 from .schemas import CustomSchemas, page_of, schemas_of
 
 if t.TYPE_CHECKING:
@@ -190,6 +190,17 @@ class ServiceDescription:
         """
         fields = self.schemas.record.get("properties", ())
         return {} if self.model is None else references(self.model, fields)
+
+    def references_to(self, other: ServiceDescription) -> list[str]:
+        """Return the names of the fields that identify records of another service."""
+        if self.model is None or other.model is None:
+            return []
+
+        # Most services need no schema for this.
+        if not refers(self.model, other.model):
+            return []
+
+        return [name for name, path in self.references.items() if path == other.path]
 
     @property
     def page(self) -> Schema | None:

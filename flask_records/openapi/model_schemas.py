@@ -285,6 +285,13 @@ def references(model: type[t.Any], names: Collection[str]) -> dict[str, str]:
     }
 
 
+def refers(model: type[t.Any], other: type[t.Any]) -> bool:
+    """Return whether a foreign key leads from the tables of a model to another's."""
+    tables = {*sa.inspect(other).tables}
+    keys = (key for each in sa.inspect(model).tables for key in each.foreign_keys)
+    return any(key.column.table in tables for key in keys)
+
+
 def _columns(model: type[t.Any], name: str) -> list[sa.Column[t.Any]]:
     """Return the columns of an attribute of a model."""
     prop = sa.inspect(model).attrs.get(name)

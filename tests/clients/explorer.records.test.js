@@ -47,6 +47,7 @@ test('services show what they are, allow and hold', async () => {
 
 test('values are shown by their types', async () => {
   await things()
+  await page.getByText('Ann <b>Lee</b>').first().waitFor()
 
   const names = ['id', 'name', 'count', 'big', 'ratio', 'price', 'isNew', 'color', 'madeAt', 'day', 'opens', 'takes', 'ownerId', '<i>size</i>']
   assert.deepEqual(await explorer.texts(1, names), [
@@ -240,6 +241,20 @@ test('columns are chosen and remembered, and relationships loaded', async () => 
   assert.equal(await (await explorer.cell(1, 'things')).getByRole('link').count(), 41)
 })
 
+test('records that lead to a record are below it, and a new one begins with its key', async () => {
+  await explorer.go('record/owners/1')
+  const section = page.getByRole('region', { name: 'things by ownerId' })
+  assert.deepEqual(await section.locator('tbody th').allInnerTexts(), ['1', '4', '5', '6', '7'])
+  await section.getByRole('link', { name: 'All 41 things' }).click()
+  await page.getByText('1–10 of 41 records').waitFor()
+  assert.equal(await explorer.query(), 'ownerId=1')
+  await page.goBack()
+  await section.getByRole('link', { name: 'New record of things' }).click()
+  await explorer.title('New record of things')
+  assert.equal(await explorer.control('ownerId').inputValue(), '1')
+  await page.getByText('Ann <b>Lee</b>').waitFor()
+})
+
 test('pages have numbers and sizes, and a service without pages is read by key', async () => {
   await things('$sort[id]=1')
   await explorer.turn('Page 5')
@@ -304,7 +319,7 @@ for (const screen of [SCREENS[0], SCREENS[3]]) {
     const found = []
     const check = async view => found.push(...await audit(other.page, view))
 
-    for (const view of ['', 'record/things/1', 'create/things', 'events', 'records/log%2Fevents', 'compare', 'compare/things?$limit=1']) {
+    for (const view of ['', 'record/things/1', 'record/owners/1', 'create/things', 'events', 'records/log%2Fevents', 'compare', 'compare/things?$limit=1']) {
       await other.go(view)
       await check(view)
     }

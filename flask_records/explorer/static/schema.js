@@ -110,5 +110,6 @@ function relationOf (service, name) {
   for (const [key, relation] of Object.entries(service.relations || {})) {
     if (relation.field === name || key === name) return { ...relation, name: key, isKey: relation.field === name }
   }
-  return null
+  const path = service.references?.[name]
+  return path ? { path, isList: false, field: name, name, isKey: true } : null
 }

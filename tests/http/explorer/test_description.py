@@ -122,6 +122,19 @@ def test_relationship_to_what_a_caller_may_not_read_is_left_out():
     assert known["relations"]["user"]["path"] == "users"
 
 
+def test_services_whose_fields_lead_to_one_are_described():
+    records = make_chat()
+    records.add("copies", SQLAlchemyService(Message, hidden=["user_id"]))
+
+    with serving_explorer(records) as client:
+        headers = bearer(log_in(client))
+        users = described(client, "users", headers)
+        messages = described(client, "messages", headers)
+
+    assert users["referrers"] == [{"path": "messages", "field": "user_id"}]
+    assert messages["referrers"] == []
+
+
 @pytest.fixture(scope="module")
 def house():
     records = make_records()

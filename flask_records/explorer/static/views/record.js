@@ -8,6 +8,7 @@ import { nameOf, show as showValue } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
+import { relatedRecords } from './related.js'
 import { confirmRemoval } from './removal.js'
 
 // The URL of a record with one of these is that of all records.
@@ -27,7 +28,7 @@ export async function show (place, explorer, route, signal) {
   state.body = element('div')
   state.name = element('p', { class: 'soft record-name' })
   state.tools = element('div', { class: 'row' })
-  replace(place, drawHead(state), state.notice, state.body)
+  replace(place, drawHead(state), state.notice, state.body, relatedRecords(explorer, service, state.record, signal))
   showFields(state)
   explorer.connection.addEventListener('event', ({ detail }) => takeEvent(state, detail), { signal })
 }

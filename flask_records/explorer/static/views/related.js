@@ -1,0 +1,63 @@
+// The records of other services that lead to a record, below it.
+import { element, replace } from '../dom.js'
+import { recordLink } from '../links.js'
+import { Names } from '../names.js'
+import { address } from '../paths.js'
+import { toText } from '../query.js'
+import { fieldsOf, isKey, NAMES, valueOf } from '../schema.js'
+import { show } from '../values.js'
+
+const SIZE = 5
+const COLUMNS = 4
+
+// Returns a section for each field that leads to the record, which appears once it has loaded.
+export function relatedRecords (explorer, service, record, signal) {
+  const key = record[service.id]
+  const referrers = isKey(key) ? service.referrers ?? [] : []
+  const shown = referrers.filter(({ path }) => explorer.services.get(path)?.methods.includes('find') && !explorer.services.get(path).placeholders.length)
+  return shown.map(({ path, field }) => {
+    const place = element('section', { class: 'stack', 'aria-label': `${path} by ${field}` })
+    load(explorer, explorer.services.get(path), field, key, place, signal)
+    return place
+  })
+}
+
+async function load (explorer, service, field, key, place, signal) {
+  const { connection } = explorer
+  const query = { [field]: key }
+  try {
+    await connection.load(service.path)
+    const answer = await connection.service(service.path).find({ query: { ...query, $limit: SIZE } })
+    if (signal.aborted) return
+    const records = (answer.data ?? answer).slice(0, SIZE)
+    replace(place, head(service, field, query, answer.total), records.length ? table(explorer, service, field, records) : null)
+    await new Names(explorer).fill(place)
+  } catch (error) {
+    replace(place, head(service, field, query), element('p', { class: 'soft' }, error.message))
+  }
+}
+
+function head (service, field, query, total) {
+  const { path, methods } = service
+  const count = total === undefined ? 'All' : total === 0 ? 'None' : `All ${total.toLocaleString()}`
+  return element('div', { class: 'row' },
+    element('h2', {}, path, ' ', element('span', { class: 'soft' }, `by ${field}`)),
+    element('a', { href: address('records', [path], toText(query)), 'aria-label': `${count} ${path}` }, count),
+    methods.includes('create') ? element('a', { href: address('create', [path], toText(query)), 'aria-label': `New record of ${path}` }, 'New') : null)
+}
+
+// The fields that name a record come first, and the one that is the same in all is left out.
+function columnsOf (service, field) {
+  const place = ({ name }) => NAMES.includes(name) ? NAMES.indexOf(name) : NAMES.length
+  return fieldsOf(service).filter(({ name, isId }) => !isId && name !== field).sort((one, other) => place(one) - place(other)).slice(0, COLUMNS)
+}
+
+function table (explorer, service, field, records) {
+  const columns = columnsOf(service, field)
+  const heads = [service.id, ...columns.map(({ name }) => name)].map(name => element('th', { scope: 'col' }, name))
+  const rows = records.map(record => element('tr', {},
+    element('th', { scope: 'row' }, recordLink(service, record[service.id])),
+    columns.map(column => element('td', {}, show(valueOf(record, column.name), column, explorer)))))
+  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Records of ${service.path}` },
+    element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows)))
+}
