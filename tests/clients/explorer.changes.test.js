@@ -1,6 +1,8 @@
 // Somebody creates, changes and removes records in the explorer, while others do too.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { readLines } from '../../flask_records/explorer/static/csv.js'
 import { Api, launch, standBetween } from './browser.js'
 import { Explorer, explorerApp } from './explorer.js'
 import { start } from './server.js'
@@ -61,7 +63,7 @@ test('a form creates a record with values of all types', async () => {
   for (const [name, value] of Object.entries(values)) await explorer.control(name).fill(value)
   await explorer.control('isNew').selectOption('false')
   await explorer.control('color').selectOption('<b>red</b>')
-  await page.locator('input[type=file]').setInputFiles({ name: 'a.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 255, 7]) })
+  await page.locator('input[type=file]').first().setInputFiles({ name: 'a.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 255, 7]) })
   await page.getByText('a.bin, 3 bytes').waitFor()
   await explorer.press('Create')
 
@@ -307,6 +309,79 @@ test('many records are changed and removed at once', async () => {
   await explorer.press('Remove selected…')
   await explorer.press('Remove 2 records')
   await explorer.shows([first.id])
+})
+
+test('all records that match are changed and removed, also those of other pages', async () => {
+  await create(Array.from({ length: 12 }, (_, index) => ({ name: `match ${index}` })))
+  await explorer.go('records/things?$search=match')
+  await page.getByText('1–10 of 12 records').waitFor()
+  await page.getByLabel('Select all on this page').check()
+  await explorer.press('Select all 12 that match')
+  await page.getByText('12 selected').waitFor()
+  await explorer.press('Change selected…')
+  await page.getByRole('dialog').getByLabel('count', { exact: true }).fill('7')
+  await explorer.press('Change 12 records')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('10 selected').waitFor()
+  assert.equal((await api.call('GET', 'things?name[$search]=match&count=7')).total, 12)
+
+  await explorer.press('Select all 12 that match')
+  await explorer.press('Remove selected…')
+  await page.getByRole('dialog').getByText('All that match $or[0][name][$search]=match').waitFor()
+  await explorer.press('Remove 12 records')
+  await page.getByText('No records fit the search.').waitFor()
+  assert.equal((await api.call('GET', 'things?name[$search]=match')).total, 0)
+})
+
+test('records that match are exported, and imported again', async () => {
+  const values = [{ name: '=1+1', text: 'a "b",\nc' }, { name: "'-x", text: '' }, { name: '-3', notes: { a: [null, '1'] }, isNew: false, ratio: -0.5 }]
+  await create([...values, ...Array.from({ length: 60 }, (_, index) => ({ name: `out ${index}` }))].map(each => ({ ...each, color: 'grey' })))
+  await explorer.go('records/things?color=grey')
+  await explorer.press('Export')
+  const save = async kind => {
+    const [file] = await Promise.all([page.waitForEvent('download'), explorer.press(kind)])
+    return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')]
+  }
+  const [name, csv] = await save('CSV')
+  const [, json] = await save('JSON')
+  const { data } = await api.call('GET', 'things?color=grey&$limit=50&$sort[id]=1')
+  assert.equal(name, 'things.csv')
+  assert.deepEqual(JSON.parse(json).slice(0, 50), data)
+  assert.equal(JSON.parse(json).length, 63)
+  assert.match(csv, /\r\n\d+,'=1\+1,"a ""b"",\nc",/)
+  assert.match(csv, /\r\n\d+,''-x,"",/)
+
+  await api.call('DELETE', 'things?color=grey')
+  await explorer.go('create/things')
+  await explorer.press('CSV')
+  await page.locator('#main input[type=file][accept]').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await page.getByText('63 records with name, text').waitFor()
+  await page.getByText('can be written: id.').waitFor()
+  await explorer.press('Create')
+  await explorer.title('things')
+  const again = await api.call('GET', 'things?color=grey&$limit=50&$sort[id]=1')
+  const withoutId = ({ id, ...record }) => record
+  assert.equal(again.total, 63)
+  assert.deepEqual(again.data.map(withoutId), data.map(withoutId))
+  await api.call('DELETE', 'things?color=grey')
+})
+
+test('an import that fails tells the line, and keeps what is not created', async () => {
+  await explorer.go('create/things')
+  await explorer.press('CSV')
+  const lines = ['name;count', ...Array.from({ length: 150 }, (_, index) => `line ${index};${index === 120 ? 'many' : index}`)]
+  await explorer.control('CSV').fill(lines.join('\n'))
+  await explorer.press('Create')
+  await page.getByRole('alert').filter({ hasText: /^100 records created\. .*Line 122: count / }).waitFor()
+  assert.equal((await explorer.control('CSV').inputValue()).split('\n').length, 51)
+  page.problems.splice(0)
+
+  await explorer.control('CSV').fill((await explorer.control('CSV').inputValue()).replace('many', '120'))
+  await explorer.press('Create')
+  await explorer.title('things')
+  assert.equal((await api.call('GET', 'things?name[$search]=line')).total, 150)
+  await api.call('DELETE', 'things?name[$search]=line')
+  assert.throws(() => readLines('a,b\n1,"2'), /Line 2 has a quote/)
 })
 
 test('events are in the log, which is paused, filtered and cleared', async () => {

@@ -325,7 +325,7 @@ for (const screen of [SCREENS[0], SCREENS[3]]) {
     }
 
     await other.go('records/things?$populate[]=owner&count[$gt]=2&$or[0][count]=3&$or[1][count]=4')
-    for (const name of ['Filter', 'Code', 'Columns']) {
+    for (const name of ['Filter', 'Code', 'Columns', 'Export']) {
       await other.press(name)
       await check(name)
     }

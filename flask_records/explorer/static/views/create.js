@@ -5,6 +5,7 @@ import { wayBack } from '../links.js'
 import { address } from '../paths.js'
 import { parse } from '../query.js'
 import { makeForm } from './form.js'
+import { importForm } from './import.js'
 
 export async function show (place, explorer, route, signal) {
   const [path] = route.parts
@@ -12,8 +13,12 @@ export async function show (place, explorer, route, signal) {
   const title = element('h1', { tabindex: -1 }, service ? `New record of ${path}` : 'Not here')
   if (!service?.methods.includes('create')) return replace(place, title, element('p', {}, `You can’t create records of ${path}.`))
   const fields = bodyFields(service, 'create')
-  const ways = [['form', 'Form'], ['json', service.multi.includes('create') ? 'JSON, one or many' : 'JSON']].slice(fields.length ? 0 : 1)
-  const bodies = { form: element('div', {}, fieldsForm(explorer, service, fields, given(fields, route))), json: element('div', {}, jsonForm(explorer, service)) }
+  const ways = [['form', 'Form'], ['json', service.multi.includes('create') ? 'JSON, one or many' : 'JSON'], ['csv', 'CSV']].slice(fields.length ? 0 : 1)
+  const bodies = {
+    form: element('div', {}, fieldsForm(explorer, service, fields, given(fields, route))),
+    json: element('div', {}, jsonForm(explorer, service)),
+    csv: element('div', {}, importForm(explorer, service, () => leave(explorer, service)))
+  }
   const buttons = ways.map(([way, text]) => button(text, () => open(way), { 'data-way': way }))
   const open = way => {
     for (const each of buttons) each.setAttribute('aria-pressed', each.dataset.way === way)

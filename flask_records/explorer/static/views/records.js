@@ -6,6 +6,7 @@ import { toText } from '../query.js'
 import { carried, SPECIAL, typed } from '../conditions.js'
 import { Names } from '../names.js'
 import { searchOf, withSearch } from '../search.js'
+import { exportPanel } from './export.js'
 import { columnsOf, columnsPanel, isShown } from './columns.js'
 import { filterForm, filterSummary } from './filters.js'
 import { onEvents } from './live.js'
@@ -20,7 +21,7 @@ export async function show (place, explorer, route, signal) {
   const service = explorer.services.get(path)
   if (!service) throw new Error(`There is no service '${path}' that you may use.`)
   if (!service.methods.includes('find')) return showAbsence(place, service)
-  const view = new RecordsView(explorer, service)
+  const view = new RecordsView(explorer, service, signal)
   view.query = typed(route.query, view.fields)
   replace(place, view.parts())
   moveByArrows(place, '.records tbody th a', '.search input')
@@ -33,12 +34,13 @@ const showAbsence = (place, { path, methods, customMethods }) =>
   replace(place, element('h1', { tabindex: -1 }, path), element('p', { class: 'card' }, `Records of ${path} are not listed: you may not call find here, but ${[...methods, ...customMethods].join(', ')}.`))
 
 class RecordsView {
-  constructor (explorer, service) {
-    Object.assign(this, { explorer, service, fields: fieldsOf(service), records: [], total: undefined, error: null })
+  constructor (explorer, service, signal) {
+    Object.assign(this, { explorer, service, signal, fields: fieldsOf(service), records: [], total: undefined, error: null })
     this.pages = new Pages(this)
     this.names = new Names(explorer)
     this.selected = new Set()
-    this.many = manyActions({ explorer, service, selected: () => [...this.selected], onDone: () => this.load() })
+    this.isAllSelected = false
+    this.many = manyActions({ explorer, service, selection: () => this.selection(), selectAll: () => this.selectAll(true), onDone: () => this.selectAll(false) })
     this.table = new Table(this)
     this.turn = 0
     this.fresh = new Set()
@@ -50,7 +52,8 @@ class RecordsView {
     this.panels = {
       Filter: options => filterForm(this, conditions => this.filter(conditions), options),
       Columns: () => columnsPanel(this),
-      Code: () => snippets(this)
+      Code: () => snippets(this),
+      Export: () => exportPanel(this)
     }
   }
 
@@ -104,6 +107,7 @@ class RecordsView {
   // Goes to a query of the same service: an address of its own, unless it replaces the last one.
   go (query, { isReplaced = false } = {}) {
     this.query = typed(toText(query), this.fields)
+    this.isAllSelected = false
     history[isReplaced ? 'replaceState' : 'pushState'](null, '', this.addressOf(this.query))
     return this.load()
   }
@@ -138,10 +142,14 @@ class RecordsView {
 
   async find (query) {
     const { connection } = this.explorer
-    const whole = withSearch(this.service, query)
-    const sent = connection.socket ? carried(whole, this.fields) : whole
-    const answer = await connection.service(this.service.path).find({ query: JSON.parse(JSON.stringify(sent)) })
+    // Nothing is undefined.
+    const sent = JSON.parse(JSON.stringify(withSearch(this.service, query)))
+    const answer = await connection.service(this.service.path).find({ query: this.carry(sent) })
     return readAnswer(answer, query)
+  }
+
+  carry (query) {
+    return this.explorer.connection.socket ? carried(query, this.fields) : query
   }
 
   async load ({ isLive = false } = {}) {
@@ -174,8 +182,8 @@ class RecordsView {
     keepFocus(() => {
       this.columns = columnsOf(this.service, this.fields, this.query, this.records)
       this.select()
-      const columns = this.columns.filter(column => isShown(this.service, column))
-      this.table.draw(columns, this.records, { isMarked, caption: this.caption(), nothing: this.nothing() })
+      this.shown = this.columns.filter(column => isShown(this.service, column))
+      this.table.draw(this.shown, this.records, { isMarked, caption: this.caption(), nothing: this.nothing() })
       this.names.fill(this.table.node)
       replace(this.summary, filterSummary(this, conditions => this.filter(conditions)))
       replace(this.footer, pagesOf(this))
@@ -185,8 +193,24 @@ class RecordsView {
     })
   }
 
+  selection () {
+    const { selected, total, service: { id } } = this
+    if (this.isAllSelected) return { count: total, query: this.carry(this.matching) }
+    const isPage = selected.size > 0 && selected.size === this.records.filter(record => isKey(record[id])).length
+    const hasTotal = isPage && total > selected.size && this.pages.keyOf(this.query) === undefined
+    return { count: selected.size, ids: [...selected], query: { [id]: { $in: [...selected] } }, more: hasTotal ? total : null }
+  }
+
+  // Selects all records that match, also those of other pages, or ends that.
+  selectAll (isSelected) {
+    this.isAllSelected = isSelected
+    this.many.update()
+    return isSelected || this.load()
+  }
+
   // Selects a record, or ends that. Only those on the page that have a key are selected.
   select (id, isSelected) {
+    if (id !== undefined) this.isAllSelected = false
     if (isSelected && isKey(id)) this.selected.add(id)
     else this.selected.delete(id)
     const ids = this.records.map(record => record[this.service.id])
