@@ -102,6 +102,32 @@ class CallPaths:
         return Related(relationship, scope, shown_if, rule, paths)
 
 
+def shown_paths(
+    served: ServedModel, model: Model, scope: Scope, params: Params | None
+) -> dict[str, tuple[Relationship, Scope]]:
+    """Return the relationships that queries of a caller may follow, and the fields at
+    their end, by the names of the relationships.
+
+    :param params: The params of the caller, or ``None`` for all clients together.
+    """
+    paths: dict[str, tuple[Relationship, Scope]] = {}
+
+    for name in served.relations:
+        relationship = served.mapper.relationships[name]
+        service = service_of(relationship, served.populate_paths)
+
+        if service is not None:
+            related = served.related(relationship, service)
+            there = related.on(t.cast("sa.Dialect", model.fields.dialect))
+            shown = related.scope_of(params, there)
+            own, others = key_names(relationship)
+
+            if own <= scope.plain and others <= shown.plain:
+                paths[name] = relationship, shown
+
+    return paths
+
+
 def meets_related(
     served: ServedModel, relationship: Relationship, query: ResolvedQuery, record: t.Any
 ) -> bool | None:

@@ -16,6 +16,7 @@ from ..globals import current_records
 from ..http.routes import fill_placeholders, placeholders_of, rule_of
 from ..names import BODIES, EVENTS, MANY, method_named, METHODS, READS
 from ..pagination import Pagination
+from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import LIMIT, POPULATE, SELECT
 from .model_schemas import docstring, references, refers
 from .schemas import CustomSchemas, page_of, schemas_of
@@ -325,6 +326,7 @@ def _data_and_result(
         return schemas.custom.get(method, CustomSchemas())
 
     if method == "find":
+        records = {"type": "array", "items": schemas.item}
         listed = page_of(records) if schemas.is_paged else records
         return None, listed if schemas.found is None else schemas.found
 
@@ -352,6 +354,7 @@ def _query(schemas: Schemas, method: str, *, is_many: bool) -> Mapping[str, Sche
     if not is_many or method == "create":
         return {name: query[name] for name in SHOWING if name in query}
 
+    query = {name: each for name, each in query.items() if name not in GROUPING}
     # Writes of many records have no pages.
     limit = {k: v for k, v in query.get(LIMIT, {}).items() if k != DEFAULT}
     return {**query, LIMIT: limit} if LIMIT in query else query

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ..adapter.call_paths import shown_paths
 from ..adapter.populate import key_field
 from ..globals import current_records
 from ..names import METHODS
+from ..query.groups import AGGREGATES, GROUP, UNITS
 from ..query.operators import LIMIT, POPULATE, SELECT
 from ..query.readers import (
     contained,
@@ -27,13 +29,14 @@ from ..transaction import Transaction
 from .schemas import Relation, Schemas
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
     from ..adapter.model import ServedModel
     from ..adapter.writing import Multi
     from ..context import Params
     from ..pagination import Pagination
     from ..query import Field, Scope
+    from ..query.paths import Relationship
     from .schemas import Schema
 
 TEXT: t.Final = {"type": "string"}
@@ -71,16 +74,21 @@ def model_schemas(
     with Transaction(writes=False):
         dialect = model.database.reading().dialect
 
-    scope = model.scope_of(params, model.on(dialect))
+    served = model.on(dialect)
+    scope = model.scope_of(params, served)
     optional = model.rules.writable if params is None else scope.conditional
     schemas = ModelSchemas(model, scope, optional)
     relations = _relations(model, scope) if model.syntax.populates else {}
+    paths = shown_paths(model, served, scope, params)
+    populated = [*relations, *(_further(relations, params) if relations else ())]
+    query = schemas.query(pagination, populated, paths)
     return Schemas(
         record=schemas.record(),
         create=schemas.body("create"),
         update=schemas.body("update"),
         patch=schemas.body("patch"),
-        query=schemas.query(pagination, relations),
+        query=query,
+        groups=schemas.groups(),
         is_paged=pagination.is_on,
         multi=frozenset([name for name in METHODS if name in multi]),
         relations=relations,
@@ -157,16 +165,32 @@ class ModelSchemas:
         }
         return {**schema, "required": required} if method != "patch" else schema
 
-    def query(self, pagination: Pagination, related: Collection[str]) -> Schema:
-        """Return the schema of the query of find.
+    def query(
+        self,
+        pagination: Pagination,
+        related: Collection[str],
+        paths: Mapping[str, tuple[Relationship, Scope]],
+    ) -> Schema:
+        """Return the schema of the query of find. Of paths to other records it has
+        those over one relationship.
 
-        :param related: The names of the relationships that records can be shown with.
+        :param related: The relationships that records can be shown with, and paths.
+        :param paths: The relationships that queries may follow, and the fields there.
         """
         scope, id = self._scope, self._fields.id
         shown = [id, *[field for field in scope if field is not id]]
         names = [field.name for field in shown]
-        ordered = [field.name for field in scope if field.conversion.is_sorted]
+        ordered = _sorted_names(scope)
         compared = {each.name: self._compared(each) for each in shown}
+
+        for name, (relationship, there) in paths.items():
+            compared |= {f"{name}.{each.name}": self._compared(each) for each in there}
+
+            if not relationship.uselist:
+                ordered += [f"{name}.{n}" for n in _sorted_names(there)]
+
+        grouped = self._grouping()
+        ordered += [f"{n}.{each}" for n in AGGREGATES for each in grouped.get(n, ())]
         limit: dict[str, t.Any] = {"type": "integer", "minimum": 0}
         group = {"type": "array", "items": {"type": "object", "properties": compared}}
         paging: dict[str, t.Any] = {
@@ -186,11 +210,63 @@ class ModelSchemas:
         if related:
             paging[POPULATE] = {"type": "array", "items": {"enum": [*related]}}
 
+        for name, names in grouped.items():
+            text = f"The fields of {name}."
+            items: Schema = {"enum": names}
+            listed: Schema = {"type": "array", "items": items, "description": text}
+            paging[name] = listed
+
+            if name == GROUP and (times := self._times(names)):
+                unit: Schema = {"enum": [*UNITS]}
+                units = {"type": "object", "properties": dict.fromkeys(times, unit)}
+                paging[name] = {"anyOf": [listed, units]}
+
         if pagination.is_on:
             limit["default"] = pagination.default
 
         groups = {name: group for name in sorted(self._model.syntax.groups)}
         return {"type": "object", "properties": {**compared, **paging, **groups}}
+
+    def groups(self) -> Schema | None:
+        """Return the schema of groups and sums of records, if clients have any."""
+        grouping = self._grouping()
+
+        if not grouping:
+            return None
+
+        fields = self._fields.stored
+        keys = grouping.pop(GROUP, [])
+        times, days = self._times(keys), {"description": "A day or month, or a time."}
+        properties: dict[str, t.Any] = {
+            name: {**self._value(fields[name]), **(days if name in times else {})}
+            for name in keys
+        }
+
+        for function, names in grouping.items():
+            values = {name: _aggregated(function, fields[name]) for name in names}
+            properties[function] = {"type": "object", "properties": values}
+
+        return {"type": "object", "properties": properties}
+
+    def _grouping(self) -> dict[str, list[str]]:
+        """Return the names of the fields that clients may group by, or ask a value of,
+        by special parameter.
+        """
+        allowed, stored = self._model.aggregates, self._fields.stored
+        names = [each for each in allowed if each in self._scope.plain]
+        keys = [each for each in names if stored[each].conversion.is_sorted]
+        by_function = {
+            name: [each for each in names if function.takes(stored[each].column.type)]
+            for name, function in AGGREGATES.items()
+        }
+        return {
+            name: each for name, each in ({GROUP: keys} | by_function).items() if each
+        }
+
+    def _times(self, names: Collection[str]) -> list[str]:
+        """Return the names of fields that have days and months."""
+        takes, stored = UNITS["day"].takes, self._fields.stored
+        return [name for name in names if takes(stored[name].column.type)]
 
     def _compared(self, field: Field) -> Schema:
         """Return the schema of a field in a query: a value, or operators."""
@@ -230,6 +306,21 @@ class ModelSchemas:
         return nullable(schema) if may_be_null else schema
 
 
+def _aggregated(function: str, field: Field) -> Schema:
+    """Return the schema of the value of a function of a field in a group."""
+    if function == "$count":
+        return {"type": "integer"}
+
+    return nullable(
+        {"type": "number"} if function == "$avg" else field.conversion.schema
+    )
+
+
+def _sorted_names(scope: Scope) -> list[str]:
+    names = [field.name for field in scope if field.conversion.is_sorted]
+    return [name for name in names if name in scope.plain]
+
+
 def _described(field: Field) -> Schema:
     """Return what a model says of a field."""
     prop, column = _mapped(field)
@@ -251,6 +342,16 @@ def _relations(model: ServedModel, scope: Scope) -> dict[str, Relation]:
         name: Relation(service.path, bool(link.uselist), key_field(link))
         for name, (link, service) in model.populate.shown(scope).items()
     }
+
+
+def _further(relations: Mapping[str, Relation], params: Params | None) -> Iterator[str]:
+    """Yield the paths to relationships of related records that a service shows."""
+    for name, relation in relations.items():
+        parts = current_records.services[relation.path].capabilities
+        served, scope = getattr(parts, "served", None), parts.scope_for(params)
+
+        if served is not None and scope is not None and served.syntax.populates:
+            yield from [f"{name}.{each}" for each in _relations(served, scope)]
 
 
 def docstring(model: type[t.Any]) -> str | None:

@@ -85,7 +85,8 @@ class Operations:
                 yield f"{name}{method.title()}", getattr(schemas, method)
 
         if schemas.is_paged:
-            yield f"{name}Page", page_of({"type": "array", "items": self.record})
+            items = self.shown(schemas.item)
+            yield f"{name}Page", page_of({"type": "array", "items": items})
 
     def shown(self, schema: Schema | None) -> t.Any:
         """Return a schema that refers to the schemas of the service by their names.
@@ -259,7 +260,8 @@ def _in_path(name: str, schema: Schema) -> dict[str, t.Any]:
 
 def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
     """Yield the parameters of a part of a query with their schemas: its values, and
-    each of its operators in brackets. Lists of queries can't be told.
+    each of its operators in brackets, but for paths to other records. Lists of queries
+    can't be told.
     """
     if "properties" in schema.get("items", {}):
         return
@@ -269,6 +271,10 @@ def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
 
     if values:
         yield name, _any_of(values)
+
+    # A document of all operators of all related fields would be long.
+    if "." in name.partition("[")[0]:
+        return
 
     for way in ways:
         for key, part in way.get("properties", {}).items():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..globals import current_records
 from ..names import EVENTS, method_named
+from ..query.groups import PARAMETERS as GROUPING
 from ..query.operators import POPULATE, SELECT
 from .description import describe, type_names
 
@@ -24,7 +25,10 @@ if t.TYPE_CHECKING:
 BODY_ENDS: t.Final = {"create": "Data", "update": "Update", "patch": "Patch"}
 """The ends of the names of bodies, by method."""
 
-ENDS: t.Final = ("", *BODY_ENDS.values(), "Field", "Query", "Events", "Service")
+ENDS: t.Final = (
+    *("", *BODY_ENDS.values(), "Field", "Query", "Groups", "GroupsQuery"),
+    *("Events", "Service"),
+)
 """The ends of the names of the types of a service."""
 
 CLIENT: t.Final = (Path(__file__).parent / "client.ts").read_text()
@@ -154,15 +158,27 @@ class _Types:
             yield f"export type {name}Field = {type_of({'enum': self._fields})}\n"
 
         yield self._query()
+
+        if schemas.groups is not None:
+            yield declaration(f"{name}Groups", schemas.groups)
+            yield self._groups_query()
+
         events = dict.fromkeys(EVENTS.values(), name)
         custom = service.events.items()
         events |= {each: type_of(s) for each, s in custom if each not in events}
         yield interface(f"{name}Events", starmap(member, events.items()))
-        methods = (
+        methods = [
             self._method(each, others)
             for each in service.calls
             if each.method not in OWN_METHODS
-        )
+        ]
+
+        if schemas.groups is not None and "find" in service.methods:
+            result = f"Paginated<{name}Groups>" if service.page else f"{name}Groups[]"
+            query = f"Omit<CallParams<any>, 'query'> & {{ query: {name}GroupsQuery }}"
+            # The first signature that fits is that of a call.
+            methods.insert(0, f"find(params: {query}): Promise<{result}>")
+
         yield interface(f"{name}Service extends ServiceEvents<{name}Events>", methods)
 
     def _query(self) -> str:
@@ -181,7 +197,21 @@ class _Types:
         if related := parts.get(POPULATE):
             named.append((related, f"{type_of(related['items'])} | {type_of(related)}"))
 
+        for listed in [parts[each] for each in GROUPING if each in parts]:
+            [names, *_] = listed.get("anyOf", [listed])
+            named.append((listed, f"{type_of(names['items'])} | {type_of(listed)}"))
+
         return declaration(f"{name}{self._generic}", query, named=named)
+
+    def _groups_query(self) -> str:
+        """Return the type of queries that ask for groups, by one parameter at least."""
+        query, properties = f"{self._name}Query", self._schemas.query["properties"]
+        names = [json.dumps(name) for name in properties if name in GROUPING]
+        asked = " | ".join([f"Required<Pick<{query}, {name}>>" for name in names])
+        return (
+            f"export type {self._name}GroupsQuery ="
+            f" Omit<{query}, '{SELECT}' | '{POPULATE}'> & ({asked})\n"
+        )
 
     def _method(self, call: CallDescription, others: Named) -> str:
         """Return the signature of a method."""
@@ -194,7 +224,8 @@ class _Types:
             record = f"Selected<{name}, {name}Field, S | {json.dumps(service.id)}>"
 
         pages = [(service.page, f"Paginated<{record}>")] if service.page else []
-        named = [(self._schemas.record, record), *pages, *others]
+        items = [(each, record) for each in (self._schemas.record, self._schemas.item)]
+        named = [*items, *pages, *others]
         result = "any" if call.result is None else type_of(call.result, named)
         id = type_of({**self._properties.get(service.id, {}), "examples": ()})
         data = f"{name}{BODY_ENDS.get(call.method, '')}"

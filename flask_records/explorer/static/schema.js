@@ -70,6 +70,12 @@ export function fieldsOf (service) {
   }))
 }
 
+// Returns the fields of related records that filters may name, such as room.name.
+export function pathsOf (service) {
+  const paths = Object.entries(service.query?.properties || {}).filter(([name]) => name.includes('.'))
+  return paths.map(([name, schema]) => ({ ...described(name, schema), isQueried: true, operators: operatorsOf(schema), relation: null }))
+}
+
 // Returns the fields that the body of a method may have.
 export function bodyFields (service, method) {
   const { properties = {}, required = [] } = service[method] || {}

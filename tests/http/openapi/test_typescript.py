@@ -107,11 +107,16 @@ def test_bodies_have_what_is_required(made):
     assert "secret?: string | null" in block(made, "TaskData")
 
 
+NAMES = ["parent", "steps"]
+
+
 def test_queries_have_operators_and_groups(made):
     query = block(made, "TaskQuery")
 
     assert "$or?: TaskQuery[]" in query
-    assert '$populate?: "parent" | "steps" | ("parent" | "steps")[]' in query
+    paths = [f'"{each}.{other}"' for each in NAMES for other in NAMES]
+    names = " | ".join(['"parent"', '"steps"', *paths])
+    assert f"$populate?: {names} | ({names})[]" in query
     assert not [line for line in query if line.startswith("secret")]
 
 

@@ -10,7 +10,7 @@ const WITH_EMPTY = ['text', 'longtext', 'binary']
 
 // Returns the form of a query's conditions. It applies a query without the others.
 export function filterForm (view, apply, { isOpened = false } = {}) {
-  const { fields, service } = view
+  const { queried: fields, service } = view
   const found = readConditions(view.conditions, fields)
   const groups = [group('All of these hold', fields, found.all)]
   const hasAny = Object.hasOwn(service.query?.properties ?? {}, '$or')
@@ -109,7 +109,7 @@ function inputFor (field, { name, schema, kind, isList, isNull }, value) {
 
 // Returns the conditions in short, each of which can be removed.
 export function filterSummary (view, apply) {
-  const found = readConditions(view.conditions, view.fields)
+  const found = readConditions(view.conditions, view.queried)
   const chip = (label, without) => element('li', { class: 'chip' }, element('span', {}, label),
     button('×', () => apply(writeConditions(without)), { class: 'quiet', 'aria-label': `Remove the condition ${label}` }))
   const chips = ['all', 'any'].flatMap(name => found[name].map(condition =>

@@ -1,7 +1,7 @@
 // The records of a service: a table, its filter, its columns, its pages, and its query as code.
 import { button, element, moveByArrows, replace } from '../dom.js'
 import { address } from '../paths.js'
-import { fieldsOf, isKey, isRounded } from '../schema.js'
+import { fieldsOf, isKey, isRounded, pathsOf } from '../schema.js'
 import { toText } from '../query.js'
 import { carried, SPECIAL, typed } from '../conditions.js'
 import { Names } from '../names.js'
@@ -22,7 +22,7 @@ export async function show (place, explorer, route, signal) {
   if (!service) throw new Error(`There is no service '${path}' that you may use.`)
   if (!service.methods.includes('find')) return showAbsence(place, service)
   const view = new RecordsView(explorer, service, signal)
-  view.query = typed(route.query, view.fields)
+  view.query = typed(route.query, view.queried)
   replace(place, view.parts())
   moveByArrows(place, '.records tbody th a', '.search input')
   moveByArrows(place, '.records tbody .box input')
@@ -35,7 +35,8 @@ const showAbsence = (place, { path, methods, customMethods }) =>
 
 class RecordsView {
   constructor (explorer, service, signal) {
-    Object.assign(this, { explorer, service, signal, fields: fieldsOf(service), records: [], total: undefined, error: null })
+    const fields = fieldsOf(service)
+    Object.assign(this, { explorer, service, signal, fields, queried: [...fields, ...pathsOf(service)], records: [], total: undefined, error: null })
     this.pages = new Pages(this)
     this.names = new Names(explorer)
     this.selected = new Set()
@@ -106,7 +107,7 @@ class RecordsView {
 
   // Goes to a query of the same service: an address of its own, unless it replaces the last one.
   go (query, { isReplaced = false } = {}) {
-    this.query = typed(toText(query), this.fields)
+    this.query = typed(toText(query), this.queried)
     this.isAllSelected = false
     history[isReplaced ? 'replaceState' : 'pushState'](null, '', this.addressOf(this.query))
     return this.load()
@@ -149,7 +150,7 @@ class RecordsView {
   }
 
   carry (query) {
-    return this.explorer.connection.socket ? carried(query, this.fields) : query
+    return this.explorer.connection.socket ? carried(query, this.queried) : query
   }
 
   async load ({ isLive = false } = {}) {
