@@ -84,7 +84,7 @@ class Database:
             joined.begin_writing(self._to_write)
             return SessionReading(joined, self._to_write)
 
-        engine = self._free_engine(joined.session)
+        engine = self._free_engine(joined.sample)
 
         if engine is not None:
             return EngineReading(engine)

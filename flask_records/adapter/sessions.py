@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import typing as t
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from flask import current_app, has_app_context
@@ -186,6 +187,16 @@ class JoinedSession:
             self._session = self._source()
 
         return self._session
+
+    @property
+    def sample(self) -> orm.Session:
+        """The session, or before its first use one that has the same engines and
+        listeners.
+        """
+        if self._session is None and not self._source.registry.has():
+            return _sample_of(self._source.session_factory) or self.session
+
+        return self.session
 
     def is_of(self, session: orm.Session) -> bool:
         """Return ``True`` if a session is this one."""
@@ -413,6 +424,33 @@ class SessionSavepoint:
     @property
     def _is_open(self) -> bool:
         return self._transaction in [*_open_transactions(self._joined.session)]
+
+
+_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session]] = WeakKeyDictionary()
+"""Sessions that nobody writes with, by the factories that have made them with some
+options.
+"""
+
+
+def _sample_of(factory: t.Any) -> orm.Session | None:
+    """Return a session to ask for its engines and listeners in place of a new one, or
+    ``None`` where a new one may have others.
+    """
+    if not isinstance(factory, orm.sessionmaker):
+        return None
+
+    methods = (factory.class_.__init__, factory.class_.get_bind)
+
+    if not {each.__module__ for each in methods}.issubset(LIBRARIES):
+        return None
+
+    options, sample = _samples.get(factory, (None, None))
+
+    if sample is None or options != factory.kw:
+        sample = factory()
+        _samples[factory] = {**factory.kw}, sample
+
+    return sample
 
 
 def _has_work(session: orm.Session) -> bool:

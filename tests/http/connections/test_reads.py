@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import scoped_session, Session, sessionmaker
 
-from .services import IDLE, Note, READS, served_by, tagging
+from flask_records import FlaskRecords, SQLAlchemyService
+
+from .services import Base, IDLE, Note, READS, served_by, tagging
 
 
 @pytest.fixture
@@ -87,3 +89,31 @@ def test_reads_in_hooks_see_what_the_outer_call_has_written(served):
 
     assert seen == ["new", ["new"], 4]
     assert served.in_use() == IDLE
+
+
+def test_a_read_makes_no_session_and_heeds_its_factory(tmp_path):
+    engines = [sa.create_engine(f"sqlite:///{tmp_path}/{name}.db") for name in "ab"]
+    session = scoped_session(sessionmaker(engines[0]))
+
+    for engine in engines:
+        Base.metadata.create_all(engine)
+
+    notes = FlaskRecords().add("notes", SQLAlchemyService(Note, session=session))
+    notes.create({"text": "a"})
+    session.remove()
+
+    assert [note["text"] for note in notes.find()] == ["a"]
+    assert not session.registry.has()
+
+    session.configure(bind=engines[1])
+
+    assert notes.find() == []
+
+    sa.event.listen(session, "do_orm_execute", lambda state: None)
+    notes.find()
+
+    assert session.registry.has()
+    session.remove()
+
+    for engine in engines:
+        engine.dispose()
