@@ -7,7 +7,6 @@ import re
 import typing as t
 from collections.abc import Mapping
 from contextlib import suppress
-from operator import is_
 
 import sqlalchemy as sa
 from werkzeug.datastructures import FileStorage
@@ -42,30 +41,6 @@ COLON: t.Final = re.compile(r"(?<!\\):")
 
 SCALARS: t.Final = frozenset({str, int, float, bool, type(None)})
 """The types of JSON whose values nobody can change in their places."""
-
-
-class CastBody(t.NamedTuple):
-    """A body of a client that was cast before hooks ran, which may change it."""
-
-    reader: Bodies
-    """The reader that has cast it."""
-
-    body: Mapping[str, t.Any]
-    """The body itself."""
-
-    sent: tuple[t.Any, ...]
-    """The names in it, and its values, as the client has sent them."""
-
-    values: dict[str, t.Any]
-    """The values to write, by field."""
-
-    def values_of(
-        self, reader: Bodies, body: Mapping[str, t.Any]
-    ) -> dict[str, t.Any] | None:
-        """Return the values of a body, or ``None`` if it has to be cast anew."""
-        now = (*body, *body.values())
-        is_same = reader is self.reader and len(now) == len(self.sent)
-        return self.values if is_same and all(map(is_, now, self.sent)) else None
 
 
 class Body(t.NamedTuple):
@@ -192,8 +167,8 @@ class Bodies:
 
         if values is not None:
             if SCALARS.issuperset(map(type, body.values())):
-                sent = (*body, *body.values())
-                state.cast_bodies[id(body)] = CastBody(self, body, sent, values)
+                # The copy keeps what the key is made of.
+                state.cast_bodies[self._key(body)] = {**body}, values
 
             return {}
 
@@ -242,9 +217,9 @@ class Bodies:
         ignored = NOTHING if is_new else self._ignored & scope.names
 
         if refused.isdisjoint(body) and ignored.isdisjoint(body):
-            cast: CastBody | None = call.params._state.cast_bodies.get(id(body))
-            values = None if cast is None else cast.values_of(self, body)
-            values = self._cast(body) if values is None else values
+            cast_bodies = call.params._state.cast_bodies
+            noted = cast_bodies.get(self._key(body)) if cast_bodies else None
+            values = {**noted[1]} if noted else self._cast(body)
 
             if values is not None:
                 return Body(values, {}, {})
@@ -279,6 +254,10 @@ class Bodies:
 
                 if not (is_new and field.has_default):
                     read.problems[field.name] = REQUIRED
+
+    def _key(self, body: Mapping[str, t.Any]) -> tuple[int, ...]:
+        """Return the identities of all that the values of a body depend on."""
+        return tuple(map(id, (self, *body, *body.values())))
 
     def _cast(self, body: Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         """Return the values of a body, or ``None`` if each has to be looked at."""
