@@ -18,7 +18,7 @@ from .results import private, records_of, selected, shown
 from .validation import check_types
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..context import HookContext
     from ..signals import CallSignals
@@ -116,8 +116,9 @@ class Pipeline:
         method, service = context.method, self._service
         self._check(context)
         schemas = service.schemas.get(method)
-        self._validate(context, schemas)
-        created_if = self._run_before(context)
+        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
+        self._validate(context, schemas, has_hooks=bool(hooks))
+        created_if = self._run_before(context, hooks)
         is_missing = context.result is NO_RESULT
         is_looked_at = created_if is not None or self._is_looked_at(method)
         context.params._state.is_whole = is_looked_at or not is_missing
@@ -168,7 +169,9 @@ class Pipeline:
         if params.query and context.id is None and context.method in MANY:
             state.client_conditions = names_in(params.query)
 
-    def _validate(self, context: HookContext, schemas: MethodSchemas | None) -> None:
+    def _validate(
+        self, context: HookContext, schemas: MethodSchemas | None, *, has_hooks: bool
+    ) -> None:
         if schemas is not None:
             schemas.check_query(context)
             schemas.check_data(context)
@@ -176,21 +179,17 @@ class Pipeline:
         # A schema says itself which values hooks meet.
         has_schema = schemas is not None and schemas.data is not None
 
-        if has_schema or context.params.provider is None:
-            return
-
-        signals = (self._own.before, self._all.before)
-
-        if any([signal.ordered(context.method) for signal in signals]):
+        if has_hooks and not has_schema and context.params.provider is not None:
             check_types(context)
 
-    def _run_before(self, context: HookContext) -> Record | None:
+    def _run_before(
+        self, context: HookContext, hooks: Sequence[Callable[..., t.Any]]
+    ) -> Record | None:
         """Begin, and run the before hooks. Return the query that a new record of a
         client has to meet, if there is one.
         """
         method = context.method
         begin = partial(self._service.capabilities.begin, method)
-        hooks = [*self._all.before.ordered(method), *self._own.before.ordered(method)]
         # Others would wait for a lock, or for a connection, as long as these run.
         slow = list(takewhile(_is_slow, hooks))
         is_client = context.params.provider is not None
@@ -289,9 +288,9 @@ class Pipeline:
         """Return ``True`` if somebody but the caller gets the records of a method:
         hooks, the receivers of events, or a method of the application that calls it.
         """
-        signals = (self._own, self._all)
-        hooks = [hooks for each in signals for hooks in (each.after, each.around)]
-        has_hooks = any([each.ordered(method) for each in hooks])
+        own, of_all = self._own, self._all
+        signals = (own.after, of_all.after, own.around, of_all.around)
+        has_hooks = any([each.ordered(method) for each in signals])
         is_event = method in EVENTS and self._service.has_events
         return has_hooks or is_event or not self._service.capabilities.is_own(method)
 
