@@ -169,7 +169,6 @@ class JoinedSession:
         self._writes_before = 0
         self._written: orm.SessionTransaction | None = None
         self._ending: orm.Session | None = None
-        self._connection: tuple[t.Any, Bind, sa.Connection] | None = None
         self._engines: dict[int, sa.Engine | sa.Connection] = {}
 
         if used is not None and self.is_in_progress:
@@ -248,19 +247,10 @@ class JoinedSession:
         :raises Unavailable: The database does not give one.
         """
         self._check_written()
-        session, last = self.session, self._connection
-        transaction = session.get_transaction()
-
-        if last is not None and last[0] is transaction and last[1] is bind:
-            if session.get_nested_transaction() is None:
-                return last[2]
 
         with translated():
             engine = {"bind": self.engine(bind)}
-            connection = session.connection(bind_arguments=engine)
-
-        self._connection = session.get_transaction(), bind, connection
-        return connection
+            return self.session.connection(bind_arguments=engine)
 
     def savepoint(self) -> SessionSavepoint:
         """Return a savepoint of the database. Without a transaction, it is the point
