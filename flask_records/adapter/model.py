@@ -9,9 +9,9 @@ from functools import cached_property
 from ..context import Params
 from ..errors import BadRequest
 from ..query import FieldOptions, Fields, Scope
+from ..query.field import values_of
 from ..query.fields import mapper_of
 from ..query.groups import is_grouping, resolve_groups
-from ..query.mapped_fields import values_of
 from ..query.plans import Plans, Selection
 from ..query.rules import NO_RULES
 from ..query.syntax import resolve

@@ -132,15 +132,10 @@ def _tell(changes: list[Change], told: set[tuple[Service, Id]]) -> None:
 
 
 def _change(event: str, service: Service, instance: t.Any) -> Change:
-    scope = service.capabilities.scope_for(Params())
-    composite = None if scope is None else scope.fields.composite
-
-    if scope is None or composite is None:
-        id = getattr(instance, service.capabilities.id)
-    else:
-        names = [part.name for part in scope.fields.identifying]
-        id = composite.text({name: getattr(instance, name) for name in names})
-
+    scope, name = service.capabilities.scope_for(None), service.capabilities.id
+    parts = [name] if scope is None else [f.name for f in scope.fields.identifying]
+    values = tuple([getattr(instance, name) for name in parts])
+    id = values if len(values) > 1 else values[0]
     return Change(event, service, id, _read(service, id) if event == REMOVED else None)
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from .field import CompositeField
-from .mapped_fields import fields_of, values_of
+from .field import CompositeField, fields_of, values_of
 from .paths import MAX_STEPS
 
 if t.TYPE_CHECKING:
