@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import typing as t
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from flask import current_app, has_app_context
 from sqlalchemy import orm
 
 from ..context import HookContext, Params
-from ..transaction import Conclusion, Transaction
+from ..transaction import Conclusion
 from .database import is_written_by_service
 from .sessions import follow_commit
 
@@ -35,22 +36,6 @@ _told: WeakKeyDictionary[orm.SessionTransaction, set[tuple[Service, Id]]] = (
 """The records whose events a transaction has sent, or that it has made and removed."""
 
 
-class Change(t.NamedTuple):
-    """A record that the application has written."""
-
-    event: str
-    """The name of the event."""
-
-    service: Service
-    """A service over its model."""
-
-    id: Id
-    """Its identifier."""
-
-    record: t.Any
-    """The record, if it is removed."""
-
-
 class Watch:
     """Sends the events of what forms, commands and jobs write through the ORM.
 
@@ -70,7 +55,7 @@ class Watch:
     def _before_flush(self, session: orm.Session, *args: t.Any) -> None:
         # They can't be read later.
         with session.no_autoflush:
-            self._follow(session, removed=session.deleted)
+            self._follow(session, REMOVED, session.deleted)
 
     def _after_flush(self, session: orm.Session, context: t.Any) -> None:
         # A collection belongs to the records at its other end.
@@ -79,22 +64,25 @@ class Watch:
             for instance in session.dirty
             if session.is_modified(instance, include_collections=False)
         ]
-        self._follow(session, created=session.new, patched=patched)
+        self._follow(session, "created", session.new)
+        self._follow(session, "patched", patched)
 
-    def _follow(self, session: orm.Session, **written: Iterable[t.Any]) -> None:
-        """Let the events of instances, by their names, follow the commit."""
-        changes = [
-            _change(event, service, instance)
-            for event, instances in written.items()
-            for instance in instances
-            if not is_written_by_service(session, instance)
-            for service in self._services_of(instance)
-        ]
+    def _follow(
+        self, session: orm.Session, event: str, instances: Iterable[t.Any]
+    ) -> None:
+        """Let the events of instances follow the commit."""
+        root = t.cast("orm.SessionTransaction", session.get_transaction())
 
-        if changes:
-            root = t.cast("orm.SessionTransaction", session.get_transaction())
-            told = _told.setdefault(root, set())
-            follow_commit(session, Conclusion(lambda: _tell(changes, told)))
+        for instance in instances:
+            if is_written_by_service(session, instance):
+                continue
+
+            for service in self._services_of(instance):
+                id = _identifier(service, instance)
+                record = _read(service, id) if event == REMOVED else None
+                told = _told.setdefault(root, set())
+                tell = partial(_tell, event, service, id, record, told)
+                follow_commit(session, Conclusion(tell))
 
     def _services_of(self, instance: t.Any) -> list[Service]:
         """Return the services over the model of an instance that have events, in an
@@ -113,30 +101,32 @@ class Watch:
         ]
 
 
-def _tell(changes: list[Change], told: set[tuple[Service, Id]]) -> None:
-    """Send the events of changes that are committed, one for each record."""
-    # Transports get the events of one commit together.
-    with Transaction(writes=False):
-        for event, service, id, record in changes:
-            if (service, id) in told:
-                continue
+def _tell(
+    event: str, service: Service, id: Id, record: t.Any, told: set[tuple[Service, Id]]
+) -> None:
+    """Send an event that is committed, unless its record has had one.
 
-            record = record or _read(service, id)
+    :param record: The record, if it is removed.
+    """
+    if (service, id) in told:
+        return
 
-            if record is not None:
-                service.emit(event, record)
+    record = record or _read(service, id)
 
-            # A record that is removed by now was changed before: another event.
-            if record is not None or event == "created":
-                told.add((service, id))
+    if record is not None:
+        service.emit(event, record)
+
+    # A record that is removed by now was changed before: another event.
+    if record is not None or event == "created":
+        told.add((service, id))
 
 
-def _change(event: str, service: Service, instance: t.Any) -> Change:
+def _identifier(service: Service, instance: t.Any) -> Id:
+    """Return the identifier of an instance, as calls in Python take it."""
     scope, name = service.capabilities.scope_for(None), service.capabilities.id
     parts = [name] if scope is None else [f.name for f in scope.fields.identifying]
     values = tuple([getattr(instance, name) for name in parts])
-    id = values if len(values) > 1 else values[0]
-    return Change(event, service, id, _read(service, id) if event == REMOVED else None)
+    return values if len(values) > 1 else values[0]
 
 
 def _read(service: Service, id: Id) -> t.Any:
