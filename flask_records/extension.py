@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typing as t
-from functools import partial
 
 from flask import Blueprint
 from werkzeug.exceptions import HTTPException
@@ -11,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 from .adapter.sessions import init_app as init_sessions
 from .adapter.watch import Watch
 from .authentication import AuthenticationService
-from .authentication.access import Access
+from .authentication.access import Access, find_authentication
 from .authentication.limits import Limits
 from .cli import init_app as init_cli
 from .errors import RecordsError
@@ -205,9 +204,8 @@ class FlaskRecords:
         path = registrations.free_path(path)
         issuer = service if isinstance(service, AuthenticationService) else None
         public = public or (ISSUER_METHODS if issuer else False)
-        find_authentication = partial(registrations.authentication, authentication)
         strategies = names_of("strategies", strategies)
-        access = Access(path, find_authentication, strategies, authentication)
+        access = Access(path, self.authentications, strategies, authentication)
         added = Service(
             path,
             service,
@@ -279,7 +277,7 @@ class FlaskRecords:
         :param path: Its path. The first that was added by default.
         :raises RuntimeError: There is none.
         """
-        authentication = self._registrations.authentication(path)
+        authentication = find_authentication(self.authentications, path)
 
         if authentication is None:
             raise RuntimeError(

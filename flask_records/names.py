@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
+from functools import cached_property
 
 
-class Method(t.NamedTuple):
+@dataclass(frozen=True)
+class Method:
     """A method of services, as its callers know it."""
 
     name: str
@@ -23,17 +26,17 @@ class Method(t.NamedTuple):
     is_for_many: bool = False
     """``True`` if one call can write many records."""
 
-    @property
+    @cached_property
     def has_id(self) -> bool:
         """``True`` if it takes an identifier."""
         return "id" in self.arguments
 
-    @property
+    @cached_property
     def has_data(self) -> bool:
         """``True`` if it takes data, as the body of its requests."""
         return "data" in self.arguments
 
-    @property
+    @cached_property
     def changes_records(self) -> bool:
         """``True`` if it writes records that are there already."""
         return self.has_id and self.event is not None

@@ -96,16 +96,6 @@ class Registrations(dict[str, Registration]):
             self._check(app, [registration])
             self._is_check_due = True
 
-    def authentication(self, path: str | None) -> AuthenticationService | None:
-        """Return an authentication service, if there is one.
-
-        :param path: Its path, or ``None`` for the first.
-        """
-        if path is None:
-            return next(iter(self.authentications.values()), None)
-
-        return self.authentications.get(path.strip("/"))
-
     def check(self, app: Flask) -> None:
         """Check the services against the settings of a new application.
 

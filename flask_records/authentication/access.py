@@ -12,7 +12,7 @@ from ..http.blueprint import PROVIDER as REST
 from .strategies import ACCESS_TOKEN
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from flask import Flask
     from werkzeug.datastructures import Headers
@@ -31,8 +31,8 @@ class Access:
     path: str
     """The path of the service that is called."""
 
-    find_service: Callable[[], AuthenticationService | None]
-    """Returns the authentication service to ask."""
+    authentications: Mapping[str, AuthenticationService]
+    """The authentication services by path."""
 
     strategies: Collection[str]
     """The names of the strategies that are accepted."""
@@ -90,6 +90,10 @@ class Access:
             if not is_public or error.code is None or error.code >= 500:
                 raise
 
+    def find_service(self) -> AuthenticationService | None:
+        """Return the authentication service to ask, if there is one."""
+        return find_authentication(self.authentications, self.named)
+
     def accepts(self, params: Params) -> bool:
         """Return whether the service accepts a valid login."""
         strategy = (params.authentication or {}).get("strategy")
@@ -108,6 +112,20 @@ class Access:
             params.user = params.user_id = None
 
         return True
+
+
+def find_authentication(
+    services: Mapping[str, AuthenticationService], path: str | None
+) -> AuthenticationService | None:
+    """Return an authentication service, if there is one.
+
+    :param services: The services by path.
+    :param path: Its path, or ``None`` for the first.
+    """
+    if path is None:
+        return next(iter(services.values()), None)
+
+    return services.get(path.strip("/"))
 
 
 def admit(
