@@ -123,18 +123,6 @@ def _texts(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
     return Conversion(casts.as_text, check, is_text=True, null_texts=(), schema=schema)
 
 
-def _texts_of_postgresql(type_: sa.String, dialect: sa.Dialect | None) -> Conversion:
-    def cast_text(value: t.Any) -> str:
-        text = casts.as_text(value)
-
-        if "\0" in text:
-            raise ValueError(problems.NUL)
-
-        return text
-
-    return replace(_texts(type_, dialect), cast=cast_text)
-
-
 def _enums(type_: sa.Enum, dialect: sa.Dialect | None) -> Conversion:
     members = _members(type_)
 
@@ -172,10 +160,6 @@ def _members(type_: sa.Enum) -> dict[str, t.Any]:
 
 def _as_text(column: t.Any) -> t.Any:
     return sa.type_coerce(column, sa.String())
-
-
-def _as_double(column: t.Any) -> t.Any:
-    return sa.type_coerce(column, sa.Double())
 
 
 def _as_shortest(column: t.Any) -> t.Any:
@@ -240,15 +224,6 @@ def _numerics_of_mariadb(type_: t.Any, dialect: sa.Dialect | None) -> Conversion
     # MariaDB rounds numbers to integers in a column without a precision.
     is_open = type_.precision is None
     return _numerics(sa.Numeric(10, 0) if is_open else type_, dialect)
-
-
-def _floats(type_: t.Any, dialect: sa.Dialect | None) -> Conversion:
-    return Conversion(
-        casts.as_float,
-        # Floats that SQLAlchemy makes decimals are rounded to ten decimal places.
-        select=_as_double if type_.asdecimal else None,
-        schema=NUMBER,
-    )
 
 
 def _uuids(type_: sa.Uuid[t.Any], dialect: sa.Dialect | None) -> Conversion:
@@ -371,7 +346,12 @@ TYPES: t.Final[Mapping[TypeKey, Row]] = {
     sa.Integer: _integers(32),
     sa.BigInteger: _integers(64),
     sa.Numeric: _numerics,
-    sa.Float: _floats,
+    sa.Float: Conversion(
+        casts.as_float,
+        # SQLAlchemy rounds those that it makes decimals to ten decimal places.
+        select=lambda column: sa.type_coerce(column, sa.Double()),
+        schema=NUMBER,
+    ),
     sa.Boolean: Conversion(casts.as_boolean, schema={"type": "boolean"}),
     sa.DateTime: lambda type_, dialect: Conversion(
         casts.as_zoned_moment if type_.timezone else casts.as_naive_moment,
@@ -419,9 +399,6 @@ OF_MARIADB: t.Final[Mapping[TypeKey, Row]] = {sa.Numeric: _numerics_of_mariadb}
 
 BY_DATABASE: t.Final[Mapping[str, Mapping[TypeKey, Row]]] = {
     "sqlite": {sa.Numeric: _numerics_of_sqlite},
-    "postgresql": {
-        sa.String: _texts_of_postgresql,
-    },
     "mariadb": OF_MARIADB,
     "mysql": OF_MARIADB,
 }
