@@ -12,6 +12,7 @@ import pytest
 from flask import request, request_finished
 
 from flask_records import AuthenticationService
+from flask_records.accounts import AccountManagement
 
 
 class Leaks:
@@ -20,7 +21,7 @@ class Leaks:
     """
 
     HASH = re.compile(rb"\$argon2|\$2[aby]\$\d\d\$|scrypt:\d|pbkdf2:\w+:\d")
-    TOKEN = re.compile(rb"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.")
+    TOKEN = re.compile(rb"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|\b[0-9a-f]{32}\.[\w-]{43}\b")
     FORMS = (
         str,
         escape,
@@ -108,7 +109,8 @@ def is_login(app):
     records = app.extensions.get("records")
     path = (request.blueprint or "").rpartition("records:")[2]
     service = records and records.services.get(path)
-    is_service = isinstance(getattr(service, "target", None), AuthenticationService)
+    services = AuthenticationService, AccountManagement
+    is_service = isinstance(getattr(service, "target", None), services)
     return is_service or (request.endpoint or "").endswith("records_oauth.callback")
 
 

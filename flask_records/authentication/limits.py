@@ -71,6 +71,10 @@ class Limits:
             limits[f"{path}.account"] = "50 per hour"
             limits[f"{service.users_path}.create"] = "10 per minute; 50 per hour"
 
+        for path, each in services.items():
+            own = each.capabilities.limits
+            limits |= {f"{path}.{name}": text for name, text in own.items()}
+
         methods = [
             f"{path}.{name}" for path in services for name in services[path].methods
         ]

@@ -86,13 +86,7 @@ class Passwords:
         :param field: The name of the field that has it, for errors.
         :raises BadRequest: It is not text, empty or too long, or can't be hashed.
         """
-        if not isinstance(password, str):
-            raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
-
-        if not password:
-            raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
-
-        _check_length(password, field)
+        self.check(password, field)
 
         try:
             return t.cast("str", _run(self.hasher or self._hash, password))
@@ -101,6 +95,20 @@ class Passwords:
                 "This password can't be hashed. Use another one.",
                 errors={field: UNHASHABLE},
             ) from error
+
+    def check(self, password: t.Any, field: str = "password") -> None:
+        """Check a new password.
+
+        :param field: The name of the field that has it, for errors.
+        :raises BadRequest: It is not text, empty or too long.
+        """
+        if not isinstance(password, str):
+            raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
+
+        if not password:
+            raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
+
+        _check_length(password, field)
 
     def verify(self, password: str, hash: str | bytes | None) -> bool | None:
         """Return whether a password has a hash, or ``None`` if there is no hash, or

@@ -8,7 +8,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import Context
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 from flask import current_app, has_app_context
@@ -127,7 +127,7 @@ class EventSender:
         for event, signal in product(events, self._signals):
             for receiver in signal.ordered(event.name):
                 if receiver in signal.in_background:
-                    _run_in_background(receiver, event)
+                    run_in_background(partial(_run, iter([(receiver, event)])))
                 else:
                     pending.append((receiver, event))
 
@@ -181,9 +181,11 @@ def _run(pending: Iterator[Delivery]) -> None:
             logger.exception("A receiver of '%s %s' failed.", path, event.name)
 
 
-def _run_in_background(receiver: Callable[..., t.Any], event: Event) -> None:
-    """Run a receiver in one of a few threads, with a context of the application. A
-    process that ends waits for it.
+def run_in_background(function: Callable[[], None]) -> None:
+    """Run a function in one of a few threads, with a context of the application and
+    outside of any transaction. A process that ends waits for it.
+
+    :param function: It must not raise.
     """
     # The proxy is that of this thread.
     proxy: t.Any = current_app
@@ -191,7 +193,7 @@ def _run_in_background(receiver: Callable[..., t.Any], event: Event) -> None:
 
     def run() -> None:
         with nullcontext() if app is None else app.app_context():
-            _run(iter([(receiver, event)]))
+            function()
 
     # Nothing of the call that has ended is in progress there.
     context = Context()

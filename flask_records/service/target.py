@@ -29,6 +29,9 @@ def no_problems(body: Mapping[str, t.Any]) -> dict[str, Problem]:
     return {}
 
 
+NO_LIMITS: t.Final[Mapping[str, str]] = {}
+
+
 class Capabilities:
     """The optional parts of a service's object, with what holds for an object that has
     none of them. A class whose objects have more derives from this one; of other
@@ -40,6 +43,11 @@ class Capabilities:
 
     model: type[t.Any] | None = None
     """The mapped class of the records, by which relationships find the service."""
+
+    limits: Mapping[str, str] = NO_LIMITS
+    """The default limits of calls, by the names that follow the path of the service:
+    methods, or names by which the object counts.
+    """
 
     field_rules: FieldRules = NO_RULES
     """The rules for the fields that a user may see or write."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from threading import Barrier
 
 import pytest
 import sqlalchemy as sa
@@ -19,7 +20,8 @@ from flask_records import (
     SQLAlchemyService,
     TableRevocations,
 )
-from flask_records.accounts import RefreshTokens, TokenMixin
+from flask_records.accounts import AccountManagement, RefreshTokens, TokenMixin
+from flask_records.service.events import MAX_THREADS, run_in_background
 from tests.authentication import bearer, CHEAP, SECRET
 
 PASSWORD = "correct horse"
@@ -50,6 +52,7 @@ class User(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(sa.String(100), unique=True)
     password: Mapped[str | None] = mapped_column(sa.String(200))
+    isVerified: Mapped[bool] = mapped_column(default=False)
 
 
 class Token(TokenMixin, Base):
@@ -60,19 +63,21 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
-def make_records(store, mails, **options):
+def make_records(store, mails, *, limiter=None, **options):
     """An extension with users whose logins are renewed."""
-    records = FlaskRecords(app_errors=True)
+    records = FlaskRecords(app_errors=True, limiter=limiter)
     revocations = TableRevocations(RevokedToken)
     refresh = RefreshTokens(store, **options)
-    records.add(
-        "authentication",
-        AuthenticationService(revocations=revocations, refresh=refresh),
+    authentication = AuthenticationService(
+        revocations=revocations, refresh=refresh, normalize=str.lower
     )
-    users = records.add(
-        "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
-    )
+    records.add("authentication", authentication)
+    options = {"hidden": ["password"], "readonly": ["isVerified"]}
+    users = records.add("users", SQLAlchemyService(User, **options), public=["create"])
     users.before("create", "update", "patch")(hash_password())
+    accounts = AccountManagement(authentication, store, send=mails.append)
+    records.add("authManagement", accounts, public=["create"])
+    users.events("created")(accounts.send_verification)
     return records
 
 
@@ -94,6 +99,8 @@ def served(records, url, **settings):
     try:
         yield app
     finally:
+        settle()
+
         with app.app_context():
             db.session.remove()
             db.drop_all()
@@ -108,7 +115,26 @@ def register(client, name):
     user = {"email": email_of(name), "password": PASSWORD}
     response = client.post("/users", json=user)
     assert response.status_code == 201, response.json
+    settle()
     return response.json["id"]
+
+
+def settle():
+    """Wait until all mails are sent: each thread has come to the barrier."""
+    barrier = Barrier(MAX_THREADS + 1)
+
+    for _ in range(MAX_THREADS):
+        run_in_background(lambda: barrier.wait(10) and None)
+
+    barrier.wait(10)
+
+
+def act(client, action, value, headers=None, **others):
+    """The response to an action, after its mails."""
+    data = {"action": action, "value": value, **others}
+    response = client.post("/authManagement", json=data, headers=headers)
+    settle()
+    return response
 
 
 def log_in(client, name="ann", password=PASSWORD):

@@ -1,0 +1,506 @@
+"""The service that confirms addresses, and changes passwords and addresses."""
+
+from __future__ import annotations
+
+import logging
+import time
+import typing as t
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+
+from ..authentication.users import fields_of
+from ..context import Params
+from ..errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    NotAuthenticated,
+    NotFound,
+    RecordsError,
+    without_parameters,
+)
+from ..globals import current_call, current_records
+from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
+from ..service import Capabilities
+from ..service.events import run_in_background
+from ..transaction import Transaction
+from .refresh_tokens import CLAIM
+from .token_stores import (
+    digest_of,
+    find_token,
+    fingerprint,
+    id_of,
+    new_token,
+    StoredToken,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from flask import Flask
+
+    from ..authentication import AuthenticationService
+    from ..context import HookContext
+    from ..openapi.schemas import Schema, Schemas
+    from ..typing import Id, Record
+    from .token_stores import TokenStore
+
+logger = logging.getLogger(__package__)
+
+VERIFY: t.Final = "verify"
+"""The kind of tokens that confirm an address."""
+
+RESET: t.Final = "reset"
+"""The kind of tokens that set a new password."""
+
+MAX_ADDRESS: t.Final = 320
+"""The number of characters of the longest address."""
+
+TEXT: t.Final[Schema] = {"type": "string"}
+
+INVALID: t.Final = "The token is not valid. Ask for a new one."
+
+NO_MAILS: t.Final = """\
+AccountManagement sends no mails. Give it a function that does: \
+AccountManagement(authentication, tokens, send=send_mail). In debug mode, mails are \
+printed without one.\
+"""
+
+NO_FIELD: t.Final = """\
+'{path}' has no field '{field}' that tells whether the address of a user is confirmed. \
+Add a column, name another field, AccountManagement(verified=...), or none, \
+verified=None.\
+"""
+
+WRITABLE: t.Final = """\
+Clients of '{path}' can write '{field}', which only a confirmed address sets. Write \
+SQLAlchemyService({model}, readonly=["{field}"]).\
+"""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A mail that an application has to send."""
+
+    kind: str
+    """``"verify"`` to confirm the address of a user, ``"change"`` to confirm a new
+    one, ``"reset"`` to set a new password, or ``"changed"``, without a token, for a
+    password that was changed.
+    """
+
+    address: str
+    """The address to send it to."""
+
+    user: Record = field(repr=False)
+    """The user, as clients see it."""
+
+    token: str | None = field(default=None, repr=False)
+    """The token, as a part of a link."""
+
+
+def print_mail(mail: Mail) -> None:
+    """Print a mail, in place of sending it."""
+    print(f"Mail to {mail.address}: {mail.kind} {mail.token or ''}", flush=True)
+
+
+class AccountManagement(Capabilities):
+    """Confirms the addresses of users, and changes their passwords and addresses, by
+    the actions of ``feathers-authentication-management``. Add it as
+    ``authManagement``, with ``public=["create"]``. The address of a user is the field
+    of their logins.
+
+    No answer tells whether there is an account, but for the action ``checkUnique``.
+
+    :param authentication: The service that logs the users in.
+    :param tokens: Stores the tokens, as digests.
+    :param send: Sends a :class:`.Mail`, in the background, after the commit. In debug
+        mode, mails are printed by default.
+    :param verified: The field of a user that is ``True`` for a confirmed address, or
+        ``None`` without one.
+    :param verify_lifetime: The seconds that an address can be confirmed. 5 days by
+        default.
+    :param reset_lifetime: The seconds that a forgotten password can be set anew. 2
+        hours by default.
+    """
+
+    sends_events = False
+    limits = MappingProxyType(
+        {"create": "20 per minute; 200 per hour", "account": "5 per hour"}
+    )
+
+    def __init__(
+        self,
+        authentication: AuthenticationService,
+        tokens: TokenStore,
+        *,
+        send: Callable[[Mail], t.Any] | None = None,
+        verified: str | None = "isVerified",
+        verify_lifetime: int = 5 * 24 * 60 * 60,
+        reset_lifetime: int = 2 * 60 * 60,
+    ) -> None:
+        self._authentication = authentication
+        self._users = authentication.lookup
+        self._field = authentication.username
+        self._password = authentication.password
+        self._tokens = tokens
+        self._send = send or print_mail
+        self._prints = send is None
+        self._verified = verified
+        self._lifetimes = {VERIFY: verify_lifetime, RESET: reset_lifetime}
+        self._actions = {
+            "checkUnique": self._check_unique,
+            "resendVerifySignup": self._resend,
+            "verifySignupLong": self._verify,
+            "sendResetPwd": self._send_reset,
+            "resetPwdLong": self._reset,
+            "passwordChange": self._change_password,
+            "identityChange": self._change_address,
+        }
+
+    def check(self, app: Flask, methods: Collection[str]) -> None:
+        """Check that mails are sent, and that clients can't confirm an address
+        themselves.
+
+        :raises RuntimeError: A check fails. The message has the cure.
+        """
+        if self._prints and not app.debug:
+            raise RuntimeError(NO_MAILS)
+
+        name, users = self._verified, self._users.services.get(self._users.path)
+        fields = None if users is None else fields_of(users)
+
+        if users is None or fields is None or name is None:
+            return
+
+        options = {"path": users.path, "field": name, "model": fields.model.__name__}
+
+        if name not in fields.names:
+            raise RuntimeError(NO_FIELD.format(**options))
+
+        clients = users.capabilities.scope_for(None)
+
+        if clients is not None and name in clients.writable:
+            raise RuntimeError(WRITABLE.format(**options))
+
+    def create(self, data: t.Any, params: Params) -> Record:
+        """Run an action, and return its answer.
+
+        :param data: The name of the action, and its ``value``.
+        :param params: What accompanies the call.
+        :raises BadRequest: There is no such action, or its value or token is not
+            valid.
+        :raises NotAuthenticated: The action needs a login.
+        """
+        name = data.get("action") if isinstance(data, dict) else None
+        action = self._actions.get(name) if isinstance(name, str) else None
+
+        if action is None:
+            raise BadRequest(f"The actions are: {', '.join(self._actions)}.")
+
+        return action(data, params) or {}
+
+    def send_verification(
+        self, event: str, record: Record, context: HookContext | None
+    ) -> None:
+        """Send the mail that confirms the address of a new user: a receiver of the
+        event ``created`` of the users.
+        """
+        _later(partial(self._mail_to_user, record[self._users.id]))
+
+    def schemas_for(self, params: Params | None) -> Schemas:
+        """Return the JSON Schemas of what a caller sends and gets."""
+        # They are needed for documents only.
+        from ..openapi.schemas import Schemas
+
+        name, password = self._field, self._password
+        user = _object({name: TEXT})
+        values: Mapping[str, Schema] = {
+            "checkUnique": user,
+            "resendVerifySignup": user,
+            "verifySignupLong": TEXT,
+            "sendResetPwd": user,
+            "resetPwdLong": _object({"token": TEXT, password: TEXT}),
+            "passwordChange": _object({"oldPassword": TEXT, password: TEXT}, user),
+            "identityChange": _object({password: TEXT, "changes": user}, user),
+        }
+        actions = [
+            {
+                **_object({"action": {"const": action}, "value": value}),
+                "title": action,
+            }
+            for action, value in values.items()
+        ]
+        record = {"type": "object", "properties": {"accessToken": TEXT}}
+        return Schemas(
+            record=record,
+            create={"anyOf": actions},
+            many=record,
+            summaries={"create": "Confirm or change an account"},
+        )
+
+    def _check_unique(self, data: Record, params: Params) -> None:
+        address = self._address_in(data.get("value"))
+        user = self._users.find(address)
+
+        if user is not None and str(user[self._users.id]) != str(data.get("ownId")):
+            meta = data.get("meta")
+            is_quiet = isinstance(meta, dict) and meta.get("noErrMsg")
+            message = None if is_quiet else "Values already taken."
+            problem = Problem("Already taken.", "taken")
+            raise BadRequest(message, errors={self._field: problem})
+
+    def _resend(self, data: Record, params: Params) -> None:
+        address = self._address_in(data.get("value"))
+        self._count(address)
+        _later(partial(self._mail, VERIFY, address))
+
+    def _send_reset(self, data: Record, params: Params) -> None:
+        address = self._address_in(data.get("value"))
+        self._count(address)
+        _later(partial(self._mail, RESET, address))
+
+    def _verify(self, data: Record, params: Params) -> None:
+        stored, user = self._found(VERIFY, data.get("value"))
+        self._take(stored)
+        changes: Record = {} if self._verified is None else {self._verified: True}
+
+        if stored.address != user[self._field]:
+            changes[self._field] = stored.address
+
+        try:
+            self._users.service.patch(user[self._users.id], changes)
+        except Conflict as error:
+            # Somebody else has registered with the address since.
+            raise _invalid() from error
+
+    def _reset(self, data: Record, params: Params) -> None:
+        value = _mapping(data.get("value"))
+        stored, user = self._found(RESET, value.get("token"))
+        password = self._checked(value, self._password)
+        self._take(stored)
+        changes: Record = {self._password: password}
+
+        # The token was sent to the address.
+        if self._verified is not None:
+            changes[self._verified] = True
+
+        self._users.service.patch(user[self._users.id], changes)
+        _later(partial(self._notify, user))
+
+    def _change_password(self, data: Record, params: Params) -> Record:
+        value = _mapping(data.get("value"))
+        user = self._caller(value, "oldPassword", params)
+        password = self._checked(value, self._password)
+        self._users.service.patch(user[self._users.id], {self._password: password})
+        _later(partial(self._notify, user))
+        return self._login_of(user, params)
+
+    def _change_address(self, data: Record, params: Params) -> None:
+        value = _mapping(data.get("value"))
+        user = self._caller(value, self._password, params)
+        address = self._address_in(value.get("changes"))
+        self._count(address)
+        _later(partial(self._mail_change, user[self._users.id], address))
+
+    def _caller(self, value: Record, field: str, params: Params) -> Record:
+        """Return the record of the caller, who knows the password.
+
+        :param field: The field of the value with the current password.
+        :raises NotAuthenticated: The caller is not logged in.
+        :raises Forbidden: The value names another user.
+        :raises BadRequest: The password is wrong.
+        """
+        if params.user_id is None or params.authenticator is not self._authentication:
+            raise NotAuthenticated("Not authenticated")
+
+        user = self._users.service._get(params.user_id)
+        named = value.get("user")
+
+        if named is not None and self._address_in(named) != user[self._field]:
+            raise Forbidden("This is not the user who is logged in.")
+
+        if current_records.limits is not None:
+            path = self._authentication.as_service.path
+            current_records.limits.count_login(path, f"id {params.user_id}")
+
+        password, hash = _text(value, field), user.get(self._password)
+
+        if not self._authentication.verify_password(password, hash):
+            problem = Problem("Current password is incorrect.", "wrong")
+            raise BadRequest("Current password is incorrect.", errors={field: problem})
+
+        return user
+
+    def _login_of(self, user: Record, params: Params) -> Record:
+        """Return a new access token for a user whose password was changed."""
+        service, id = self._authentication, user[self._users.id]
+        payload = (params.authentication or {}).get("payload", {})
+        claims = {CLAIM: payload[CLAIM]} if CLAIM in payload else {}
+
+        if service.refresh is not None:
+            service.refresh.keep(service, payload)
+
+        tokens = service.settings.tokens
+        token, _ = service.tokens.create(tokens, service.get_user(id), claims)
+        return {"accessToken": token}
+
+    def _found(self, kind: str, token: t.Any) -> tuple[StoredToken, Record]:
+        """Return a token as it is stored, and its user.
+
+        :raises BadRequest: It is not valid.
+        """
+        stored = find_token(self._tokens, kind, token)
+
+        if stored is not None:
+            with suppress(NotFound):
+                user = self._users.service._get(stored.owner)
+
+                if stored.state == self._state(stored.id, kind, user):
+                    return stored, user
+
+        raise _invalid()
+
+    def _take(self, stored: StoredToken) -> None:
+        """Remove a token, so that it is used once.
+
+        :raises BadRequest: It was used meanwhile.
+        """
+        if not self._tokens.remove(stored.id, stored.digest):
+            raise _invalid()
+
+    def _mail(self, kind: str, address: str) -> None:
+        """Send a mail with a token to a user, if there is one with the address."""
+        user = self._users.find(address)
+
+        if user is not None and not (kind == VERIFY and self._is_verified(user)):
+            self._mail_token(kind, kind, user, user[self._field])
+
+    def _mail_to_user(self, id: Id) -> None:
+        user = self._users.service._get(id)
+
+        if user.get(self._field) and not self._is_verified(user):
+            self._mail_token(VERIFY, VERIFY, user, user[self._field])
+
+    def _mail_change(self, id: Id, address: str) -> None:
+        if self._users.find(address) is None:
+            user = self._users.service._get(id)
+            self._mail_token("change", VERIFY, user, address)
+
+    def _mail_token(self, mail: str, kind: str, user: Record, address: str) -> None:
+        token, now = new_token(), int(time.time())
+
+        with Transaction():
+            shown = self._authentication.get_user(user[self._users.id])
+            self._tokens.add(
+                StoredToken(
+                    id=id_of(token),
+                    kind=kind,
+                    owner=str(user[self._users.id]),
+                    digest=digest_of(token),
+                    state=self._state(id_of(token), kind, user),
+                    issued=now,
+                    expires=now + self._lifetimes[kind],
+                    address=address,
+                )
+            )
+
+        self._send(Mail(mail, address, shown, token))
+
+    def _notify(self, user: Record) -> None:
+        if address := user[self._field]:
+            shown = self._authentication.get_user(user[self._users.id])
+            self._send(Mail("changed", address, shown))
+
+    def _state(self, id: str, kind: str, user: Record) -> str:
+        """Return the fingerprint of a token, which ends if the password or the address
+        of the user changes.
+        """
+        hash, address = user.get(self._password), user.get(self._field)
+        return fingerprint(id, kind, self._users.path, hash, address)
+
+    def _is_verified(self, user: Record) -> bool:
+        return self._verified is None or bool(user.get(self._verified))
+
+    def _address_in(self, value: t.Any) -> str:
+        """Return the address that a value names, in the form that is stored.
+
+        :raises BadRequest: It names none.
+        """
+        address = self._users.normalized(_text(_mapping(value), self._field))
+
+        if len(address) > MAX_ADDRESS:
+            raise BadRequest(
+                f"'{self._field}' is too long.", errors={self._field: TOO_LONG}
+            )
+
+        return address
+
+    def _checked(self, value: Record, field: str) -> str:
+        """Return a new password.
+
+        :raises BadRequest: It can't be one.
+        """
+        password = _text(value, field)
+        self._authentication.settings.passwords.check(password, field)
+        return password
+
+    def _count(self, address: str) -> None:
+        """Count a mail to an address, whether or not there is an account.
+
+        :raises TooManyRequests: There were too many.
+        """
+        if current_records.limits is not None:
+            current_records.limits.count_login(current_call.path, address)
+
+
+def _later(mail: Callable[[], None]) -> None:
+    """Send a mail in the background, after the commit, so that the time of the answer
+    tells nothing.
+    """
+
+    def send() -> None:
+        try:
+            mail()
+        except Exception as error:
+            # The user may be gone, or blocked.
+            if not isinstance(error, RecordsError) or (error.code or 500) >= 500:
+                without_parameters(error)
+                logger.exception("A mail could not be sent.")
+
+    Transaction.after_commit(partial(run_in_background, send))
+
+
+def _invalid() -> BadRequest:
+    return BadRequest(INVALID, errors={"$className": "invalidToken"})
+
+
+def _object(required: Mapping[str, Schema], user: Schema | None = None) -> Schema:
+    """Return the schema of an object.
+
+    :param user: The schema of the user that it may name.
+    """
+    optional = {} if user is None else {"user": user}
+    properties = {**required, **optional}
+    return {"type": "object", "properties": properties, "required": [*required]}
+
+
+def _mapping(value: t.Any) -> Record:
+    if not isinstance(value, dict):
+        raise BadRequest("'value' is not an object.")
+
+    return value
+
+
+def _text(value: Record, name: str) -> str:
+    text = value.get(name)
+
+    if not isinstance(text, str):
+        raise BadRequest(f"'{name}' is not text.", errors={name: NO_TEXT})
+
+    if not text:
+        raise BadRequest(f"'{name}' is empty.", errors={name: EMPTY})
+
+    return text
