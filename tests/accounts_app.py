@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
@@ -13,7 +15,12 @@ from flask_records import (
     hash_password,
     SQLAlchemyService,
 )
-from flask_records.accounts import RefreshTokens, TableTokens, TokenMixin
+from flask_records.accounts import (
+    AccountManagement,
+    RefreshTokens,
+    TableTokens,
+    TokenMixin,
+)
 from flask_records.realtime import Realtime
 
 
@@ -27,6 +34,7 @@ class User(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     email: Mapped[str] = mapped_column(sa.String(100), unique=True)
     password: Mapped[str] = mapped_column(sa.String(200))
+    isVerified: Mapped[bool] = mapped_column(default=False)
 
 
 class Message(Base):
@@ -44,12 +52,22 @@ db = SQLAlchemy(model_class=Base)
 records = FlaskRecords()
 realtime = Realtime(records)
 tokens = TableTokens(Token)
-records.add("authentication", AuthenticationService(refresh=RefreshTokens(tokens)))
-users = records.add(
-    "users", SQLAlchemyService(User, hidden=["password"]), public=["create"]
-)
+authentication = AuthenticationService(refresh=RefreshTokens(tokens))
+records.add("authentication", authentication)
+service = SQLAlchemyService(User, hidden=["password"], readonly=["isVerified"])
+users = records.add("users", service, public=["create"])
 users.before("create", "update", "patch")(hash_password("password"))
 records.add("messages", SQLAlchemyService(Message))
+
+
+def print_mail(mail):
+    """Print a mail where the tests find it."""
+    print(f"Mail to {mail.address}: {mail.kind} {mail.token}", file=sys.stderr)
+
+
+accounts = AccountManagement(authentication, tokens, send=print_mail)
+records.add("authManagement", accounts, public=["create"])
+users.events("created")(accounts.send_verification)
 
 app = Flask(__name__)
 app.config["RECORDS_AUTHENTICATION"] = {"lifetime": 4}

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
 import { MemoryStorage } from '@feathersjs/authentication-client'
+import makeManagement from 'feathers-authentication-management/dist/client.js'
 import { LocalStorage, startAccounts } from './accounts.js'
-import { closeSockets, logIn, restClient, socketClient } from './clients.js'
+import { closeSockets, logIn, newLogin, restClient, socketClient } from './clients.js'
 
 let server
 const clients = []
@@ -57,6 +58,20 @@ test('a page that is loaded later goes on with the login', async () => {
 
   assert.deepEqual(renewed.user, user)
   await later.service('messages').find()
+})
+
+test('a change of the password keeps this login and no other', async () => {
+  const [here, there] = [staying(restClient(server.base)), staying(restClient(server.base))]
+  const login = newLogin()
+  await here.service('users').create(login)
+  for (const client of [here, there]) await client.authenticate({ strategy: 'local', ...login })
+
+  await makeManagement(here).passwordChange(login.password, 'another long secret', { email: login.email })
+
+  const { user } = await here.reAuthenticate(true)
+  assert.equal(user.email, login.email)
+  await here.service('messages').find()
+  await assert.rejects(there.reAuthenticate(true), { code: 401 })
 })
 
 test('a wrong password and a session that has ended are refused', async () => {
