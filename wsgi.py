@@ -15,7 +15,7 @@ from flask import current_app, Flask, render_template
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_sqlalchemy import SQLAlchemy
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
@@ -116,7 +116,7 @@ realtime = Realtime(records)
 explorer = Explorer(records)
 
 
-Email = t.Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$"), AfterValidator(str.lower)]
+Email = t.Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
 class UserData(BaseModel):

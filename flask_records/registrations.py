@@ -139,6 +139,9 @@ class Registrations(dict[str, Registration]):
         for registration in self.values():
             registration.access.check()
 
+        for authentication in self.authentications.values():
+            authentication.lookup.normalize_writes()
+
         for app in apps:
             for authentication in self.authentications.values():
                 check_passwords(self._records, app, authentication)

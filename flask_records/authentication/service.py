@@ -77,7 +77,7 @@ class AuthenticationService(Capabilities):
     :param username: The field of a user with the name for logins.
     :param password: The field of a user with the password hash.
     :param normalize: Turns what was typed into the user name, for example
-        :meth:`str.lower` where names are stored in lower case. No change by default:
+        :meth:`str.lower`: in logins, and in all writes of users. No change by default:
         names that a database takes for the same are different users.
     :param strategies: Strategies besides ``local`` and ``jwt``, by name. They replace
         those of the same name.

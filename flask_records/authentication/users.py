@@ -88,6 +88,22 @@ class Users:
         """Return a name in the form that logins look up."""
         return self._normalize(username) if self._normalize else username
 
+    def normalize_writes(self) -> None:
+        """Let the services with the users store names in the form that logins look up,
+        after all other hooks.
+        """
+        if self._normalize is None:
+            return
+
+        for service in self.services.values():
+            if self.has(service):
+                service.before("create", "update", "patch")(self._normalize_bodies)
+
+    def _normalize_bodies(self, method: str, context: HookContext) -> None:
+        for body in context.bodies:
+            if isinstance(username := body.get(self._username), str):
+                body[self._username] = self.normalized(username)
+
     def find_by(
         self, field: str, value: str, normalize: Callable[[str], str] = str
     ) -> Record | None:

@@ -7,9 +7,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from flask_records import SQLAlchemyService
-from tests.authentication import ANN, log_in, LOGIN, make_records, serving
+from flask_records import hash_password, SQLAlchemyService
+from tests.authentication import ANN, bearer, log_in, LOGIN, make_records, serving
 from tests.http.authentication.authenticated import INVALID, NOT_ALLOWED, refused, USER
+from tests.models import User
 
 NO_STRATEGY = f"{INVALID} (no `strategy` set)"
 
@@ -144,6 +145,26 @@ def test_user_name_that_a_database_takes_for_another_is_unknown(database_url, em
     assert users[1]["user"] == created
 
 
+def test_names_are_stored_as_normalize_has_them(database_url):
+    records = make_records(normalize=str.lower)
+    people = records.add("people", SQLAlchemyService(User, hidden=["password"]))
+    people.before("create", "update", "patch")(hash_password())
+
+    with serving(records, url=database_url) as client:
+        new = {"email": "NEW@Example.com", "password": ANN["password"]}
+        created = client.post("/users", json=new).json
+        login = client.post("/authentication", json={"strategy": "local", **new})
+        headers = bearer(login.json["accessToken"])
+        path = f"people/{created['id']}"
+        patched = client.patch(path, json={"email": "Ann@B.com"}, headers=headers).json
+        odd = client.patch(path, json={"email": None}, headers=headers)
+
+    assert created["email"] == "new@example.com"
+    assert login.status_code == 201
+    assert patched["email"] == "ann@b.com"
+    assert odd.status_code == 400
+
+
 def test_names_are_compared_as_normalize_has_them(database_url):
     records = make_records(
         users=SQLAlchemyService(LooseUser, hidden=["password"]), normalize=str.lower
@@ -155,7 +176,7 @@ def test_names_are_compared_as_normalize_has_them(database_url):
         records_of = records["users"]
 
         with client.application.app_context():
-            records_of.patch(1, {"email": ANN["email"].upper()})
+            records_of._patch(1, {"email": ANN["email"].upper()})
 
         in_capitals = client.post("/authentication", json=login)
 
