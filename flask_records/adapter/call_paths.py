@@ -67,7 +67,7 @@ class CallPaths:
             return self._of_client(relationship, service, served, full)
 
         model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
-        scope = replace(model.application, path=f"{full}.")
+        scope = model.application.at(f"{full}.")
         paths = CallPaths(served, model, scope, self._params)
         return Related(relationship, scope, {}, EVERYTHING, paths)
 
@@ -88,7 +88,7 @@ class CallPaths:
 
         params = service.params_of_find(replace(self._params, query={}))
         model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
-        scope = replace(served.scope_of(params, model), path=f"{full}.")
+        scope = served.scope_of(params, model).at(f"{full}.")
         own, others = key_names(relationship)
 
         # A condition would tell the keys by which records belong together.

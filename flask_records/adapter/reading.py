@@ -94,13 +94,15 @@ class ResolvedCall(t.NamedTuple):
         return records
 
     def _groups(self, rows: Rows, groups: Groups) -> list[Record]:
-        """Return the groups of rows, of whose values the caller sees all."""
+        """Return the groups of rows. The caller sees all values, which no rule is asked
+        about.
+        """
         records, service = (
             [groups.record(row) for row in rows],
             self.params._state.service,
         )
 
-        if service is None or self.params.provider is None:
+        if service is None or not self.is_private:
             return records
 
         return [PrivateRecord(each, service, frozenset()) for each in records]

@@ -81,7 +81,21 @@ class Scope:
         """The names of the fields that the caller does not read."""
         return self.fields.names - self.names
 
-    @property
+    def at(self, path: str) -> Scope:
+        """Return the scope at the end of a path, the same one each time.
+
+        :param path: The path with a dot at its end.
+        """
+        if path not in self._at_paths:
+            self._at_paths[path] = replace(self, path=path)
+
+        return self._at_paths[path]
+
+    @cached_property
+    def _at_paths(self) -> dict[str, Scope]:
+        return {}
+
+    @cached_property
     def plain(self) -> frozenset[str]:
         """The names of the fields that the caller reads in all records."""
         return self.names.difference(self.shown_if)

@@ -10,7 +10,7 @@ import logging
 import sqlalchemy as sa
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from flask_records import (
     AuthenticationService,
@@ -32,6 +32,19 @@ class Base(DeclarativeBase):
     pass
 
 
+class Room(Base):
+    __tablename__ = "rooms"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(50), index=True)
+    owner_id: Mapped[int] = mapped_column(sa.ForeignKey("users.id"))
+
+    owner: Mapped[User] = relationship()
+    messages: Mapped[list[Message]] = relationship(
+        primaryjoin="foreign(Message.room_id) == Room.id", viewonly=True
+    )
+
+
 class Message(Base):
     __tablename__ = "messages"
 
@@ -42,6 +55,10 @@ class Message(Base):
     user_id: Mapped[int]
     created_at: Mapped[dt.datetime]
     archived: Mapped[bool] = mapped_column(default=False)
+
+    room: Mapped[Room] = relationship(
+        primaryjoin="foreign(Message.room_id) == Room.id", viewonly=True
+    )
 
 
 class User(Base):
@@ -63,10 +80,28 @@ authentication = records.add(
     "authentication", AuthenticationService(revocations=TableRevocations(RevokedToken))
 )
 users = records.add(
-    "users", SQLAlchemyService(User, paginate=PAGES, hidden=["password"])
+    "users",
+    SQLAlchemyService(User, paginate=PAGES, hidden=["password"]),
+    public=["find", "get"],
+)
+rooms = records.add(
+    "rooms",
+    SQLAlchemyService(
+        Room, paginate=PAGES, relations=["messages"], whitelist=["$populate"]
+    ),
+    public=True,
 )
 messages = records.add(
-    "messages", SQLAlchemyService(Message, paginate=PAGES, multi=True), public=True
+    "messages",
+    SQLAlchemyService(
+        Message,
+        paginate=PAGES,
+        multi=True,
+        relations=["room"],
+        aggregates=["id", "room_id", "created_at"],
+        whitelist=["$populate"],
+    ),
+    public=True,
 )
 secured = records.add("secured", SQLAlchemyService(Message, paginate=PAGES, multi=True))
 users.before("create", "update", "patch")(hash_password("password"))

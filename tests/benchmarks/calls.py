@@ -41,6 +41,7 @@ BODY = {
 }
 SORT = "%24sort%5Bcreated_at%5D=-1"
 FILTER = f"read=false&created_at%5B%24gt%5D={MIDDLE.replace(' ', '%20')}"
+GROUP = "%24group=room_id&%24count=id"
 EITHER = f"%24or%5B1%5D%5Bcreated_at%5D%5B%24gt%5D={NEWEST.replace(' ', '%20')}"
 
 
@@ -51,7 +52,10 @@ def operations(chance):
         return chance.randrange(1, ROWS)
 
     def room():
-        return chance.randrange(1000)
+        return chance.randrange(1, 1000)
+
+    def at(number):
+        return (START + STEP * number).isoformat().replace(":", "%3A")
 
     return {
         "get": lambda: ("GET", f"/messages/{some()}", "", None),
@@ -78,6 +82,30 @@ def operations(chance):
         ),
         "find 100": lambda: ("GET", "/messages", f"{SORT}&%24limit=100", None),
         "find 1000": lambda: ("GET", "/messages", f"{SORT}&%24limit=1000", None),
+        "related": lambda: (
+            "GET",
+            "/messages",
+            f"room.name=room%20{room()}&{SORT}&%24limit=10",
+            None,
+        ),
+        "related many": lambda: (
+            "GET",
+            "/rooms",
+            f"messages.created_at%5B%24gt%5D={at(ROWS - 100)}&%24limit=10",
+            None,
+        ),
+        "populate 2": lambda: (
+            "GET",
+            "/messages",
+            f"{SORT}&%24limit=50&%24populate=room.owner",
+            None,
+        ),
+        "group": lambda: (
+            "GET",
+            "/messages",
+            f"room_id%5B%24lt%5D={20 + room() % 9}&{GROUP}&%24limit=10",
+            None,
+        ),
         "create": lambda: ("POST", "/messages", "", BODY),
         "create 100": lambda: ("POST", "/messages", "", [BODY] * 100),
         "patch": lambda: ("PATCH", f"/messages/{some()}", "", {"text": BODY["text"]}),
@@ -86,7 +114,7 @@ def operations(chance):
 
 def fill(url):
     """Make the tables and their rows."""
-    from .app import Base, Message, User
+    from .app import Base, Message, Room, User
 
     engine = sa.create_engine(url)
     Base.metadata.drop_all(engine)
@@ -96,17 +124,18 @@ def fill(url):
         {
             **BODY,
             "read": bool(chance.getrandbits(1)),
-            "room_id": chance.randrange(1000),
+            "room_id": chance.randrange(1, 1000),
             "created_at": START + STEP * number,
         }
         for number in range(ROWS)
     ]
 
     with engine.begin() as connection:
+        people = [{"email": f"{n}@example.com", "password": "none"} for n in range(50)]
+        connection.execute(sa.insert(User), people)
+        named = [{"name": f"room {n}", "owner_id": 1 + n % 50} for n in range(1, 1000)]
+        connection.execute(sa.insert(Room), named)
         connection.execute(sa.insert(Message), rows)
-        connection.execute(
-            sa.insert(User), {"email": "a@example.com", "password": "none"}
-        )
         table = Message.__table__
         sa.Index("ix_room", table.c.room_id).create(connection)
         sa.Index("ix_created", table.c.created_at).create(connection)

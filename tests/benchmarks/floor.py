@@ -12,12 +12,19 @@ import orjson
 import sqlalchemy as sa
 from flask import Flask, request, Response
 
-from .app import Message, prepare_sqlite, SECRET, User
+from .app import Message, prepare_sqlite, Room, SECRET, User
 
 TABLE = Message.__table__
 SELECT = sa.select(TABLE)
 COUNT = sa.select(sa.func.count()).select_from(TABLE)
 NAMES = tuple(str(name) for name in TABLE.c.keys())
+ROOM, USER = Room.__table__, User.__table__
+ROOMS, USERS = sa.select(ROOM), sa.select(USER.c.id, USER.c.email)
+ROOM_NAMES, USER_NAMES = tuple(ROOM.c.keys()), ("id", "email")
+IN_ROOM = TABLE.c.room_id == ROOM.c.id
+JOINED = SELECT.join(ROOM, IN_ROOM)
+COUNT_JOINED = COUNT.join(ROOM, IN_ROOM)
+GROUPS = sa.select(TABLE.c.room_id, sa.func.count(TABLE.c.id)).group_by(TABLE.c.room_id)
 READ = {
     **dict.fromkeys(("id", "room_id", "user_id"), int),
     **dict.fromkeys(("read", "archived"), "true".__eq__),
@@ -37,15 +44,61 @@ def create_app(url):
 
     @app.get("/messages")
     def find():
-        where, order, limit, skip = query_of(request.environ["QUERY_STRING"])
+        text = request.environ["QUERY_STRING"]
+
+        if "group" in text:
+            return find_groups(text)
+
+        related, populated = "room.name" in text, "populate" in text
+        where, order, limit, skip = query_of(text)
+        count, select = (COUNT_JOINED, JOINED) if related else (COUNT, SELECT)
 
         with engine.connect() as connection:
-            total = connection.execute(COUNT.where(*where)).scalar()
-            page = SELECT.where(*where).order_by(*order).limit(limit).offset(skip)
+            total = connection.execute(count.where(*where)).scalar()
+            page = select.where(*where).order_by(*order).limit(limit).offset(skip)
             rows = connection.execute(page).all()
+            data = [dict(zip(NAMES, row, strict=True)) for row in rows]
 
-        data = [dict(zip(NAMES, row, strict=True)) for row in rows]
+            if populated:
+                ids = {each["room_id"] for each in data}
+                rooms = by_id(connection, ROOMS, ROOM_NAMES, ids)
+                ids = {each["owner_id"] for each in rooms.values()}
+                owners = by_id(connection, USERS, USER_NAMES, ids)
+
+                for each in rooms.values():
+                    each["owner"] = owners.get(each["owner_id"])
+
+                for each in data:
+                    each["room"] = rooms.get(each["room_id"])
+
         return answer({"total": total, "limit": limit, "skip": skip, "data": data})
+
+    def find_groups(text):
+        values = dict(parse_qsl(text))
+        where = TABLE.c.room_id < int(values["room_id[$lt]"])
+        limit = int(values["$limit"])
+        groups = GROUPS.where(where)
+
+        page = groups.order_by(TABLE.c.room_id).limit(limit)
+        return answer(page_of(groups, page, limit, group))
+
+    @app.get("/rooms")
+    def find_rooms():
+        values = dict(parse_qsl(request.environ["QUERY_STRING"]))
+        moment = dt.datetime.fromisoformat(values["messages.created_at[$gt]"])
+        limit = int(values["$limit"])
+        keys = sa.select(TABLE.c.room_id).where(TABLE.c.created_at > moment)
+        rooms = ROOMS.where(ROOM.c.id.in_(keys))
+        page = rooms.order_by(ROOM.c.id).limit(limit)
+        return answer(page_of(rooms, page, limit, room))
+
+    def page_of(every, page, limit, record):
+        with engine.connect() as connection:
+            count = sa.select(sa.func.count()).select_from(every.subquery())
+            total = connection.execute(count).scalar()
+            data = [record(row) for row in connection.execute(page).all()]
+
+        return {"total": total, "limit": limit, "skip": 0, "data": data}
 
     @app.get("/messages/<id>")
     def get(id):
@@ -101,6 +154,10 @@ def query_of(text):
         elif name.startswith("$sort["):
             column = TABLE.c[name[6:-1]]
             order.append(column.desc() if value == "-1" else column)
+        elif name == "room.name":
+            where.append(ROOM.c.name == value)
+        elif name == "$populate":
+            continue
         elif name.startswith("$or["):
             index, _, rest = name[4:].partition("]")
             column, _, operator = rest[1:-1].partition("][")
@@ -113,6 +170,21 @@ def query_of(text):
         where.append(sa.or_(*(sa.and_(*terms) for terms in either.values())))
 
     return where, order, limit, skip
+
+
+def room(row):
+    return dict(zip(ROOM_NAMES, row, strict=True))
+
+
+def group(row):
+    return {"room_id": row[0], "$count": {"id": row[1]}}
+
+
+def by_id(connection, select, names, ids):
+    """The records of identifiers, by these."""
+    table = select.get_final_froms()[0]
+    rows = connection.execute(select.where(table.c.id.in_(ids))).all()
+    return {row[0]: dict(zip(names, row, strict=True)) for row in rows}
 
 
 def term(name, operator, value):
