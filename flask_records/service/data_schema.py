@@ -22,14 +22,6 @@ if t.TYPE_CHECKING:
 
     from ..typing import Record
 
-OTHERS: t.Final[Mapping[t.Any, t.Literal["ignore", "allow"]]] = {
-    "ignore": "ignore",
-    "allow": "allow",
-}
-"""The fate of names that a class does not have, by its configuration. They are refused
-by default, as by services.
-"""
-
 MAPPINGS: t.Final = ("properties", "patternProperties", "dependentSchemas")
 """The keywords of JSON Schema with schemas by name."""
 
@@ -73,19 +65,18 @@ class DataSchema:
         self._model = (
             _variant(model, populate_by_name=True) if self.has_aliases else model
         )
-        self.others: t.Literal["refuse", "ignore", "allow"] = OTHERS.get(
-            model.model_config.get("extra"), "refuse"
-        )
-        """The fate of names that the model does not have."""
-        fields = model.model_fields.items()
-        required = {name for name, field in fields if field.is_required()}
-        self.filled = frozenset(
+        self.others = model.model_config.get("extra") or "forbid"
+        """What happens to names that the model does not have, in pydantic's words. They
+        are forbidden by default, as by services.
+        """
+        fields = model.model_fields
+        self._needed = frozenset(
             name
-            for name, field in fields
+            for name, field in fields.items()
             if field.default is not None or field.default_factory is not None
-        ).difference(required)
+        )
+        self.filled = frozenset(n for n in self._needed if not fields[n].is_required())
         """The fields with a default other than null, which is filled in."""
-        self._needed = self.filled | required
 
     @cached_property
     def _part(self) -> type[BaseModel]:

@@ -17,7 +17,6 @@ if t.TYPE_CHECKING:
 
 FIXED: t.Final[Mapping[str, Problem]] = {
     "missing": problems.REQUIRED,
-    "missing_argument": problems.REQUIRED,
     "extra_forbidden": problems.UNKNOWN_FIELD,
     "unexpected_keyword_argument": problems.UNKNOWN_FIELD,
     "string_type": problems.NO_TEXT,
@@ -51,9 +50,6 @@ FIXED: t.Final[Mapping[str, Problem]] = {
     "recursion_depth_exceeded": problems.NESTED_TOO_DEEP,
 }
 """The problems of errors that always say the same."""
-
-MISSING: t.Final = frozenset({"missing", "missing_argument"})
-"""The errors whose path ends with a name that is not there."""
 
 NO_DATA: t.Final = object()
 """A value that is not looked at."""
@@ -122,7 +118,8 @@ def _place(error: Mapping[str, t.Any], data: t.Any) -> list[str]:
     path, place = error["loc"], []
 
     for index, part in enumerate(path, 1):
-        is_missing = index == len(path) and error["type"] in MISSING
+        # The last part of such a path is not there.
+        is_missing = index == len(path) and error["type"] == "missing"
 
         if _has_item(data, part):
             data = data[part]

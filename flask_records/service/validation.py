@@ -65,7 +65,7 @@ class MethodSchemas:
         values, problems = schema.check(own)
 
         if context.params.provider is not None and schema.others != "allow":
-            problems |= _unknown(others if schema.others == "refuse" else ())
+            problems |= _unknown(others if schema.others == "forbid" else ())
             others = {}
 
         refuse({name or "query": each for name, each in problems.items()}, "query")
