@@ -19,8 +19,7 @@ from .http.body import BODY_PARSERS
 from .http.cors import init_app as init_cors
 from .http.error_handler import ErrorHandler
 from .http.error_handler import init_app as init_error_settings
-from .http.formatter import format_json
-from .http.headers import forbid_sniffing
+from .http.formatter import forbid_sniffing, format_json
 from .http.qs import parse
 from .http.routes import join_prefixes, Mount, Routes, routes_of
 from .names import METHODS

@@ -17,8 +17,7 @@ from ..errors import (
     RecordsError,
 )
 from ..globals import current_records
-from ..http.formatter import dumps, empty, JSON
-from ..http.headers import forbid_sniffing
+from ..http.formatter import dumps, empty, forbid_sniffing, JSON
 from ..http.routes import routes_of
 from .limits import client_address
 from .oauth_client import ProviderClient, ProviderError, SESSION

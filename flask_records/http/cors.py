@@ -10,7 +10,7 @@ from flask import request
 
 from ..settings import Check, FLAG, read_settings
 from .blueprint import PREFIX
-from .headers import vary
+from .formatter import vary
 from .origins import ALL, ORIGINS, parse_origins
 
 if t.TYPE_CHECKING:

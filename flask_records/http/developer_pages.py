@@ -11,8 +11,7 @@ from flask import Blueprint, request
 from ..errors import Forbidden, NotAuthenticated
 from ..globals import current_request
 from ..settings import Check, FLAG, read_settings
-from .formatter import json_response, weak_etag
-from .headers import CALLER, forbid_sniffing, vary
+from .formatter import CALLER, forbid_sniffing, json_response, vary, weak_etag
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -29,8 +29,7 @@ from ..errors import (
     without_parameters,
 )
 from ..settings import FLAG, read_settings
-from .formatter import dumps, json_response
-from .headers import forbid_sniffing
+from .formatter import dumps, forbid_sniffing, json_response
 
 if t.TYPE_CHECKING:
     from flask import Flask

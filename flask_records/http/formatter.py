@@ -30,6 +30,11 @@ if t.TYPE_CHECKING:
 
 JSON: t.Final = "application/json"
 
+CALLER: t.Final = "Authorization"
+"""The request header that a response depends on."""
+
+NO_SNIFFING: t.Final = ("X-Content-Type-Options", "nosniff")
+
 URL_HEADERS: t.Final = frozenset({"location", "content-location"})
 """The headers that Werkzeug completes."""
 
@@ -117,6 +122,22 @@ def empty(status: int = 204) -> Response:
     response = Response(status=status)
     del response.headers["Content-Type"]
     return response
+
+
+def forbid_sniffing(response: Response) -> Response:
+    """Stop browsers from guessing a ``Content-Type``. An ``after_request`` function."""
+    response.headers.setdefault(*NO_SNIFFING)
+    return response
+
+
+def vary(headers: Headers, name: str) -> None:
+    """Add the name of a request header to ``Vary``, which may have several lines."""
+    names = [
+        part.strip() for line in headers.getlist("Vary") for part in line.split(",")
+    ]
+
+    if "*" not in names and name.lower() not in map(str.lower, names):
+        headers["Vary"] = ", ".join([*filter(None, names), name])
 
 
 def dumps(value: t.Any, viewer: t.Any = NOBODY) -> bytes:

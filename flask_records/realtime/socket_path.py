@@ -11,7 +11,7 @@ from flask import request, Response
 from werkzeug.exceptions import NotFound
 
 from ..errors import BadRequest
-from ..http.headers import forbid_sniffing
+from ..http.formatter import forbid_sniffing
 
 if t.TYPE_CHECKING:
     from flask import Flask
