@@ -41,6 +41,11 @@ def document(params: Params | None = None) -> Record:
     :param params: The params of a caller, with its login, for what the caller may use.
         By default, it has all methods, and the fields that anonymous clients see.
     """
+    return t.cast("Record", json.loads(document_text(params)))
+
+
+def document_text(params: Params | None = None) -> bytes:
+    """Return :func:`document` as JSON text."""
     records, settings = current_records, current_settings()
     prefix = current_routes().mount.url_prefix
     has_events = REALTIME in current_app.extensions
@@ -86,7 +91,7 @@ def document(params: Params | None = None) -> Record:
         },
         "tags": tags,
     }
-    return t.cast("Record", json.loads(dumps(made)))
+    return dumps(made)
 
 
 def _schemes(records: FlaskRecords) -> dict[str, Schema]:

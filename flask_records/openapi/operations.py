@@ -283,5 +283,8 @@ def _flat(name: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
 
 def _any_of(schemas: list[Schema]) -> Schema:
     """Return the schema of a value that has one of some schemas."""
+    if len(schemas) == 1:
+        return schemas[0]
+
     unique = [each for i, each in enumerate(schemas) if each not in schemas[:i]]
     return unique[0] if len(unique) == 1 else {"anyOf": unique}

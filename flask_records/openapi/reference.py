@@ -24,7 +24,6 @@ from ..http.developer_pages import (
     protect,
     send_json,
 )
-from ..http.formatter import dumps
 from ..http.routes import current_routes
 from ..settings import FLAG, TEXT
 
@@ -154,9 +153,9 @@ class Reference:
 def _document_of(params: Params | None) -> bytes:
     """Return the document of what a caller may use, or of all without a caller."""
     # Applications without the page do not need it.
-    from .document import document
+    from .document import document_text
 
-    return dumps(document(params))
+    return document_text(params)
 
 
 def _send_file(name: str, **route: t.Any) -> Response:
