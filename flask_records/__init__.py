@@ -1,6 +1,7 @@
 """Record services for Flask, over HTTP, in the manner of FeathersJS."""
 
 from .adapter import SQLAlchemyService as SQLAlchemyService
+from .authentication import accept_me as accept_me
 from .authentication import AuthenticationService as AuthenticationService
 from .authentication import hash_password as hash_password
 from .authentication import limit_to_user as limit_to_user

@@ -1,5 +1,6 @@
 """Logins, tokens and passwords."""
 
+from .hooks import accept_me as accept_me
 from .hooks import hash_password as hash_password
 from .hooks import limit_to_user as limit_to_user
 from .hooks import requires as requires

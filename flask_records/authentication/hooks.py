@@ -59,6 +59,20 @@ def hash_password(*fields: str, service: str | None = None) -> Hook:
     return HashPassword(fields or ("password",), service)
 
 
+def accept_me(method: str, context: HookContext) -> None:
+    """Let the identifier ``me`` stand for that of the caller: a before hook of users
+    for get, update, patch and remove.
+
+    :raises NotAuthenticated: There is no caller.
+    """
+    if context.id == "me":
+        context.id = _user_id(context.params)
+
+        # Without an identifier, a patch or a remove would be one of many.
+        if context.id is None:
+            raise NotAuthenticated("Not authenticated")
+
+
 def set_user_field(field: str) -> Hook:
     """Return a before hook for create, update and patch that makes the caller the owner
     of the records that are written. A patch that does not name the field leaves it

@@ -8,12 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from flask_records import (
+    accept_me,
     AuthenticationService,
     BadRequest,
     FlaskRecords,
     Forbidden,
     hash_password,
     limit_to_user,
+    NotAuthenticated,
     Params,
     restrict,
     set_user_field,
@@ -294,3 +296,36 @@ def test_function_that_returns_a_hook_is_no_hook(app, messages):
 
     with app.app_context(), pytest.raises(TypeError, match="returns a hook. Connect"):
         messages.find()
+
+
+@pytest.fixture
+def me(users):
+    users.before("get", "update", "patch", "remove")(accept_me)
+
+
+def test_me_is_the_caller(me, app, client, ann, db):
+    found = client.get("/users/me", headers=ann)
+    patched = client.patch("/users/me", json={"age": 31}, headers=ann)
+    removed = client.delete("/users/me", headers=ann)
+
+    assert (found.status_code, found.json["id"]) == (200, 1)
+    assert (patched.json["id"], patched.json["age"]) == (1, 31)
+    assert (removed.status_code, [*pairs_in(app, db, User.id, User.age)]) == (200, [2])
+
+
+@pytest.mark.parametrize("verb", ["get", "patch", "delete"])
+@pytest.mark.parametrize(("headers", "status"), [({}, 401), (KEY, 401)])
+def test_me_is_nobody_without_a_user(me, app, client, db, verb, headers, status):
+    body = {"json": {"age": 31}} if verb == "patch" else {}
+
+    response = getattr(client, verb)("/users/me", headers=headers, **body)
+
+    assert response.status_code == status
+    assert pairs_in(app, db, User.id, User.age) == {1: 30, 2: 40}
+
+
+def test_me_is_nobody_in_python_without_a_user(me, app_context, users):
+    with pytest.raises(NotAuthenticated):
+        users.patch("me", {"age": 31})
+
+    assert users.patch("me", {"age": 31}, Params(user=users.get(1)))["id"] == 1
