@@ -6,11 +6,15 @@ import json
 import typing as t
 
 import click
-from flask.cli import AppGroup
+from flask.cli import AppGroup, ScriptInfo
 
+from .authentication.users import fields_of
+from .errors import RecordsError
 from .globals import current_records
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from flask import Flask
 
 group = AppGroup("records", help="Commands of Flask-Records.")
@@ -42,3 +46,58 @@ def print_types() -> None:
     from .openapi.typescript import typescript
 
     click.echo(typescript(), nl=False)
+
+
+class UserCommand(click.Command):
+    """A command whose options are the fields of users."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of the application, and those of every command."""
+        app = ctx.ensure_object(ScriptInfo).load_app()
+
+        with app.app_context():
+            return [*_field_options(), *super().get_params(ctx)]
+
+
+@group.command("create-user", cls=UserCommand)
+def create_user(**values: t.Any) -> None:
+    """Create a user, with any field of users, also with those that clients can't
+    write. The hooks of users run.
+    """
+    authentication = current_records.authentication()
+    data = {name: value for name, value in values.items() if value is not None}
+
+    try:
+        user = authentication.users.create(data)
+    except RecordsError as error:
+        problems = [f"{name} {text}" for name, text in dict(error.errors).items()]
+        raise click.ClickException(", ".join(problems) or str(error)) from error
+
+    click.echo(f"Created the user {user[authentication.id]}.")
+
+
+def _field_options() -> Iterator[click.Option]:
+    """Yield an option for each field of users."""
+    try:
+        authentication = current_records.authentication()
+        users = authentication.users
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from error
+
+    fields = fields_of(users)
+
+    if fields is None:
+        raise click.ClickException(f"The fields of '{users.path}' are not known.")
+
+    for name, field in fields.writable.items():
+        if name in fields.fixed:
+            continue
+
+        kind = field.conversion.schema.get("type", ())
+
+        if name == authentication.password:
+            yield click.Option([f"--{name}", name], prompt=True, hide_input=True)
+        elif "boolean" in ([kind] if isinstance(kind, str) else kind):
+            yield click.Option([f"--{name}/--no-{name}", name], default=None)
+        else:
+            yield click.Option([f"--{name}", name])
