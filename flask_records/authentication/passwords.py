@@ -14,7 +14,7 @@ from importlib import import_module
 from werkzeug.security import check_password_hash
 
 from ..errors import BadRequest
-from ..problems import EMPTY, NO_TEXT, TOO_LONG, UNHASHABLE
+from ..problems import EMPTY, NO_TEXT, TOO_LONG, too_short, UNHASHABLE
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,17 +77,27 @@ class Passwords:
     threads: int = 1
     """The number of threads of a check of Argon2."""
 
+    min_length: int = 8
+    """The number of characters of the shortest new password."""
+
     hasher: Callable[[str], str] | None = None
     """Makes new hashes in place of Argon2id."""
 
     def hash(self, password: t.Any, field: str = "password") -> str:
-        """Return the hash of a password.
+        """Return the hash of a new password.
 
         :param field: The name of the field that has it, for errors.
-        :raises BadRequest: It is not text, empty or too long, or can't be hashed.
+        :raises BadRequest: It is not text, too short or too long, or can't be hashed.
         """
         self.check(password, field)
+        return self.rehash(password, field)
 
+    def rehash(self, password: str, field: str = "password") -> str:
+        """Return the hash of a password that a user has, whatever its length.
+
+        :param field: The name of the field that has it, for errors.
+        :raises BadRequest: It can't be hashed.
+        """
         try:
             return t.cast("str", _run(self.hasher or self._hash, password))
         except ValueError as error:
@@ -100,13 +110,17 @@ class Passwords:
         """Check a new password.
 
         :param field: The name of the field that has it, for errors.
-        :raises BadRequest: It is not text, empty or too long.
+        :raises BadRequest: It is not text, too short or too long.
         """
         if not isinstance(password, str):
             raise BadRequest(f"'{field}' is not text.", errors={field: NO_TEXT})
 
         if not password:
             raise BadRequest(f"'{field}' is empty.", errors={field: EMPTY})
+
+        if len(password) < self.min_length:
+            problem = too_short(self.min_length, "characters")
+            raise BadRequest(f"'{field}' {problem}.", errors={field: problem})
 
         _check_length(password, field)
 

@@ -381,7 +381,7 @@ class AuthenticationService(Capabilities):
 
         # The application reads the bytes of a binary column in its own way.
         if self.rehash and isinstance(hash, str) and passwords.needs_update(hash):
-            hash = users.replace_hash(user, passwords.hash(password))
+            hash = users.replace_hash(user, passwords.rehash(password))
 
         id = user[users.id]
         user, stored = users.load(id)

@@ -87,10 +87,10 @@ CHECKS: t.Final[Mapping[str, Check]] = {
 }
 """The checks of the settings. ``None`` stands for a default."""
 
-COSTS: t.Final[Mapping[str, Check]] = dict.fromkeys(
-    ("memory", "passes", "threads"), COUNT
+PASSWORDS: t.Final[Mapping[str, Check]] = dict.fromkeys(
+    ("memory", "passes", "threads", "min_length"), COUNT
 )
-"""The checks of the costs of a password."""
+"""The checks of the costs of a password, and of its length."""
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def _passwords(
     name: str, value: t.Any, hasher: Callable[[str], str] | None
 ) -> Passwords:
     place = f"{name}['passwords']"
-    costs = read_settings(place, value, COSTS, example={"passes": 3})
-    passwords = Passwords(**costs, hasher=hasher)
+    options = read_settings(place, value, PASSWORDS, example={"passes": 3})
+    passwords = Passwords(**options, hasher=hasher)
 
     if passwords.memory < 8 * passwords.threads:
         raise RuntimeError(f"{place} needs 8 KiB of memory per thread.")

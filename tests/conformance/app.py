@@ -83,6 +83,7 @@ def _app(engine, base, **options):
     app.config["RECORDS_AUTHENTICATION"] = {
         "secret": SECRET,
         "allow_short_secret": True,
+        "passwords": {"min_length": 1},
         "oauth": {"redirect": "/after-login", **provider.settings(base)},
     }
     # The sockets of the v4 client are those of Socket.IO 2.

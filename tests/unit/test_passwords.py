@@ -10,7 +10,7 @@ from werkzeug.security import generate_password_hash
 from flask_records import BadRequest
 from flask_records.authentication.passwords import Passwords
 
-CHEAP = {"memory": 64, "passes": 1}
+CHEAP = {"memory": 64, "passes": 1, "min_length": 1}
 
 PASSWORD = "correct horse"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from flask import Flask
+from werkzeug.security import generate_password_hash
 
 from flask_records import AuthenticationService, FlaskRecords, hash_password
 from tests.unit.test_passwords import ARGON2, CHEAP, HASHES, MALFORMED, PASSWORD
@@ -125,3 +126,20 @@ def test_login_leaves_a_hash_of_any_kind_as_it_is(client, users, name):
 
     assert [response.status_code for response in responses] == [201, 201]
     assert users.user["password"] == HASHES[name]
+
+
+@pytest.mark.parametrize(("options", "shortest"), [({}, 8), ({"min_length": 3}, 3)])
+def test_new_password_has_a_shortest_length(users, options, shortest):
+    costs = {"memory": 64, "passes": 1, **options}
+    client = client_of(users, costs, rehash=True)
+
+    short = register(client, "x" * (shortest - 1))
+    statuses = [register(client, "x" * shortest).status_code]
+    users.user["password"] = generate_password_hash("old")
+    statuses.append(log_in(client, "old").status_code)
+
+    problem = f"has fewer than {shortest} characters"
+    assert (short.status_code, short.json["errors"]) == (400, {"password": problem})
+    # Who has a shorter one goes on with it, also if it is hashed anew.
+    assert statuses == [201, 201]
+    assert users.user["password"].startswith("$argon2id$")
