@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import fcntl
 import os
+import sys
 import time
 import typing as t
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from flask_records import (
     SQLAlchemyService,
     TableRevocations,
 )
+from flask_records.accounts import AccountManagement, Mail, TableTokens, TokenMixin
 from flask_records.explorer import Explorer
 from flask_records.realtime import Realtime
 
@@ -109,6 +111,12 @@ class RevokedToken(RevokedTokenMixin, Base):
     __tablename__ = "revoked_token"
 
 
+class AccountToken(TokenMixin, Base):
+    """A token that was sent by mail, for example for a forgotten password."""
+
+    __tablename__ = "account_token"
+
+
 db = SQLAlchemy(model_class=Base)
 limiter = Limiter(get_remote_address)
 records = FlaskRecords(app_errors=True, limiter=limiter)
@@ -137,12 +145,10 @@ class NewUser(UserData):
 
 PAGES: t.Final = {"default": 10, "max": 50}
 
-records.add(
-    "authentication",
-    AuthenticationService(
-        normalize=str.lower, revocations=TableRevocations(RevokedToken)
-    ),
+authentication = AuthenticationService(
+    normalize=str.lower, revocations=TableRevocations(RevokedToken)
 )
+records.add("authentication", authentication)
 users = records.add(
     "users",
     SQLAlchemyService(
@@ -166,6 +172,17 @@ messages = records.add(
         readonly=["createdAt"],
     ),
 )
+
+
+def print_link(mail: Mail) -> None:
+    """Print the link of a mail, since the example sends none."""
+    if mail.token:
+        print(f"Mail to {mail.address}: /#reset={mail.token}", file=sys.stderr)
+
+
+tokens = TableTokens(AccountToken)
+accounts = AccountManagement(authentication, tokens, send=print_link, verified=None)
+records.add("authManagement", accounts, public=["create"])
 
 # Users who are logged in see all users, rooms and messages, and change their own.
 users.before("create", "update", "patch")(hash_password("password"))

@@ -1,10 +1,10 @@
 // The client of feathers-authentication-management, over HTTP and over a socket.
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
 import makeClient from 'feathers-authentication-management/dist/client.js'
 import { startAccounts } from './accounts.js'
 import { closeSockets, newLogin, restClient, socketClient } from './clients.js'
+import { logged } from './server.js'
 
 let server
 
@@ -16,15 +16,7 @@ after(() => {
 })
 
 // The token of a mail, which the server logs in place of sending it.
-async function tokenOf (kind, address) {
-  for (let tries = 0; tries < 100; tries++) {
-    const [, token] = server.log().match(`Mail to ${address}: ${kind} (\\S+)`) ?? []
-    if (token) return token
-    await delay(50)
-  }
-
-  throw new Error(`There is no mail '${kind}' to ${address}.`)
-}
+const tokenOf = (kind, address) => logged(server, `Mail to ${address}: ${kind} (\\S+)`)
 
 const local = (email, password) => ({ strategy: 'local', email, password })
 

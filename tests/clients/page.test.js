@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { alert, createRoom, launch, line, logIn, openWindow, register, write } from './browser.js'
-import { start, startProvider } from './server.js'
+import { logged, start, startProvider } from './server.js'
 
 const CY = { sub: 'cy', name: 'Cy Young', email: 'cy@example.com', email_verified: true }
 const ELI = { sub: 'eli', name: 'Eli Ek', email: 'eli@example.com', email_verified: true }
@@ -53,6 +53,28 @@ test('the page uses a WebSocket, and requests nothing from other sites', async (
   assert.equal(await image.evaluate(element => element.decode().then(() => element.naturalWidth > 0)), true)
   assert.match(await image.getAttribute('src'), /^\/static\//)
   assert.deepEqual([sockets, page.elsewhere, page.problems], [['/socket.io/'], [], []])
+})
+
+test('a forgotten password is set anew by the link of a mail', async () => {
+  await register(page, server.base, 'gus')
+  const other = await openWindow(browser)
+  await other.goto(server.base)
+  await other.getByLabel('Email').fill('GUS@example.com')
+  await other.getByRole('button', { name: 'Forgotten password' }).click()
+  await alert(other, 'a mail with a link').waitFor()
+  const link = await logged(server, /Mail to gus@example.com: (\S+)/)
+
+  await other.goto(server.base + link)
+  const dialog = other.getByRole('dialog', { name: 'Set a new password' })
+  await dialog.getByLabel('New password').fill('a better password')
+  await other.getByRole('button', { name: 'Save' }).click()
+  await alert(other, 'Log in with the new password.').waitFor()
+  await logIn(other, 'gus', 'a better password')
+
+  await other.locator('#chat').waitFor()
+  await page.getByRole('main', { name: 'Log in' }).waitFor()
+  assert.equal(other.url(), `${server.base}/`)
+  await other.context().close()
 })
 
 test('a wrong password is refused in words, and the right one accepted', async () => {

@@ -71,6 +71,17 @@ export async function start (settings = {}, command = SERVERS[process.env.SERVER
   }
 }
 
+// Returns the first group of what a server logs, or will.
+export async function logged (server, pattern) {
+  for (let tries = 0; tries < 100; tries++) {
+    const match = server.log().match(pattern)
+    if (match) return match[1]
+    await delay(50)
+  }
+
+  throw new Error(`The server has not logged ${pattern}.`)
+}
+
 // An OpenID Connect provider, whose users log in with a button.
 export async function startProvider (...users) {
   const port = await freePort()

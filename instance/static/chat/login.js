@@ -6,6 +6,7 @@ import { logIn, resume } from './session.js'
 const section = find('#login')
 const form = find('#login form')
 const alert = find('#login [role=alert]')
+const reset = find('#reset')
 const BEGUN = `${storageKey} login`
 
 export function showLogin (words = '') {
@@ -61,7 +62,34 @@ export async function enter () {
   if (problem) throw problem
 }
 
+// Asks for the mail for a forgotten password. Its link ends with a token.
+async function forget (email) {
+  await client.service('authManagement').create({ action: 'sendResetPwd', value: { email } })
+  say(alert, 'If there is an account, a mail with a link is on its way.')
+}
+
+let resetToken
+
+// Shows the form of that link.
+function showReset () {
+  const [page, token] = location.href.split('#reset=')
+  if (!token) return
+  resetToken = token
+  history.replaceState(null, '', page)
+  reset.showModal()
+}
+
+onSubmit(find('form', reset), find('[role=alert]', reset), async ({ password }) => {
+  const value = { token: resetToken, password }
+  await client.service('authManagement').create({ action: 'resetPwdLong', value })
+  reset.close()
+  say(alert, 'Log in with the new password.')
+})
+showReset()
+window.addEventListener('hashchange', showReset)
+
 onSubmit(form, alert, async ({ email, password }, button) => {
+  if (button?.value === 'forgotten') return forget(email)
   if (button?.value === 'register') await client.service('users').create({ email, password })
   await logIn({ strategy: 'local', email, password })
   form.reset()
