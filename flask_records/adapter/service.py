@@ -223,6 +223,9 @@ class SQLAlchemyService(Capabilities):
         """Return a function that returns the problems of the values in a client's body
         that are not of the type of their field.
         """
+        if method not in METHODS:
+            return super().body_check(method, params)
+
         served, state = self._served, params._state
         model = served.on(served.database.dialect)
         scope = served.scope_of(params, model)

@@ -12,7 +12,6 @@ from ..names import BODIES, METHODS
 from ..pagination import Page
 from ..problems import Problem, UNKNOWN_FIELD
 from ..query.bounds import MAX_ERRORS, refuse, shortened
-from .target import no_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -125,7 +124,7 @@ def check_types(context: HookContext) -> None:
     :raises BadRequest: There is one, or a body is not an object.
     """
     if context.method in BODIES and context.data is not None:
-        find_problems = _misfits_of(context)
+        find_problems = _check_of(context)
         _each_body(context, lambda body: (body, find_problems(body)))
 
 
@@ -247,13 +246,7 @@ def _each_body(
     return checked
 
 
-def _misfits_of(context: HookContext) -> BodyCheck:
-    """Return a function that returns the problems of values in a body that are not of
-    the type of their field.
-    """
-    if context.method not in METHODS:
-        return no_problems
-
+def _check_of(context: HookContext) -> BodyCheck:
     return context.service.capabilities.body_check(context.method, context.params)
 
 
@@ -296,7 +289,7 @@ def _others_of_client(
     parts, method = context.service.capabilities, context.method
     # A mapped class tells what a client may not write, as without a schema.
     if schema.others == "allow" or (parts.model is not None and method in METHODS):
-        return others, _misfits_of(context)(others)
+        return others, _check_of(context)(others)
 
     # The address tells an identifier, and a new record has none yet.
     is_told = method in ("update", "patch") or others.get(parts.id) is None
