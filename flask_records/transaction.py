@@ -85,10 +85,10 @@ class Transaction:
         _current.reset(self._token)
         committing = error[0] is None
 
-        if self._parent is None:
-            self._end_outermost(committing)
-        else:
+        if self._parent is not None:
             self._end_part(self._parent, committing)
+        elif self.is_used:
+            self._end_outermost(committing)
 
     @classmethod
     def current(cls) -> Transaction:
