@@ -416,9 +416,11 @@ class SessionSavepoint:
         return self._transaction in [*_open_transactions(self._joined.session)]
 
 
-_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session]] = WeakKeyDictionary()
-"""Sessions that nobody writes with, by the factories that have made them with some
-options.
+NO_SAMPLE: t.Final = (None, None)
+
+_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
+_samples = WeakKeyDictionary()
+"""Options and sessions that nobody writes with, by the factories that have made them.
 """
 
 
@@ -429,15 +431,12 @@ def _sample_of(factory: t.Any) -> orm.Session | None:
     if not isinstance(factory, orm.sessionmaker):
         return None
 
-    methods = (factory.class_.__init__, factory.class_.get_bind)
+    options, sample = _samples.get(factory, NO_SAMPLE)
 
-    if not {each.__module__ for each in methods}.issubset(LIBRARIES):
-        return None
-
-    options, sample = _samples.get(factory, (None, None))
-
-    if sample is None or options != factory.kw:
-        sample = factory()
+    if options != factory.kw:
+        methods = (factory.class_.__init__, factory.class_.get_bind)
+        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
+        sample = factory() if is_usual else None
         _samples[factory] = {**factory.kw}, sample
 
     return sample
