@@ -59,28 +59,30 @@ users = records.add(
 )
 
 
-def authors_of(messages):
-    """Return the user of each message, which answers and events show."""
-    ids = {message["userId"] for message in messages}
-    query = {"id": {"$in": list(ids)}}
-    found = users.find(Params(query=query, paginate=False))
-    by_id = {user["id"]: user for user in found}
-    return [by_id.get(message["userId"]) for message in messages]
-
-
 messages = records.add(
     "messages",
     SQLAlchemyService(
         Message,
         paginate=PAGES,
         readonly=["createdAt", "userId"],
-        computed={"user": authors_of},
     ),
 )
 users.before("create", "update", "patch")(hash_password("password"))
 users.before("update", "patch", "remove")(limit_to_user("id"))
 messages.before("create", "update", "patch")(set_user_field("userId"))
 messages.before("update", "patch", "remove")(limit_to_user("userId"))
+
+
+@messages.after()
+def add_users(method, context):
+    """Add the user to each message, for answers and events."""
+    ids = {message["userId"] for message in context.records}
+    query = {"id": {"$in": list(ids)}}
+    found = users.find(Params(query=query, paginate=False))
+    by_id = {user["id"]: user for user in found}
+
+    for message in context.records:
+        message["user"] = by_id.get(message["userId"])
 
 
 def create_app():
