@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -63,13 +62,19 @@ class WritableRelation:
     ) -> None:
         self.name = relationship.key
         """The name of the relationship."""
-        self._relationship = relationship
-        self._collection: t.Any = relationship.collection_class or list
-        self._paths = paths
-        self._needs_parent = relationship.direction is orm.ONETOMANY and any(
-            not column.nullable or column.primary_key
-            for column in relationship.remote_side
+        self.collection: t.Any = relationship.collection_class or list
+        """The class of its values: a list, or a set."""
+        self.needs_parent = (
+            relationship.direction is orm.ONETOMANY
+            and not relationship.cascade.delete_orphan
+            and any(
+                each.primary_key or not each.nullable
+                for each in relationship.remote_side
+            )
         )
+        """``True`` if its records can't be without the one that they belong to."""
+        self._relationship = relationship
+        self._paths = paths
 
     def read(self, value: t.Any) -> list[t.Any]:
         """Return the identifiers of a body, or records that have one.
@@ -95,25 +100,6 @@ class WritableRelation:
             )
 
         return Lookup(self._relationship.mapper.class_, service, writing, params)
-
-    def set(self, instance: t.Any, others: Sequence[t.Any], lookup: Lookup) -> None:
-        """Set the relationship of an instance. Related records that the caller can't
-        see stay.
-
-        :raises Conflict: A record that is left out can't be without this one.
-        """
-        # An instance that is not stored yet has no others.
-        is_stored = orm.attributes.instance_state(instance).has_identity
-        present = list(getattr(instance, self.name)) if is_stored else []
-        unnamed = _without(present, others)
-        leaving = lookup.visible(unnamed)
-        is_deleted = self._relationship.cascade.delete_orphan
-
-        if leaving and self._needs_parent and not is_deleted:
-            raise Conflict(f"'{self.name}' {NEEDED}.", errors={self.name: NEEDED})
-
-        value = self._collection([*others, *_without(unnamed, leaving)])
-        setattr(instance, self.name, value)
 
 
 class Lookup:
@@ -191,17 +177,36 @@ class Lookup:
         return [key if is_composite else key[0] for key in keys]
 
 
-@dataclass(frozen=True)
-class Related:
+class RelatedInstances(t.NamedTuple):
     """The instances that a body names for a relationship."""
 
     relation: WritableRelation
+    """The relationship."""
+
     instances: list[t.Any]
+    """The instances."""
+
     lookup: Lookup
+    """The look-up of its records."""
 
     def set(self, instance: t.Any) -> None:
-        """Set the relationship of an instance."""
-        self.relation.set(instance, self.instances, self.lookup)
+        """Set the relationship of an instance. Related records that the caller can't
+        see stay.
+
+        :raises Conflict: A record that is left out can't be without this one.
+        """
+        relation, name = self.relation, self.relation.name
+        # An instance that is not stored yet has no others.
+        is_stored = orm.attributes.instance_state(instance).has_identity
+        present = list(getattr(instance, name)) if is_stored else []
+        unnamed = _without(present, self.instances)
+        leaving = self.lookup.visible(unnamed)
+
+        if leaving and relation.needs_parent:
+            raise Conflict(f"'{name}' {NEEDED}.", errors={name: NEEDED})
+
+        staying = _without(unnamed, leaving)
+        setattr(instance, name, relation.collection([*self.instances, *staying]))
 
 
 def load_related(
@@ -243,7 +248,9 @@ def load_related(
                 else:
                     problems[f"{prefix}.{place}"] = no_record(_shown(item))
 
-            loaded[index][name] = Related(relation, list(found.values()), lookup)
+            loaded[index][name] = RelatedInstances(
+                relation, list(found.values()), lookup
+            )
 
     refuse(problems)
     return loaded

@@ -17,7 +17,7 @@ from ..settings import names_of
 from .bodies import Constructor, has_constructor
 from .fast_path import FastPath, Write
 from .reading import identifier, not_found, read_keyed
-from .relations import load_related, Related
+from .relations import load_related, RelatedInstances
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -312,7 +312,7 @@ class UnitOfWork:
     def _arguments(self, values: Record) -> Record:
         """Return the values that the constructor of the model takes."""
         given = {
-            name: value.instances if isinstance(value, Related) else value
+            name: value.instances if isinstance(value, RelatedInstances) else value
             for name, value in self._with_json_null(values).items()
         }
         return self._constructor.arguments(given)
@@ -326,7 +326,7 @@ class UnitOfWork:
             full = f"{place}{name}"
 
             try:
-                if isinstance(value, Related):
+                if isinstance(value, RelatedInstances):
                     value.set(instance)
                 else:
                     setattr(instance, name, value)
