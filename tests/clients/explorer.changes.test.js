@@ -270,7 +270,7 @@ test('a change that no event told is met before it is overwritten', async () => 
   await api.call('PATCH', `things/${id}`, { name: 'Theirs' })
   await explorer.press('Save')
 
-  await page.getByRole('row', { name: 'name Before Theirs' }).waitFor()
+  await page.getByRole('row', { name: 'name Before Theirs Mine' }).waitFor()
   assert.equal((await api.call('GET', `things/${id}`)).name, 'Theirs')
 })
 

@@ -65,7 +65,7 @@ export function addresses (connection, path, query) {
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
 
 // A value as JavaScript writes it.
-export function script (value) {
+function script (value) {
   if (Array.isArray(value)) return `[${value.map(script).join(', ')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'undefined'
   const pairs = Object.entries(value).filter(([, part]) => part !== undefined)

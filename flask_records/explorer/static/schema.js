@@ -24,7 +24,7 @@ function optionsOf (schema) {
 }
 
 // Returns the kind of a schema: 'text', 'integer', 'datetime' and so on.
-export function kindOf (schema = {}) {
+function kindOf (schema = {}) {
   const found = inner(schema)
   const type = types(schema)[0]
   if (found.enum) return 'enum'

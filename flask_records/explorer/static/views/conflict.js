@@ -60,7 +60,7 @@ export function showConflict ({ service, record, form, explorer }, now, takeUp) 
   const fields = new Map(fieldsOf(service).map(field => [field.name, field]))
   const cell = (record, name) => element('td', {}, Object.hasOwn(record, name) ? showValue(record[name], fields.get(name) ?? described(name, {}), explorer) : '–')
   const entries = new Map(form.entries.map(entry => [entry.name, entry]))
-  const mine = name => element('td', {}, entries.get(name)?.isChanged() ? element('strong', {}, 'What you typed') : 'The new value')
+  const mine = name => element('td', {}, entries.get(name)?.isChanged() ? element('strong', {}, entries.get(name).text()) : 'The new value')
   const rows = differences(record, now).map(name => element('tr', {}, element('th', { scope: 'row' }, name), cell(record, name), cell(now, name), mine(name)))
   const heads = ['Field', 'Was', 'Is now', 'In the form'].map(text => element('th', { scope: 'col' }, text))
   return element('div', { class: 'problem stack', role: 'alert' },

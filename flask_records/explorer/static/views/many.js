@@ -1,8 +1,9 @@
 // Changes and removals of many records in one call, where a service has them.
-import { announce, attempt, button, dialog, element } from '../dom.js'
+import { announce, button, dialog, element } from '../dom.js'
 import { toText } from '../query.js'
 import { bodyFields } from '../schema.js'
 import { makeForm } from './form.js'
+import { askRemoval } from './removal.js'
 
 const METHODS = ['patch', 'remove']
 
@@ -64,17 +65,10 @@ function openPatch (explorer, service, chosen, done) {
 }
 
 function openRemove (explorer, service, chosen, done) {
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
-  const remove = button(`Remove ${records(chosen.count)}`, () => attempt(remove, async () => {
-    const removed = await explorer.connection.service(service.path).remove(null, { query: chosen.query })
-    opened.close()
-    done(removed)
-  }, error => {
-    problem.textContent = error.message
-    problem.hidden = false
-  }), { class: 'danger' })
-  const opened = dialog(`Remove ${records(chosen.count)} of ${service.path}?`,
-    element('div', { class: 'stack' }, problem, element('p', {}, 'They can’t be brought back.'),
-      element('p', { class: 'soft code' }, textOf(chosen)),
-      element('div', { class: 'row' }, remove, button('Cancel', () => opened.close(), { autofocus: true }))))
+  askRemoval({
+    title: `Remove ${records(chosen.count)} of ${service.path}?`,
+    label: `Remove ${records(chosen.count)}`,
+    about: element('p', { class: 'code' }, textOf(chosen)),
+    remove: async () => done(await explorer.connection.service(service.path).remove(null, { query: chosen.query }))
+  })
 }

@@ -1,15 +1,15 @@
 // One record: its fields, a form that changes it, and its removal.
 import { announce, button, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
-import { wayBack } from '../links.js'
+import { homeOf, wayBack } from '../links.js'
 import { Names } from '../names.js'
 import { address } from '../paths.js'
-import { nameOf, show as showValue } from '../values.js'
+import { show as showValue, titleOf } from '../values.js'
 import { changed, clashes, Conflict, differences, save, showConflict } from './conflict.js'
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
 import { relatedRecords } from './related.js'
-import { confirmRemoval } from './removal.js'
+import { askRemoval } from './removal.js'
 
 // The URL of a record with one of these is that of all records.
 const UNNAMED = [undefined, '', '.', '..']
@@ -75,7 +75,7 @@ function showFields (state, before = state.record) {
       value
     ]
   })
-  state.name.textContent = nameOf(record)
+  state.name.textContent = titleOf(record) ?? ''
   replace(state.body, element('dl', { class: 'card details' }, rows))
   state.names.fill(state.body)
   replace(state.tools,
@@ -154,6 +154,24 @@ function takeEvent (state, { service, event, data }) {
   if (state.form) state.form.renew(now)
   else showFields(state, before)
 }
+
+// Asks, removes the record, and goes to the others.
+const confirmRemoval = state => askRemoval({
+  title: `Remove a record of ${state.service.path}?`,
+  label: 'Remove',
+  about: element('p', { class: 'record-name' }, element('code', {}, state.id), ' ', titleOf(state.record)),
+  remove: async () => {
+    state.isBusy = true
+    try {
+      await state.client.remove(state.id)
+    } catch (error) {
+      state.isBusy = false
+      throw error
+    }
+    announce(`${state.service.path} ${state.id} is removed.`)
+    state.explorer.go(homeOf(state.service))
+  }
+})
 
 function showRemoval (state) {
   replace(state.notice, element('p', { class: 'problem', role: 'alert' }, 'Someone has removed this record.'))

@@ -58,6 +58,6 @@ function table (explorer, service, field, records) {
   const rows = records.map(record => element('tr', {},
     element('th', { scope: 'row' }, recordLink(service, record[service.id])),
     columns.map(column => element('td', {}, show(valueOf(record, column.name), column, explorer)))))
-  return element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Records of ${service.path}` },
+  return element('div', { class: 'scroll records', tabindex: 0, role: 'region', 'aria-label': `Records of ${service.path}` },
     element('table', {}, element('thead', {}, element('tr', {}, heads)), element('tbody', {}, rows)))
 }
