@@ -153,7 +153,7 @@ def _send_page() -> ResponseReturnValue:
         "flask_records/explorer.html",
         name=current_app.name,
         files=f"files/{_version()}",
-        styles=_names("*.css", "views/*.css"),
+        styles=_names("*.css"),
         modules=_names("*.js", "views/*.js"),
     )
     return protect(make_response(page), images=IMAGES)
