@@ -62,7 +62,9 @@ class Thing(Base):
     ratio: Mapped[float | None]
     price: Mapped[Decimal | None] = mapped_column(sa.Numeric(8, 2))
     isNew: Mapped[bool | None]
-    color: Mapped[str | None] = mapped_column(sa.Enum("<b>red</b>", "green", "grey"))
+    color: Mapped[str | None] = mapped_column(
+        sa.Enum("<b>red</b>", "green", "grey", name="color")
+    )
     madeAt: Mapped[dt.datetime | None]
     day: Mapped[dt.date | None]
     opens: Mapped[dt.time | None]

@@ -14,7 +14,8 @@ let explorer
 let page
 
 before(async () => {
-  [server, browser] = await Promise.all([start({}, explorerApp), launch()])
+  browser = await launch()
+  server = await start({}, explorerApp)
   api = new Api(`${server.base}/api`)
 })
 

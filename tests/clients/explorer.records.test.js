@@ -16,7 +16,8 @@ let explorer
 let page
 
 before(async () => {
-  [server, browser] = await Promise.all([start({}, explorerApp), launch()])
+  browser = await launch()
+  server = await start({}, explorerApp)
   api = new Api(`${server.base}/api`)
   explorer = await Explorer.open(browser, server.base);
   ({ page } = explorer)
