@@ -11,7 +11,7 @@ if t.TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from contextvars import Token
 
-    from .adapter.sessions import JoinedSession, SessionSavepoint
+    from .adapter.joined_session import JoinedSession, SessionSavepoint
 
 _current: ContextVar[Transaction | None] = ContextVar(
     "records_transaction", default=None
@@ -188,7 +188,7 @@ class Transaction:
         back.
         """
         functions = self._before_commit or self._after_commit or self._collected
-        return bool(functions) or any([each.is_used for each in self.sessions])
+        return bool(functions) or any([each.in_use for each in self.sessions])
 
     @property
     def is_outermost(self) -> bool:

@@ -12,14 +12,16 @@ from sqlalchemy import orm
 from ..query.plans import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
-from .sessions import join, LIBRARIES
+from .joined_session import LIBRARIES
+from .sessions import join
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
 
     from ..query import Scope
     from ..typing import Record
-    from .sessions import Bind, JoinedSession, SessionSource
+    from .joined_session import Bind, JoinedSession
+    from .sessions import SessionSource
 
     Mapper: t.TypeAlias = orm.Mapper[t.Any]
     Rows: t.TypeAlias = Sequence[sa.Row[t.Any]]

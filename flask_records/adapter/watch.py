@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from ..context import HookContext, Params
 from ..transaction import Conclusion
 from .database import is_written_by_service
-from .sessions import follow_commit
+from .followers import follow_commit
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,0 +1,353 @@
+"""A session of the application that commits with a transaction of calls."""
+
+from __future__ import annotations
+
+import typing as t
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ..transaction import Transaction
+from .connections import begin_writing, check_transaction, writes_in
+from .database_errors import FAILED, translated
+from .followers import follow_commit, keep_conclusions, open_transactions
+
+if t.TYPE_CHECKING:
+    from ..transaction import Conclusion
+
+    Bind: t.TypeAlias = dict[str, t.Any]
+    """The arguments by which a session finds the engine of a statement."""
+
+LIBRARIES: t.Final = ("sqlalchemy.orm.session", "flask_sqlalchemy.session")
+"""The modules whose sessions know their engine without any state of a request."""
+
+ENDED: t.Final = """\
+A hook or a method has ended the transaction of the session by 'commit', 'rollback', \
+'close' or 'remove', which would keep a part of the call only. Leave that to the call.\
+"""
+
+
+class JoinedSession:
+    """A database session that commits with a transaction, unless the application has
+    begun to write there before: then it commits itself.
+
+    :param source: The source of the session.
+    :param session: The session, unless the source is a ``scoped_session``, which makes
+        it when somebody uses it.
+    :param is_late: ``True`` if all that it has in progress belongs to the transaction.
+    """
+
+    def __init__(
+        self,
+        source: t.Any,
+        session: orm.Session | None = None,
+        *,
+        is_late: bool = False,
+    ) -> None:
+        self._source = source
+        self._session = session
+        used = self.in_use
+        self.is_in_progress = bool(used and not is_late and _has_work(used))
+        """``True`` if the application had begun to write in the session before."""
+        self._is_begun = used is not None
+        self._writes_before = 0
+        self._written: orm.SessionTransaction | None = None
+        self._ending: orm.Session | None = None
+        self._engines: dict[int, sa.Engine | sa.Connection] = {}
+
+        if used is not None and self.is_in_progress:
+            # The call is not to commit what it has not written itself.
+            if Transaction.current().is_final:
+                with translated():
+                    used.flush()
+
+            self._writes_before = _writes_of(used)
+
+    @property
+    def session(self) -> orm.Session:
+        """The session. It is made now if there is none."""
+        if self._session is None:
+            self._session = self._source()
+
+        return self._session
+
+    @property
+    def sample(self) -> orm.Session:
+        """The session, or before its first use one that has the same engines and
+        listeners.
+        """
+        if self._session is None and not self._source.registry.has():
+            return _sample_of(self._source.session_factory) or self.session
+
+        return self.session
+
+    def is_of(self, session: orm.Session) -> bool:
+        """Return ``True`` if a session is this one."""
+        return session in (self._session, self.in_use)
+
+    @property
+    def in_use(self) -> orm.Session | None:
+        """The session if it is in a transaction."""
+        session = self._session
+
+        if session is None:
+            if not self._source.registry.has():
+                return None
+
+            session = self._source()
+
+        return session if session.in_transaction() else None
+
+    @property
+    def has_written(self) -> bool:
+        """``True`` if the transaction of the session writes, or has written."""
+        session = self.in_use
+        return session is not None and (
+            self._written is session.get_transaction() or _writes_of(session) > 0
+        )
+
+    def begin_writing(self, bind: Bind) -> None:
+        """Make the session ready to write.
+
+        :param bind: The arguments by which it finds the engine.
+        """
+        begin_writing(self.connection(bind))
+        self._written = self.session.get_transaction()
+        Transaction.current().protect(self._source)
+
+    def engine(self, bind: Bind) -> sa.Engine | sa.Connection:
+        """Return the engine of the session, or the connection that it is bound to.
+
+        :param bind: The arguments by which it finds the engine.
+        """
+        engine = self._engines.get(id(bind))
+
+        if engine is None:
+            engine = self._engines[id(bind)] = self.session.get_bind(**bind)
+
+        return engine
+
+    def connection(self, bind: Bind) -> sa.Connection:
+        """Return a connection of the session. A savepoint of the session begins with
+        this.
+
+        :param bind: The arguments by which it finds the engine.
+        :raises RuntimeError: The application has ended the transaction that the call
+            writes in.
+        :raises Unavailable: The database does not give one.
+        """
+        self._check_written()
+
+        with translated():
+            engine = {"bind": self.engine(bind)}
+            return self.session.connection(bind_arguments=engine)
+
+    def savepoint(self) -> SessionSavepoint:
+        """Return a savepoint of the database. Without a transaction, it is the point
+        before its beginning.
+        """
+        session = self.in_use
+        self._check_written()
+
+        with translated():
+            begun = None if session is None else session.begin_nested()
+            return SessionSavepoint(self, begun)
+
+    def await_commit(self, conclusion: Conclusion) -> None:
+        """Let a conclusion follow the commit of the application."""
+        follow_commit(self.session, conclusion)
+
+    def prepare(self) -> None:
+        """Write what is left, and check that it can be committed.
+
+        :raises RuntimeError: The application has ended the transaction, or caught an
+            error for which the database will undo it.
+        :raises Unavailable: The database has undone it already.
+        """
+        self._check_written()
+        session = self._ending = self._session_to_end()
+
+        if session is None:
+            return
+
+        with translated():
+            session.flush()
+
+        if not session.is_active:
+            raise FAILED.error(FAILED.text)
+
+        for connection, *_ in _connections_of(session.get_transaction()):
+            check_transaction(connection)
+
+    def commit(self) -> None:
+        """Commit what is prepared."""
+        if self._ending is not None:
+            with translated():
+                self._ending.commit()
+
+            self._close(self._ending)
+
+    def rollback(self) -> None:
+        """Roll back, if the transaction is ours to end."""
+        if session := self._session_to_end():
+            session.rollback()
+            self._close(session)
+
+    def begin_again(self) -> None:
+        """Roll back all that was done in a session that had not begun."""
+        self._written = None
+        session = self.in_use
+
+        if session is not None:
+            session.rollback()
+
+    def _close(self, session: orm.Session) -> None:
+        if isinstance(self._source, orm.sessionmaker):
+            session.close()
+
+    def _session_to_end(self) -> orm.Session | None:
+        """Return the session if it has something to end with the transaction: it has
+        begun, or written, since.
+        """
+        session = self.in_use
+
+        if (
+            session is None
+            or not self._is_begun
+            or self._written is not None
+            or _has_instances(session)
+            or _writes_of(session) != self._writes_before
+        ):
+            return session
+
+        return None
+
+    def _check_written(self) -> None:
+        written = self._written
+
+        if written is not None and self.session.get_transaction() is not written:
+            raise RuntimeError(ENDED)
+
+
+class _Silence:
+    """The listeners of a session that nobody listens to."""
+
+    def __getattr__(self, name: str) -> t.Any:
+        return lambda *args: None
+
+
+class SessionSavepoint:
+    """A savepoint of a session that the application may have ended.
+
+    :param joined: The session.
+    :param transaction: The savepoint, or ``None`` for the point before the beginning of
+        the session's transaction.
+    """
+
+    def __init__(
+        self, joined: JoinedSession, transaction: orm.SessionTransaction | None
+    ) -> None:
+        self._joined = joined
+        self._transaction = transaction
+
+    def commit(self) -> None:
+        """Keep the writes since. What follows the commit of the savepoint follows that
+        of the transaction around it, and no listener of the session hears of it: it is
+        no commit.
+        """
+        session: t.Any = self._joined.session
+
+        if self._transaction is None or not self._is_open:
+            return
+
+        session.flush()
+
+        keep_conclusions(session, self._transaction)
+        session.dispatch, dispatch = _Silence(), session.dispatch
+
+        try:
+            self._transaction.commit()
+        finally:
+            session.dispatch = dispatch
+
+    def rollback(self) -> None:
+        """Undo the writes since. If the database has undone more, nothing is written
+        until the application rolls back.
+        """
+        if self._transaction is None:
+            self._joined.begin_again()
+        elif self._is_open:
+            connections = _connections_of(self._transaction)
+
+            try:
+                self._transaction.rollback()
+            except BaseException:
+                for connection, *_ in connections:
+                    connection.invalidate()
+
+                raise
+
+    @property
+    def _is_open(self) -> bool:
+        return self._transaction in [*open_transactions(self._joined.session)]
+
+
+NO_SAMPLE: t.Final = (None, None)
+
+_samples: WeakKeyDictionary[t.Any, tuple[t.Any, orm.Session | None]]
+_samples = WeakKeyDictionary()
+"""Options and sessions that nobody writes with, by the factories that have made them.
+"""
+
+
+def _sample_of(factory: t.Any) -> orm.Session | None:
+    """Return a session to ask for its engines and listeners in place of a new one, or
+    ``None`` where a new one may have others.
+    """
+    if not isinstance(factory, orm.sessionmaker):
+        return None
+
+    options, sample = _samples.get(factory, NO_SAMPLE)
+
+    if options != factory.kw:
+        methods = (factory.class_.__init__, factory.class_.get_bind)
+        is_usual = {each.__module__ for each in methods}.issubset(LIBRARIES)
+        sample = factory() if is_usual else None
+        _samples[factory] = {**factory.kw}, sample
+
+    return sample
+
+
+def _has_work(session: orm.Session) -> bool:
+    """Return ``True`` if a session has instances to write, has written, or is in a
+    savepoint or in the block of 'with session.begin():'.
+    """
+    root = session.get_transaction()
+    return (
+        _has_instances(session)
+        or session.in_nested_transaction()
+        or (root is not None and root.origin is orm.SessionTransactionOrigin.BEGIN)
+        or _writes_of(session) > 0
+    )
+
+
+def _has_instances(session: orm.Session) -> bool:
+    return bool(session.new or session.deleted) or any(
+        session.is_modified(instance) for instance in session.dirty
+    )
+
+
+def _writes_of(session: orm.Session) -> int:
+    """Return the number of statements that have written in a session's transaction."""
+    root = session.get_transaction()
+    connections = () if root is None else _connections_of(root)
+    return sum(writes_in(begun) for _, begun, is_ended, _ in connections if is_ended)
+
+
+def _connections_of(transaction: orm.SessionTransaction | None) -> set[t.Any]:
+    """Return the connections of a transaction of a session, each with its own
+    transaction, and with ``True`` if that ends with the session's.
+    """
+    # SQLAlchemy 2.0 has no public name for them. Each is there twice.
+    return set(t.cast("t.Any", transaction)._connections.values())
