@@ -25,6 +25,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 import flask_records
 from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
 
+from ..databases import DATABASES, leave
 from ..listening import running
 from ..processes import ROOT, started
 
@@ -233,6 +234,18 @@ def readers_module(module, monkeypatch):
 def test_examples_of_a_page_run_and_answer_what_it_shows(page, module):
     # A context of its own, so that what a page pushes is gone with it.
     contextvars.copy_context().run(run_page, page, module)
+
+
+@pytest.mark.parametrize("database", [each for each in DATABASES if each != "sqlite"])
+def test_help_desk_runs_on_servers(module, monkeypatch, server_urls, database):
+    page, context = DOCS / "help-desk.md", contextvars.copy_context()
+    monkeypatch.setenv("DATABASE_URL", server_urls[database])
+
+    try:
+        context.run(run_page, page, module)
+    finally:
+        # What the page has in progress would keep its tables.
+        context.run(leave, module.db)
 
 
 def test_python_of_the_readme_runs(readers_module):
