@@ -221,6 +221,10 @@ def resolve_groups(
             for name in dict.fromkeys(names_listed(parameter, query.get(parameter, ())))
         ]
     )
+
+    if not (keys or aggregates):
+        raise malformed(GROUP, problems.no_names(GROUP))
+
     sort = _sort(query.get("$sort", {}), (*keys, *aggregates))
     rest = {n: query[n] for n in query if n not in {*PARAMETERS, "$sort"}}
     return Groups(keys, aggregates, sort), rest

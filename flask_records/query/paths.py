@@ -104,37 +104,34 @@ def meets(
         records by it. SQLite then would make a list of all related ones in vain.
     """
     alias: t.Any = orm.aliased(relationship.mapper)
-    terms = criteria(alias)
-    attribute = (
-        relationship.class_attribute
-        if entity is None
-        else getattr(entity, relationship.key)
-    )
+    terms, mapper = criteria(alias), relationship.mapper
 
-    if is_one or not has_single_key(relationship):
+    if not has_single_key(relationship) or (is_one and relationship.secondary is None):
+        own = relationship.class_attribute
+        attribute = own if entity is None else getattr(entity, relationship.key)
         attribute = attribute.of_type(alias)
         is_met = attribute.any if relationship.uselist else attribute.has
         return is_met(sa.and_(sa.true(), *terms))
 
+    [(key, reference)] = relationship.synchronize_pairs
+    is_own = relationship.direction is orm.MANYTOONE
+    own = _at(relationship.parent, entity, reference if is_own else key)
+
     # SQLite finds records by a list of keys with an index, and by EXISTS without.
-    [(local, remote)] = relationship.synchronize_pairs
-    has_own = relationship.direction is orm.MANYTOONE
-
-    if has_own:
-        local, remote = remote, local
-
-    own = _at(relationship.parent, entity, local)
-
     if relationship.secondary is None:
-        keys = sa.select(_at(relationship.mapper, alias, remote))
-        return own.in_(keys.where(*terms))
+        other = _at(mapper, alias, key if is_own else reference)
+        return own.in_(sa.select(other).where(*terms))
 
-    table = relationship.secondary.alias()
-    [(key, reference)] = t.cast("t.Any", relationship.secondary_synchronize_pairs)
-    other = _at(relationship.mapper, alias, key)
-    columns: t.Any = table.c
-    keys = sa.select(columns[remote.key])
-    return own.in_(keys.where(columns[reference.key] == other, *terms))
+    table: t.Any = relationship.secondary.alias()
+    [(remote, link)] = t.cast("t.Any", relationship.secondary_synchronize_pairs)
+    joined = table.c[link.key] == _at(mapper, alias, remote)
+    keys = sa.select(table.c[reference.key]).join(alias, joined).where(*terms)
+
+    if is_one:
+        keys = keys.where(table.c[reference.key] == own)
+        return keys.correlate_except(table, alias).exists()
+
+    return own.in_(keys)
 
 
 def has_single_key(relationship: Relationship) -> bool:

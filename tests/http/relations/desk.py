@@ -206,16 +206,19 @@ class Desk:
         added = {name: options.pop(name) for name in names}
         self.records.add(path, SQLAlchemyService(model, **options), **added)
 
-    def fill(self):
-        """Make the records what they are in the beginning."""
+    def fill(self, tables=ROWS):
+        """Make the records what they are in the beginning.
+
+        :param tables: The rows by tables, in an order in which they can be inserted.
+        """
         with self.db.engine.begin() as connection:
             # A server looks at each row that is deleted.
             connection.execute(sa.update(Ticket).values(parentId=None))
 
-            for table in reversed(ROWS):
+            for table in reversed(tables):
                 connection.execute(sa.delete(table))
 
-            for table, rows in ROWS.items():
+            for table, rows in tables.items():
                 connection.execute(sa.insert(table), rows)
 
     def client(self, id=None):

@@ -96,6 +96,12 @@ def test_what_is_not_understood_is_refused(desk, query, message):
         desk.client(1).service("tickets").find(query)
 
 
+@pytest.mark.parametrize("query", [{"$group": []}, {"$count": [], "$sum": []}])
+def test_groups_of_nothing_are_refused(desk, query):
+    with pytest.raises(BadRequest, match=r"\$group takes names"):
+        desk.records["tickets"].find(query)
+
+
 def test_fields_that_the_caller_does_not_see_in_all_records(open_desk):
     def agents(user):
         return user["agent"] or {"status": "open"}

@@ -1,0 +1,92 @@
+"""Queries that follow relationships find what the reference finds, and nothing that a
+rule hides.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flask_records import BadRequest
+
+from ..relations.conftest import opened
+from ..relations.test_statements import params_of
+from .examples import MANY
+from .related import (
+    FUNCTIONS,
+    grouped,
+    queries,
+    Reference,
+    TABLES,
+    VIEWERS,
+    wheres,
+)
+
+viewers = st.sampled_from([*VIEWERS])
+services = st.sampled_from(["tickets", "comments", "people"])
+keys = st.sampled_from(["status", "organisationId", "cost"])
+functions = st.dictionaries(
+    st.sampled_from(sorted(FUNCTIONS)), st.sampled_from(["cost", "id"])
+)
+
+
+@pytest.fixture(scope="module")
+def desk(module_url):
+    unpaged = {"paginate": None}
+
+    with opened(module_url, tickets=unpaged) as desk:
+        desk.fill(TABLES)
+        yield desk
+
+
+@MANY
+@given(data=st.data(), viewer=viewers, service=services)
+def test_any_query(desk, data, viewer, service):
+    check(desk, viewer, service, data.draw(queries(service)))
+
+
+def check(desk, viewer, service, query):
+    reference, names = Reference(VIEWERS[viewer]), query["$sort"]
+    params = params_of(desk, viewer)
+    found = desk.records[service].as_caller(params).find
+    is_hidden = not VIEWERS[viewer]["agent"] and any(map(is_ruled(service), names))
+
+    if is_hidden:
+        with pytest.raises(BadRequest, match="not visible in every record"):
+            found(query)
+
+        return
+
+    expected = [row["id"] for row in reference.find(service, query)]
+    assert [row["id"] for row in found(query)] == expected, query
+    params.query = query
+    assert desk.records[service].count(params) == len(expected)
+
+
+def is_ruled(service):
+    """Return whether a name is that of a field that not every record shows."""
+    ruled = {"people": "name", "tickets": "assignee.name", "comments": "assignee.name"}
+    return lambda name: name == ruled[service] or name.endswith("assignee.name")
+
+
+@MANY
+@given(
+    viewer=viewers,
+    where=wheres("tickets"),
+    keys=st.lists(keys, unique=True, max_size=2),
+    functions=functions,
+)
+def test_any_groups(desk, viewer, where, keys, functions):
+    keys = keys if keys or functions else ["status"]
+    query = {**where, "$group": keys, **functions}
+    rows = Reference(VIEWERS[viewer]).find("tickets", where)
+    expected = grouped(rows, keys, functions)
+
+    # There is one group without a key, if there are no records, too.
+    if not keys and not rows:
+        expected = [{n: {f: FUNCTIONS[n]([])} for n, f in functions.items()}]
+
+    found = desk.records["tickets"].as_caller(params_of(desk, viewer)).find(query)
+
+    assert [dict(each) for each in found] == expected, query
