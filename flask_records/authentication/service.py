@@ -445,7 +445,7 @@ class AuthenticationService(Capabilities):
         id, revocations = self.users._get(id)[self.id], self.revocations
         # Other services may issue tokens to the same users.
         services = current_records.authentications.values()
-        lifetime = max(each.settings.tokens.lifetime for each in services)
+        lifetime = max(each.settings.longest_lifetime for each in services)
         Transaction.before_commit(lambda: revocations.revoke_user(id, lifetime))
 
 

@@ -112,8 +112,13 @@ class AuthenticationSettings:
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     """The OAuth providers."""
 
-    refresh_lifetime: int = 30 * DAY
-    """The number of seconds that a refresh token is valid."""
+    refresh_lifetime: int = 0
+    """The number of seconds that a refresh token is valid, or 0 without any."""
+
+    @property
+    def longest_lifetime(self) -> int:
+        """The number of seconds that a token of any kind is valid."""
+        return max(self.tokens.lifetime, self.refresh_lifetime)
 
     @classmethod
     def of(
@@ -141,6 +146,7 @@ class AuthenticationSettings:
             )
 
         options.setdefault("lifetime", SHORT_LIFETIME if refresh else DAY)
+        options.setdefault("refresh_lifetime", 30 * DAY)
         origins = CorsSettings.of(app).origins
         return cls(
             name=name,
@@ -148,7 +154,7 @@ class AuthenticationSettings:
             passwords=_passwords(name, options.get("passwords"), hasher),
             strategies=tuple(options.get("strategies", cls.strategies))
             + (("refresh",) if refresh else ()),
-            refresh_lifetime=_seconds(options.get("refresh_lifetime", "30d")),
+            refresh_lifetime=_seconds(options["refresh_lifetime"]) if refresh else 0,
             oauth=OAuthSettings.parse(
                 options.get("oauth", {}), f"{name}['oauth']", origins
             ),

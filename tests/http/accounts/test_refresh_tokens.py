@@ -152,6 +152,20 @@ def test_user_who_is_logged_out_everywhere_has_no_session(app, client, ann):
 
 
 @everywhere
+def test_user_stays_logged_out_longer_than_an_access_token_lives(app, client, ann, ben):
+    token = log_in(client)["refreshToken"]
+
+    with app.app_context():
+        authentication = app.extensions["records"].authentication()
+        authentication.revoke_user(ann)
+
+        # The next mark lets the store forget what has expired.
+        with clock(MONTH - 60):
+            authentication.revoke_user(ben)
+            assert renew(client, token).json == INVALID
+
+
+@everywhere
 def test_refresh_token_of_a_removed_user_is_refused(client, ann):
     login = log_in(client)
     client.delete(f"/users/{ann}", headers=bearer(login["accessToken"]))
