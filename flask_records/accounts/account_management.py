@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import time
 import typing as t
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
 from ..authentication.users import fields_of
 from ..context import Params
-from ..errors import (
-    BadRequest,
-    Conflict,
-    Forbidden,
-    NotAuthenticated,
-    NotFound,
-    RecordsError,
-    without_parameters,
-)
+from ..errors import BadRequest, Conflict, Forbidden, NotAuthenticated
 from ..globals import current_call, current_records
 from ..problems import EMPTY, NO_TEXT, Problem, TOO_LONG
 from ..service import Capabilities
-from ..service.events import run_in_background
-from ..transaction import Transaction
-from .refresh_tokens import CLAIM
-from .token_stores import (
-    digest_of,
-    find_token,
-    fingerprint,
-    id_of,
-    new_token,
-    StoredToken,
+from .mailed_tokens import (
+    invalid_token,
+    MailedTokens,
+    print_mail,
+    RESET,
+    send_later,
+    VERIFY,
 )
+from .refresh_tokens import CLAIM
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -46,22 +32,15 @@ if t.TYPE_CHECKING:
     from ..context import HookContext
     from ..openapi.schemas import Schema, Schemas
     from ..typing import Id, Record
+    from .mailed_tokens import Mail
     from .token_stores import TokenStore
 
-logger = logging.getLogger(__package__)
-
-VERIFY: t.Final = "verify"
-"""The kind of tokens that confirm an address."""
-
-RESET: t.Final = "reset"
-"""The kind of tokens that set a new password."""
+    Action: t.TypeAlias = Callable[[Record, Params], Record | None]
 
 MAX_ADDRESS: t.Final = 320
 """The number of characters of the longest address."""
 
 TEXT: t.Final[Schema] = {"type": "string"}
-
-INVALID: t.Final = "The token is not valid. Ask for a new one."
 
 NO_MAILS: t.Final = """\
 AccountManagement sends no mails. Give it a function that does: \
@@ -79,31 +58,6 @@ WRITABLE: t.Final = """\
 Clients of '{path}' can write '{field}', which only a confirmed address sets. Write \
 SQLAlchemyService({model}, readonly=["{field}"]).\
 """
-
-
-@dataclass(frozen=True)
-class Mail:
-    """A mail that an application has to send."""
-
-    kind: str
-    """``"verify"`` to confirm the address of a user, ``"change"`` to confirm a new
-    one, ``"reset"`` to set a new password, or ``"changed"``, without a token, for a
-    password that was changed.
-    """
-
-    address: str
-    """The address to send it to."""
-
-    user: Record = field(repr=False)
-    """The user, as clients see it."""
-
-    token: str | None = field(default=None, repr=False)
-    """The token, as a part of a link."""
-
-
-def print_mail(mail: Mail) -> None:
-    """Print a mail, in place of sending it."""
-    print(f"Mail to {mail.address}: {mail.kind} {mail.token or ''}", flush=True)
 
 
 class AccountManagement(Capabilities):
@@ -145,16 +99,19 @@ class AccountManagement(Capabilities):
         self._users = authentication.lookup
         self._field = authentication.username
         self._password = authentication.password
-        self._tokens = tokens
-        self._send = send or print_mail
+        self._tokens = MailedTokens(
+            authentication,
+            tokens,
+            send or print_mail,
+            {VERIFY: verify_lifetime, RESET: reset_lifetime},
+        )
         self._prints = send is None
         self._verified = verified
-        self._lifetimes = {VERIFY: verify_lifetime, RESET: reset_lifetime}
-        self._actions = {
+        self._actions: Mapping[str, Action] = {
             "checkUnique": self._check_unique,
-            "resendVerifySignup": self._resend,
+            "resendVerifySignup": partial(self._send, VERIFY),
             "verifySignupLong": self._verify,
-            "sendResetPwd": self._send_reset,
+            "sendResetPwd": partial(self._send, RESET),
             "resetPwdLong": self._reset,
             "passwordChange": self._change_password,
             "identityChange": self._change_address,
@@ -208,7 +165,7 @@ class AccountManagement(Capabilities):
         """Send the mail that confirms the address of a new user: a receiver of the
         event ``created`` of the users.
         """
-        _later(partial(self._mail_to_user, record[self._users.id]))
+        send_later(partial(self._mail_to_user, record[self._users.id]))
 
     def schemas_for(self, params: Params | None) -> Schemas:
         """Return the JSON Schemas of what a caller sends and gets."""
@@ -252,19 +209,14 @@ class AccountManagement(Capabilities):
             problem = Problem("Already taken.", "taken")
             raise BadRequest(message, errors={self._field: problem})
 
-    def _resend(self, data: Record, params: Params) -> None:
+    def _send(self, kind: str, data: Record, params: Params) -> None:
         address = self._address_in(data.get("value"))
         self._count(address)
-        _later(partial(self._mail, VERIFY, address))
-
-    def _send_reset(self, data: Record, params: Params) -> None:
-        address = self._address_in(data.get("value"))
-        self._count(address)
-        _later(partial(self._mail, RESET, address))
+        send_later(partial(self._mail, kind, address))
 
     def _verify(self, data: Record, params: Params) -> None:
-        stored, user = self._found(VERIFY, data.get("value"))
-        self._take(stored)
+        stored, user = self._tokens.find(VERIFY, data.get("value"))
+        self._tokens.use(stored)
         changes: Record = {} if self._verified is None else {self._verified: True}
 
         if stored.address != user[self._field]:
@@ -274,13 +226,13 @@ class AccountManagement(Capabilities):
             self._users.service.patch(user[self._users.id], changes)
         except Conflict as error:
             # Somebody else has registered with the address since.
-            raise _invalid() from error
+            raise invalid_token() from error
 
     def _reset(self, data: Record, params: Params) -> None:
         value = _mapping(data.get("value"))
-        stored, user = self._found(RESET, value.get("token"))
+        stored, user = self._tokens.find(RESET, value.get("token"))
         password = self._checked(value, self._password)
-        self._take(stored)
+        self._tokens.use(stored)
         changes: Record = {self._password: password}
 
         # The token was sent to the address.
@@ -288,14 +240,14 @@ class AccountManagement(Capabilities):
             changes[self._verified] = True
 
         self._users.service.patch(user[self._users.id], changes)
-        _later(partial(self._notify, user))
+        send_later(partial(self._tokens.notify, user))
 
     def _change_password(self, data: Record, params: Params) -> Record:
         value = _mapping(data.get("value"))
         user = self._caller(value, "oldPassword", params)
         password = self._checked(value, self._password)
         self._users.service.patch(user[self._users.id], {self._password: password})
-        _later(partial(self._notify, user))
+        send_later(partial(self._tokens.notify, user))
         return self._login_of(user, params)
 
     def _change_address(self, data: Record, params: Params) -> None:
@@ -303,7 +255,7 @@ class AccountManagement(Capabilities):
         user = self._caller(value, self._password, params)
         address = self._address_in(value.get("changes"))
         self._count(address)
-        _later(partial(self._mail_change, user[self._users.id], address))
+        send_later(partial(self._mail_change, user[self._users.id], address))
 
     def _caller(self, value: Record, field: str, params: Params) -> Record:
         """Return the record of the caller, who knows the password.
@@ -347,79 +299,23 @@ class AccountManagement(Capabilities):
         token, _ = service.tokens.create(tokens, service.get_user(id), claims)
         return {"accessToken": token}
 
-    def _found(self, kind: str, token: t.Any) -> tuple[StoredToken, Record]:
-        """Return a token as it is stored, and its user.
-
-        :raises BadRequest: It is not valid.
-        """
-        stored = find_token(self._tokens, kind, token)
-
-        if stored is not None:
-            with suppress(NotFound):
-                user = self._users.service._get(stored.owner)
-
-                if stored.state == self._state(stored.id, kind, user):
-                    return stored, user
-
-        raise _invalid()
-
-    def _take(self, stored: StoredToken) -> None:
-        """Remove a token, so that it is used once.
-
-        :raises BadRequest: It was used meanwhile.
-        """
-        if not self._tokens.remove(stored.id, stored.digest):
-            raise _invalid()
-
     def _mail(self, kind: str, address: str) -> None:
         """Send a mail with a token to a user, if there is one with the address."""
         user = self._users.find(address)
 
         if user is not None and not (kind == VERIFY and self._is_verified(user)):
-            self._mail_token(kind, kind, user, user[self._field])
+            self._tokens.issue(kind, kind, user, user[self._field])
 
     def _mail_to_user(self, id: Id) -> None:
         user = self._users.service._get(id)
 
         if user.get(self._field) and not self._is_verified(user):
-            self._mail_token(VERIFY, VERIFY, user, user[self._field])
+            self._tokens.issue(VERIFY, VERIFY, user, user[self._field])
 
     def _mail_change(self, id: Id, address: str) -> None:
         if self._users.find(address) is None:
             user = self._users.service._get(id)
-            self._mail_token("change", VERIFY, user, address)
-
-    def _mail_token(self, mail: str, kind: str, user: Record, address: str) -> None:
-        token, now = new_token(), int(time.time())
-
-        with Transaction():
-            shown = self._authentication.get_user(user[self._users.id])
-            self._tokens.add(
-                StoredToken(
-                    id=id_of(token),
-                    kind=kind,
-                    owner=str(user[self._users.id]),
-                    digest=digest_of(token),
-                    state=self._state(id_of(token), kind, user),
-                    issued=now,
-                    expires=now + self._lifetimes[kind],
-                    address=address,
-                )
-            )
-
-        self._send(Mail(mail, address, shown, token))
-
-    def _notify(self, user: Record) -> None:
-        if address := user[self._field]:
-            shown = self._authentication.get_user(user[self._users.id])
-            self._send(Mail("changed", address, shown))
-
-    def _state(self, id: str, kind: str, user: Record) -> str:
-        """Return the fingerprint of a token, which ends if the password or the address
-        of the user changes.
-        """
-        hash, address = user.get(self._password), user.get(self._field)
-        return fingerprint(id, kind, self._users.path, hash, address)
+            self._tokens.issue(VERIFY, "change", user, address)
 
     def _is_verified(self, user: Record) -> bool:
         return self._verified is None or bool(user.get(self._verified))
@@ -454,27 +350,6 @@ class AccountManagement(Capabilities):
         """
         if current_records.limits is not None:
             current_records.limits.count_login(current_call.path, address)
-
-
-def _later(mail: Callable[[], None]) -> None:
-    """Send a mail in the background, after the commit, so that the time of the answer
-    tells nothing.
-    """
-
-    def send() -> None:
-        try:
-            mail()
-        except Exception as error:
-            # The user may be gone, or blocked.
-            if not isinstance(error, RecordsError) or (error.code or 500) >= 500:
-                without_parameters(error)
-                logger.exception("A mail could not be sent.")
-
-    Transaction.after_commit(partial(run_in_background, send))
-
-
-def _invalid() -> BadRequest:
-    return BadRequest(INVALID, errors={"$className": "invalidToken"})
 
 
 def _object(required: Mapping[str, Schema], user: Schema | None = None) -> Schema:

@@ -238,9 +238,9 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def fingerprint(*parts: str | None) -> str:
-    """Return a fingerprint of what a token depends on."""
-    text = "\0".join(part or "" for part in parts)
+def fingerprint(*parts: t.Any) -> str:
+    """Return a fingerprint of what a token depends on: texts, bytes and ``None``."""
+    text = "\0".join(f"{part or ''}" for part in parts)
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 

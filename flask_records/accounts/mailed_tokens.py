@@ -1,0 +1,175 @@
+"""Tokens that are sent by mail, and used once."""
+
+from __future__ import annotations
+
+import logging
+import time
+import typing as t
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..errors import BadRequest, NotFound, RecordsError, without_parameters
+from ..service.events import run_in_background
+from ..transaction import Transaction
+from .token_stores import (
+    digest_of,
+    find_token,
+    fingerprint,
+    id_of,
+    new_token,
+    StoredToken,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..authentication import AuthenticationService
+    from ..typing import Record
+    from .token_stores import TokenStore
+
+logger = logging.getLogger(__package__)
+
+VERIFY: t.Final = "verify"
+"""The kind of tokens that confirm an address."""
+
+RESET: t.Final = "reset"
+"""The kind of tokens that set a new password."""
+
+INVALID: t.Final = "The token is not valid. Ask for a new one."
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A mail that an application has to send."""
+
+    kind: str
+    """``"verify"`` to confirm the address of a user, ``"change"`` to confirm a new
+    one, ``"reset"`` to set a new password, or ``"changed"``, without a token, for a
+    password that was changed.
+    """
+
+    address: str
+    """The address to send it to."""
+
+    user: Record = field(repr=False)
+    """The user, as clients see it."""
+
+    token: str | None = field(default=None, repr=False)
+    """The token, as a part of a link."""
+
+
+def print_mail(mail: Mail) -> None:
+    """Print a mail, in place of sending it."""
+    print(f"Mail to {mail.address}: {mail.kind} {mail.token or ''}", flush=True)
+
+
+class MailedTokens:
+    """Sends tokens to users, and finds the users of tokens. A token ends if the
+    password or the address of its user changes.
+
+    :param authentication: The service that logs the users in.
+    :param store: Stores the tokens.
+    :param send: Sends a mail.
+    :param lifetimes: The seconds that tokens are valid, by kind.
+    """
+
+    def __init__(
+        self,
+        authentication: AuthenticationService,
+        store: TokenStore,
+        send: Callable[[Mail], t.Any],
+        lifetimes: Mapping[str, int],
+    ) -> None:
+        self._authentication = authentication
+        self._users = authentication.lookup
+        self._store = store
+        self._send = send
+        self._lifetimes = lifetimes
+
+    def issue(self, kind: str, mail: str, user: Record, address: str) -> None:
+        """Send a token to an address of a user.
+
+        :param kind: The kind of the token.
+        :param mail: The kind of the mail.
+        """
+        token, now = new_token(), int(time.time())
+        id = user[self._users.id]
+
+        with Transaction():
+            # Hooks refuse a user who is blocked.
+            shown = self._authentication.get_user(id)
+            self._store.add(
+                StoredToken(
+                    id=id_of(token),
+                    kind=kind,
+                    owner=str(id),
+                    digest=digest_of(token),
+                    state=self._state(id_of(token), kind, user),
+                    issued=now,
+                    expires=now + self._lifetimes[kind],
+                    address=address,
+                )
+            )
+
+        self._send(Mail(mail, address, shown, token))
+
+    def notify(self, user: Record) -> None:
+        """Tell a user that the password was changed."""
+        if address := user[self._authentication.username]:
+            shown = self._authentication.get_user(user[self._users.id])
+            self._send(Mail("changed", address, shown))
+
+    def find(self, kind: str, token: t.Any) -> tuple[StoredToken, Record]:
+        """Return a token as it is stored, and its user.
+
+        :raises BadRequest: It is not valid.
+        """
+        stored = find_token(self._store, kind, token)
+
+        if stored is None:
+            raise invalid_token()
+
+        try:
+            user = self._users.service._get(stored.owner)
+        except NotFound as error:
+            raise invalid_token() from error
+
+        if stored.state != self._state(stored.id, kind, user):
+            raise invalid_token()
+
+        return stored, user
+
+    def use(self, stored: StoredToken) -> None:
+        """Remove a token, so that it is used once.
+
+        :raises BadRequest: It was used meanwhile.
+        """
+        if not self._store.remove(stored.id, stored.digest):
+            raise invalid_token()
+
+    def _state(self, id: str, kind: str, user: Record) -> str:
+        hash = user.get(self._authentication.password)
+        address = user.get(self._authentication.username)
+        return fingerprint(id, kind, self._users.path, hash, address)
+
+
+def send_later(mail: Callable[[], None]) -> None:
+    """Send a mail in the background, after the commit, so that the time of the answer
+    tells nothing.
+    """
+
+    def send() -> None:
+        try:
+            mail()
+        except Exception as error:
+            # The user may be gone, or blocked.
+            if not isinstance(error, RecordsError) or (error.code or 500) >= 500:
+                without_parameters(error)
+                logger.exception("A mail could not be sent.")
+
+    Transaction.after_commit(partial(run_in_background, send))
+
+
+def invalid_token() -> BadRequest:
+    """Return the error for a token that is not valid."""
+    return BadRequest(INVALID, errors={"$className": "invalidToken"})
