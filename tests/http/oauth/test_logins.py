@@ -13,6 +13,7 @@ import pytest
 from flask import session
 
 from flask_records import Forbidden, OAuthStrategy
+from flask_records.accounts import RefreshTokens, TableTokens, TokenMixin
 from tests.authentication import API_KEY
 from tests.http.oauth.messages import FAILED
 from tests.oauth_providers import (
@@ -20,6 +21,7 @@ from tests.oauth_providers import (
     ADA_USER,
     answer_of,
     as_json,
+    Base,
     CLIENT_SECRET,
     error_of,
     HOME,
@@ -294,3 +296,20 @@ def test_no_client_can_claim_a_login_at_a_provider(provider, settings, message):
 
     assert answer.status_code == 401
     assert answer.json["message"].startswith(message)
+
+
+class Token(TokenMixin, Base):
+    __tablename__ = "member_token"
+
+
+def test_login_at_a_provider_is_renewed_by_a_cookie(provider):
+    refresh = RefreshTokens(TableTokens(Token), cookie=True)
+
+    with serving_logins(
+        {"fake": provider}, records=make_members(refresh=refresh)
+    ) as site:
+        answer = site.log_in()
+        renewed = site.client.post("/authentication", json={"strategy": "refresh"})
+
+    assert list(answer_of(answer)[1]) == ["access_token"]
+    assert (renewed.status_code, renewed.json["user"]) == (201, ADA_USER)
