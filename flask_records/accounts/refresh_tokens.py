@@ -100,8 +100,9 @@ class RefreshTokens:
 
         :param payload: The claims of the token.
         """
+        # It may be renewed at the same time.
         if stored := self._session_of(payload):
-            self._store.remove(stored.id, stored.digest)
+            self._store.remove(stored.id)
 
         if self._has_cookie and _can_set_cookie(params):
             self._set_cookie(service, "", 0)
@@ -134,7 +135,7 @@ class RefreshTokens:
         stored = self._store.get(id_of(token))
 
         if stored and stored.kind == KIND and stored.digest != digest_of(token):
-            self._store.remove(stored.id, stored.digest)
+            self._store.remove(stored.id)
 
     def _authenticate(
         self, service: AuthenticationService, data: Record, params: Params

@@ -87,9 +87,11 @@ class TokenStore(t.Protocol):
         none. Of several calls at once that change the digest, one finds it.
         """
 
-    def remove(self, id: str, digest: str) -> bool:
-        """Remove a token that has a digest. Return ``False`` if there is none. Of
-        several calls at once, one finds it.
+    def remove(self, id: str, digest: str | None = None) -> bool:
+        """Remove a token. Return ``False`` if there is none. Of several calls at once,
+        one finds it.
+
+        :param digest: The digest that it has to have. Any by default.
         """
 
 
@@ -146,10 +148,15 @@ class TableTokens:
 
         return True
 
-    def remove(self, id: str, digest: str) -> bool:
-        """Remove a token that has a digest. Return ``False`` if there is none."""
+    def remove(self, id: str, digest: str | None = None) -> bool:
+        """Remove a token. Return ``False`` if there is none.
+
+        :param digest: The digest that it has to have. Any by default.
+        """
+        query = {} if digest is None else {"digest": digest}
+
         try:
-            self._records._remove(id, Params(query={"digest": digest}))
+            self._records._remove(id, Params(query=query))
         except NotFound:
             return False
 
@@ -209,12 +216,16 @@ class RedisTokens(RedisStore):
         arguments = [part for change in changes.items() for part in change]
         return bool(self._run("eval", CHANGE, 1, self._prefix + id, digest, *arguments))
 
-    def remove(self, id: str, digest: str) -> bool:
-        """Remove a token that has a digest. Return ``False`` if there is none.
+    def remove(self, id: str, digest: str | None = None) -> bool:
+        """Remove a token. Return ``False`` if there is none.
 
+        :param digest: The digest that it has to have. Any by default.
         :raises Unavailable: Redis does not answer.
         """
-        return self.replace(id, digest)
+        if digest is not None:
+            return self.replace(id, digest)
+
+        return bool(self._run("delete", self._prefix + id))
 
 
 FIELDS: t.Final = tuple(field.name for field in fields(StoredToken))

@@ -139,6 +139,37 @@ def test_logout_ends_the_session_and_no_other(client, ann):
     assert renew(client, other["refreshToken"]).status_code == 201
 
 
+class RenewedMeanwhile(TableTokens):
+    """A store whose tokens are renewed by others once they were read."""
+
+    is_on = False
+
+    def get(self, id):
+        stored = super().get(id)
+
+        if self.is_on:
+            self.replace(id, stored.digest, digest="0" * 64)
+
+        return stored
+
+
+def test_logout_ends_a_session_that_is_renewed_at_the_same_time():
+    store = RenewedMeanwhile(Token)
+
+    with served(make_records(store, []), "sqlite://") as app:
+        client = app.test_client()
+        register(client, "ann")
+        login = log_in(client)
+        store.is_on = True
+        client.delete("/authentication", headers=bearer(login["accessToken"]))
+        store.is_on = False
+
+        with app.app_context():
+            left = store.get(login["authentication"]["payload"]["sid"])
+
+    assert left is None
+
+
 @everywhere
 def test_user_who_is_logged_out_everywhere_has_no_session(app, client, ann):
     token = log_in(client)["refreshToken"]

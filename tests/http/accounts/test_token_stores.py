@@ -78,6 +78,12 @@ def test_token_is_replaced_and_removed_by_its_digest(store, stored):
     assert store.get(stored.id) is None
 
 
+@everywhere
+def test_token_is_removed_whatever_its_digest(store, stored):
+    assert [store.remove(stored.id) for _ in range(2)] == [True, False]
+    assert store.get(stored.id) is None
+
+
 def test_redis_that_does_not_answer_makes_calls_unavailable():
     url = "redis://127.0.0.1:9"
 
