@@ -42,7 +42,8 @@ export interface Configuration {
 /** A client whose services take and send no other events than their own. */
 export type ClientApplication = {
   service<P extends keyof ServiceTypes & string>(path: P): ClientService<P>
-// authenticate
+  authenticate(data?: LoginData, params?: CallParams<any>): Promise<LoginResult>
+} & Omit<FeathersApplication<ServiceTypes, Configuration>, 'authenticate'>
 
 type ClientService<P extends keyof ServiceTypes> = ServiceTypes[P] &
   Omit<FeathersService<ClientApplication, ServiceTypes[P]>, keyof ServiceEvents<any>>

@@ -50,8 +50,6 @@ NAME = re.compile(r"[A-Za-z_$][\w$]*")
 NUMBERS: t.Final = ("integer", "number")
 """The types of JSON Schema that TypeScript has one type for."""
 
-APPLICATION: t.Final = "FeathersApplication<ServiceTypes, Configuration>"
-
 
 def typescript() -> str:
     """Return a module of TypeScript with the types of the services of the current
@@ -68,40 +66,19 @@ def typescript() -> str:
         for service in services
         for path in _paths_of(service)
     ]
+    issuers = [names[path] for path in current_records.authentications]
     types = [
         *[part for each in described for part in each.declarations(named)],
         interface("ServiceTypes", listed),
+        f"export type LoginData = {union(f'{name}Data' for name in issuers)}\n",
+        f"export type LoginResult = {union(issuers)}\n",
     ]
     methods = {
         next(_paths_of(each)): [m for m in each.methods if m not in OWN_METHODS]
         for each in services
     }
-    module = CLIENT
-
-    for mark, text in (
-        ("// types", "\n".join(types)),
-        ("// authenticate", _authenticate(names)),
-        ("{ /* methods */ }", json.dumps(methods)),
-    ):
-        module = module.replace(mark, text, 1)
-
-    return module
-
-
-def _authenticate(names: Mapping[str, str]) -> str:
-    """Return the end of the type of the client, which has logins if there are any.
-
-    :param names: The names of the records of all services, by path.
-    """
-    issuers = [names[path] for path in current_records.authentications]
-
-    if not issuers:
-        return f"}} & {APPLICATION}"
-
-    data = " | ".join(f"{name}Data" for name in issuers)
-    arguments = f"data?: {data}, params?: CallParams<any>"
-    login = f"authenticate({arguments}): Promise<{' | '.join(issuers)}>"
-    return f"  {login}\n}} & Omit<{APPLICATION}, 'authenticate'>"
+    module = CLIENT.replace("// types", "\n".join(types), 1)
+    return module.replace("{ /* methods */ }", json.dumps(methods), 1)
 
 
 def _paths_of(service: ServiceDescription) -> Iterator[str]:
@@ -262,6 +239,11 @@ def declaration(
         for key, each in schema["properties"].items()
     ]
     return f"{_comment(schema)}{interface(name, [*members, *others])}"
+
+
+def union(types: Iterable[str]) -> str:
+    """Return the type of the values of some types."""
+    return " | ".join(types) or "never"
 
 
 def interface(name: str, members: Iterable[str]) -> str:
