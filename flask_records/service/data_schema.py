@@ -62,9 +62,9 @@ class DataSchema:
         """The names of the fields."""
         self.has_aliases = self.names.keys() != self.fields
         """``True`` if there are names on the wire that no field has."""
-        self._model = (
-            _variant(model, populate_by_name=True) if self.has_aliases else model
-        )
+        self._model = model
+        # What has other names is told apart below.
+        self._body = _variant(model, populate_by_name=True, extra="ignore")
         self.others = model.model_config.get("extra") or "forbid"
         """What happens to names that the model does not have, in pydantic's words. They
         are forbidden by default, as by services.
@@ -80,26 +80,31 @@ class DataSchema:
 
     @cached_property
     def _part(self) -> type[BaseModel]:
-        return _part_of(self._model)
+        return _part_of(self._body)
 
     def check(
-        self, data: Mapping[str, t.Any], *, is_partial: bool = False
-    ) -> tuple[Record, dict[str, Problem]]:
-        """Return the converted values of an object, by the names of the fields, and its
-        problems. A default of null is not filled in, so that a column has its own.
+        self, data: Record, *, is_partial: bool = False
+    ) -> tuple[Record, Record, dict[str, Problem]]:
+        """Return the converted values of an object, by the names of the fields, what
+        has other names, and its problems. A default of null is not filled in, so that a
+        column has its own.
 
-        :param data: The object. It has names of the schema only.
+        :param data: The object.
         :param is_partial: ``True`` to look at what is there only. Validators of the
             whole model run if all fields with another default than null are there: they
             would judge by values that the record may not have.
         """
         is_whole = not is_partial or self._needed.issubset(map(self.names.get, data))
-        model = self._model if is_whole else self._part
+        model = self._body if is_whole else self._part
+        others = {}
+
+        if not data.keys() <= self.names.keys():
+            others = {name: data[name] for name in data if name not in self.names}
 
         try:
             value: BaseModel = model.__pydantic_validator__.validate_python(data)
         except ValidationError as error:
-            return {}, problems_of(error, data)
+            return {}, others, problems_of(error, data)
 
         values: Record = vars(value)
         sent = value.__pydantic_fields_set__
@@ -122,7 +127,7 @@ class DataSchema:
                 except ValueError:
                     problems[name] = NESTED_TOO_DEEP
 
-        return values, problems
+        return values, others, problems
 
     def shown(self, value: t.Any) -> t.Any:
         """Return a result in its form for clients, without what the model does not

@@ -60,8 +60,7 @@ class MethodSchemas:
         if schema is None:
             return
 
-        own, others = _split(schema, context.params.query)
-        values, problems = schema.check(own)
+        values, others, problems = schema.check(context.params.query)
 
         if context.params.provider is not None and schema.others != "allow":
             problems |= _unknown(others if schema.others == "forbid" else ())
@@ -250,25 +249,14 @@ def _check_of(context: HookContext) -> BodyCheck:
     return context.service.capabilities.body_check(context.method, context.params)
 
 
-def _split(schema: DataSchema, data: Record) -> tuple[Record, Record]:
-    """Return the values of an object that a schema has names for, and the others."""
-    if data.keys() <= schema.names.keys():
-        return data, {}
-
-    own = {name: data[name] for name in data if name in schema.names}
-    return own, {name: data[name] for name in data if name not in own}
-
-
 def _checked(
     context: HookContext, schema: DataSchema, data: Record
 ) -> tuple[Record, dict[str, Problem]]:
     """Return the converted values of a body, and its problems."""
     method, is_client = context.method, context.params.provider is not None
-    own, others = _split(schema, data)
-
     # The model tells what a record needs that is made in Python.
     is_partial = method == "patch" or (method in METHODS and not is_client)
-    values, problems = schema.check(own, is_partial=is_partial)
+    values, others, problems = schema.check(data, is_partial=is_partial)
 
     if is_client and others:
         others, found = _others_of_client(context, schema, others)

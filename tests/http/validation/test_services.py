@@ -124,6 +124,15 @@ def test_query_and_result(add):
     }
 
 
+def test_result_of_a_class_that_allows_other_names_has_them(add):
+    class Named(BaseModel, extra="allow"):
+        name: str
+
+    _, call = add({"find": {"result": Named}})
+
+    assert call("GET", "/shop")[1][0].keys() == {"name", "area", "secret", "query"}
+
+
 def test_records_of_a_page_are_those_of_the_result(add, monkeypatch):
     _, call = add({"find": {"result": Paper}})
     page = Page(1, 10, 0, [{"name": "A4", "area": "623", "secret": 1}])
