@@ -99,9 +99,10 @@ def names_of(option: str, value: t.Any) -> tuple[str, ...]:
     :param option: The name of the option, for the error.
     :raises TypeError: The value is not a list of names.
     """
-    if isinstance(value, str):
+    if isinstance(value, (str, Mapping)):
+        names = (value,) if isinstance(value, str) else tuple(value)
         raise TypeError(
-            f"'{option}' takes a list of names, not one text: {option}=[{value!r}]."
+            f"'{option}' takes a list of names, {option}={[*names]!r}, not {value!r}."
         )
 
     names = tuple(value) if isinstance(value, Iterable) else (value,)

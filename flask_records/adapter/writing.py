@@ -35,11 +35,6 @@ logger = logging.getLogger(__package__)
 # No method updates many records, but section 2.4 of the specification lists it.
 MULTI_METHODS: t.Final = ("create", "update", "patch", "remove")
 
-NUMBERS: t.Final = """\
-'multi' takes a list of methods, such as multi=['create'], not {multi!r}. The number \
-of records in a call is RECORDS_BOUNDS['multi'].\
-"""
-
 NARROW: t.Final = "Narrow the query, or send a $limit."
 """The cure for a query that finds too many records."""
 
@@ -60,9 +55,6 @@ class Multi:
     ) -> None:
         if isinstance(multi, bool):
             multi = MULTI_METHODS if multi else ()
-
-        if isinstance(multi, Mapping):
-            raise TypeError(NUMBERS.format(multi=multi))
 
         self._methods = names_of("multi", multi)
         self._needs_query = needs_query
