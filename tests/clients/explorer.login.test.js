@@ -85,6 +85,24 @@ test('a login is kept by the browser if asked, until its user logs out', async (
   assert.deepEqual((await kept(other)).map(tokenOf), [undefined, undefined])
 })
 
+test('a connection that fails is told while the login waits for it', async () => {
+  const { token } = await Api.logIn(server.base, 'ann')
+  await page.addInitScript(token => sessionStorage.setItem('flask-records-explorer /_records/ login', JSON.stringify({ path: 'authentication', token })), token)
+  await page.route(/socket\.io\/\?/, route => route.abort())
+  await page.addInitScript(() => {
+    window.WebSocket = class {
+      constructor () {
+        setTimeout(() => this.onerror(new Event('error')))
+      }
+
+      close () {}
+    }
+  })
+  await page.goto(`${server.base}/_records/`)
+  await page.getByRole('alert').filter({ hasText: 'The server could not be reached' }).waitFor()
+  await page.getByRole('link', { name: 'Services' }).waitFor()
+})
+
 test('a pasted token is used, and forgotten once it has ended', async () => {
   const { token } = await Api.logIn(server.base, 'ann')
   await explorer.go('login')

@@ -117,6 +117,19 @@ test('arrow keys go from row to row', async () => {
   await explorer.title('things 42')
 })
 
+test('the header and the identifiers stay in sight while a table is scrolled', async () => {
+  await things('$limit=50')
+  await explorer.shows(range(1, 43))
+  const places = () => page.evaluate(() => ['.records thead th', '.records tbody tr:last-child th'].map(each => document.querySelector(each).getBoundingClientRect()))
+  await page.locator('.records').evaluate(node => node.scrollTo(0, node.scrollHeight))
+  const [[head], [, cell]] = [await places(), await places()]
+  const region = await page.locator('.records').evaluate(node => node.getBoundingClientRect())
+  await page.locator('.records').evaluate(node => node.scrollTo(node.scrollWidth, node.scrollHeight))
+  assert.ok(Math.abs(head.top - region.top) < 2)
+  assert.ok(Math.abs((await places())[1].left - cell.left) < 1)
+  assert.equal(await explorer.header('count').locator('.way').evaluate(node => getComputedStyle(node).opacity), '1')
+})
+
 test('a filter is built of fields, operators and values, and is an address', async () => {
   await things('$sort[id]=-1')
   await explorer.press('Filter')

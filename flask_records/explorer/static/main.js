@@ -78,7 +78,7 @@ function drawFrame (explorer) {
     state.title = connection.problem ?? ''
     replace(outage, connection.problem)
     outage.hidden = !connection.problem
-    caller.textContent = connection.user || connection.caller ? nameOf(connection.user) : 'Log in'
+    caller.textContent = connection.user || connection.caller ? nameOf(connection.user) : keptLogin() ? '…' : 'Log in'
   }
   connection.addEventListener('state', drawState)
   drawState()
@@ -172,8 +172,9 @@ async function start () {
   connection.addEventListener('ended', () => announce('The login has ended. Log in again.', 'error'))
   // Events are kept before somebody looks at them.
   eventLogOf(connection)
-  await connection.open().catch(error => announce(error.message, 'error'))
+  // A connection that fails is told while the login waits for it.
   drawFrame(explorer)
+  await connection.open().catch(error => announce(error.message, 'error'))
   addEventListener('hashchange', ({ oldURL }) => {
     if (mayLeave(document)) showView(explorer)
     else history.replaceState(null, '', oldURL)
