@@ -1,6 +1,5 @@
 // Controls by the kinds of fields. All of them hold text, as a value is written and read.
 import { element } from '../dom.js'
-import { readMoment, writeMoment } from '../moments.js'
 
 const SHORT = 255
 
@@ -93,6 +92,22 @@ function readInteger (text) {
 
 function readNumber (text) {
   return Number(matched(text, /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i, 'is not a number'))
+}
+
+// Returns a time as the controls of browsers hold it, or an empty text if it is none.
+export function writeMoment (text) {
+  const moment = new Date(text ?? Number.NaN)
+  if (Number.isNaN(moment.getTime())) return ''
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 23)
+}
+
+// Returns the time that a control holds as the server reads it. It throws an error, whose
+// message is a phrase, if there is no such time.
+export function readMoment (text) {
+  const moment = new Date(text).toISOString()
+  // Clocks that are put forward leave out an hour, which the date takes for the next one.
+  if (!writeMoment(moment).startsWith(text.slice(0, 16))) throw new Error('is a time that your zone leaves out')
+  return moment
 }
 
 // Returns a note that shows the time of a control as it is sent.

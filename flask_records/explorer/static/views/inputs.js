@@ -1,7 +1,7 @@
 // Controls for the values of conditions.
 import { element } from '../dom.js'
 import { cast } from '../conditions.js'
-import { readMoment, writeMoment } from '../moments.js'
+import { readMoment, writeMoment } from './controls.js'
 
 const TYPES = { integer: 'number', number: 'number', datetime: 'datetime-local', date: 'date', time: 'time' }
 const MISSING = 'Enter a value.'

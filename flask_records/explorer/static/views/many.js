@@ -1,9 +1,8 @@
 // Changes and removals of many records in one call, where a service has them.
-import { announce, button, dialog, element } from '../dom.js'
+import { announce, askRemoval, button, dialog, element } from '../dom.js'
 import { toText } from '../query.js'
 import { bodyFields } from '../schema.js'
 import { makeForm } from './form.js'
-import { askRemoval } from './removal.js'
 
 const METHODS = ['patch', 'remove']
 

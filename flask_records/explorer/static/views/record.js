@@ -1,5 +1,5 @@
 // One record: its fields, a form that changes it, and its removal.
-import { announce, button, element, replace } from '../dom.js'
+import { announce, askRemoval, button, element, replace } from '../dom.js'
 import { bodyFields, described, fieldsOf, isKey, isRounded, ROUNDED } from '../schema.js'
 import { homeOf, wayBack } from '../links.js'
 import { Names } from '../names.js'
@@ -9,7 +9,6 @@ import { changed, clashes, Conflict, differences, save, showConflict } from './c
 import { wordOf } from './controls.js'
 import { makeForm } from './form.js'
 import { relatedRecords } from './related.js'
-import { askRemoval } from './removal.js'
 
 // The URL of a record with one of these is that of all records.
 const UNNAMED = [undefined, '', '.', '..']

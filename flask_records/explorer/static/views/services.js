@@ -3,7 +3,7 @@ import { element, moveByArrows, replace } from '../dom.js'
 import { servicesList } from '../groups.js'
 import { homeOf } from '../links.js'
 import { address } from '../paths.js'
-import { onEvents } from './live.js'
+import { onEvents } from '../eventlog.js'
 
 const AT_ONCE = 4
 
