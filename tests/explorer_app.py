@@ -170,7 +170,7 @@ def create_app() -> t.Any:
             Thing,
             paginate={"default": 10, "max": 50},
             multi=True,
-            converters={sa.BigInteger: Converter(int, str, BIG_INTEGER)},
+            converters={sa.BigInteger: Converter(show=str, schema=BIG_INTEGER)},
             whitelist=["$and", "$between", "$null", "$populate", "$search"],
         ),
         public=True,

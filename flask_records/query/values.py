@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import typing as t
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -174,10 +174,10 @@ class Converter:
         SQLAlchemyService(Offer, converters={MoneyType: Converter(Money.parse, str)})
     """
 
-    read: t.Callable[[t.Any], t.Any]
+    read: t.Callable[[t.Any], t.Any] | None = None
     """Returns the value for the column of a JSON value, or of text in a query. It also
     gets what hooks and calls in Python give. The text of a :exc:`ValueError` is that of
-    a 400.
+    a 400. By default, values are read as those of the type are.
     """
 
     show: t.Callable[[t.Any], t.Any] = str
@@ -225,15 +225,19 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
 
     :param conversion: The conversion of the type of the column.
     """
+    form: dict[str, t.Any] = {"show": converter.show, "schema": converter.schema}
+    read_own = converter.read
+
+    if read_own is None:
+        return replace(conversion, select=None, **form)
 
     def read(value: t.Any) -> t.Any:
         try:
-            return converter.read(value)
+            return read_own(value)
         except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-            # Other errors, and those of classes such as int, have Python's words.
+            # Other errors may tell of the code of the application.
             is_meant = type(error) is ValueError and error.args
-            is_own = is_meant and not isinstance(converter.read, type)
-            problem = Problem.of(error) if is_own else Problem("is not valid")
+            problem = Problem.of(error) if is_meant else Problem("is not valid")
             raise ValueError(problem) from error
 
     return Conversion(
@@ -243,6 +247,5 @@ def converted(conversion: Conversion, converter: Converter) -> Conversion:
         is_sorted=conversion.is_sorted,
         is_compared=conversion.is_compared,
         compared_by_database=True,
-        show=converter.show,
-        schema=converter.schema,
+        **form,
     )

@@ -65,7 +65,7 @@ test('values are shown by their types', async () => {
 test('records whose keys JavaScript rounds have a row each, and no link, box or button', async () => {
   await explorer.go('records/stars')
 
-  await page.getByText('Converter(int, str)').waitFor()
+  await page.getByText('Converter(show=str)').waitFor()
   assert.deepEqual(await page.locator('.records tbody td:last-child').allInnerTexts(), Array(2).fill('≈ 1152921504606847000'))
   assert.deepEqual(await page.locator('.records tbody th').allInnerTexts(), Array(2).fill('≈ 9007199254740992'))
   assert.deepEqual(await page.locator('.records tbody td:nth-last-child(2)').allInnerTexts(), Array(2).fill('≈ {"seen":[1152921504606847000]}'))

@@ -41,7 +41,7 @@ LARGE = 2**60 + 1
 @pytest.fixture
 def accounts(database_url):
     records = FlaskRecords()
-    converters = {sa.BigInteger: Converter(int, str)}
+    converters = {sa.BigInteger: Converter(show=str)}
     service = SQLAlchemyService(Account, converters=converters, client_ids=True)
     accounts = records.add("accounts", service, public=True)
     entries = SQLAlchemyService(Entry, whitelist=["$populate"])
@@ -66,8 +66,9 @@ def test_integers_of_64_bits_are_sent_as_text(accounts):
     assert accounts.client.get(f"/accounts/{LARGE}").json == answer.json
     assert accounts.client.get(f"/accounts?total={LARGE}").json == [answer.json]
     error = accounts.client.get("/accounts?total[$gt]=many").json
-    assert error["message"] == "'total' can't be 'many', which is not valid."
+    assert error["message"] == "'total' can't be 'many', which is not a whole number."
     assert accounts.client.get("/accounts/many").status_code == 404
+    assert accounts.client.post("/accounts", json={"total": 1.5}).status_code == 400
 
 
 def test_relationships_are_found_by_keys_that_are_sent_as_text(accounts):

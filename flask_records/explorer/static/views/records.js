@@ -224,7 +224,7 @@ class RecordsView {
   rounding () {
     const { id, path } = this.service
     if (!this.records.some(record => isRounded(record[id]))) return null
-    return element('p', { class: 'card' }, `JavaScript rounds keys of ${path} above ${Number.MAX_SAFE_INTEGER.toLocaleString()}. These records can’t be opened, selected or changed here until the service sends them as text: `, element('code', {}, 'converters={BigInteger: Converter(int, str)}'), '.')
+    return element('p', { class: 'card' }, `JavaScript rounds keys of ${path} above ${Number.MAX_SAFE_INTEGER.toLocaleString()}. These records can’t be opened, selected or changed here until the service sends them as text: `, element('code', {}, 'converters={BigInteger: Converter(show=str)}'), '.')
   }
 
   caption () {
