@@ -128,6 +128,11 @@ def as_boolean(value: t.Any) -> bool:
 
 def as_moment(value: t.Any) -> dt.datetime:
     """Return a time in UTC, of ISO 8601 text or of milliseconds."""
+    return as_naive_moment(value).replace(tzinfo=dt.UTC)
+
+
+def as_naive_moment(value: t.Any) -> dt.datetime:
+    """Return a time in UTC without its zone."""
     if isinstance(value, dt.datetime):
         moment = value
     elif isinstance(value, str) and not MILLISECONDS.fullmatch(value):
@@ -136,10 +141,10 @@ def as_moment(value: t.Any) -> dt.datetime:
         moment = _from_milliseconds(value)
 
     if moment.tzinfo is None:
-        return moment.replace(tzinfo=dt.UTC)
+        return moment
 
     try:
-        return moment.astimezone(dt.UTC)
+        return moment.astimezone(dt.UTC).replace(tzinfo=None)
     except OverflowError:
         raise ValueError(problems.OUT_OF_RANGE) from None
 
@@ -165,11 +170,6 @@ def moment_text(value: dt.datetime) -> str:
         return f"{text}Z"
 
     return f"{text[:-3]}Z" if fraction else f"{text}.000Z"
-
-
-def as_naive_moment(value: t.Any) -> dt.datetime:
-    """Return a time in UTC without its zone."""
-    return as_moment(value).replace(tzinfo=None)
 
 
 def as_zoned_moment(value: t.Any) -> dt.datetime:
