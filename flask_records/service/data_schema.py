@@ -63,7 +63,7 @@ class DataSchema:
         self.has_aliases = self.names.keys() != self.fields
         """``True`` if there are names on the wire that no field has."""
         self._model = model
-        # What has other names is told apart below.
+        # A service decides about other names, not pydantic.
         self._body = _variant(model, populate_by_name=True, extra="ignore")
         self.others = model.model_config.get("extra") or "forbid"
         """What happens to names that the model does not have, in pydantic's words. They
@@ -85,9 +85,9 @@ class DataSchema:
     def check(
         self, data: Record, *, is_partial: bool = False
     ) -> tuple[Record, Record, dict[str, Problem]]:
-        """Return the converted values of an object, by the names of the fields, what
-        has other names, and its problems. A default of null is not filled in, so that a
-        column has its own.
+        """Return the converted values of an object by the names of the fields, the
+        values by other names as they are, and the problems. A default of null is not
+        filled in, so that a column has its own.
 
         :param data: The object.
         :param is_partial: ``True`` to look at what is there only. Validators of the
