@@ -17,12 +17,15 @@ from flask_records.names import METHODS
 
 from .http import test_docs
 
+FOLDER = tempfile.TemporaryDirectory()
+"""The folder of the databases, which is gone when the process ends."""
+
 
 def create_app():
     """Return a WSGI application with an explorer for each page that has models, below
     the name of the page, and a list of their names and services at ``/rooms``.
     """
-    os.chdir(tempfile.mkdtemp())
+    os.chdir(FOLDER.name)
     pages = [page for page in test_docs.PAGES if "(Base):" in page.read_text()]
     modules = {page.stem: module_of(page) for page in pages}
     services = {name: services_of(module) for name, module in modules.items()}
