@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ..query.paths import has_single_key, key_names, MAX_STEPS, Related
-from ..query.plans import Plan
+from ..query.plan_cache import Plan
 from ..query.where import conditions, ResolvedQuery
 from .populate import service_of
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ..query.plans import Plan
+from ..query.plan_cache import Plan
 from .connections import listens, without_transaction
 from .database_errors import READ_ONLY, translated
 from .joined_session import LIBRARIES

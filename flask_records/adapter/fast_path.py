@@ -17,7 +17,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy import ClauseElement, orm
 
-from ..query.plans import have_id, id_parameters, PlanCache
+from ..query.plan_cache import PlanCache
+from ..query.plans import have_id, id_parameters
 from ..query.values import is_json
 from ..query.where import conditions
 from .bodies import has_constructor

@@ -14,7 +14,7 @@ from ..globals import current_records
 from ..problems import UNKNOWN_RELATIONSHIP
 from ..query.bounds import shortened
 from ..query.paths import has_single_key, MAX_STEPS, split_paths
-from ..query.plans import Plan
+from ..query.plan_cache import Plan
 from .reading import chunks
 
 if t.TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..problems import (
 )
 from ..query.bounds import current_bounds, refuse
 from ..query.field import shown
-from ..query.plans import Plan
+from ..query.plan_cache import Plan
 from .populate import service_of
 from .reading import chunks, identifier
 

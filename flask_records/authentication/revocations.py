@@ -14,7 +14,8 @@ from ..adapter.database import Database
 from ..adapter.sessions import session_of_app
 from ..context import Params
 from ..errors import NotAuthenticated, Unavailable
-from ..query.plans import ExtraValue, Plan
+from ..query.plan_cache import Plan
+from ..query.plans import ExtraValue
 from ..service import Service
 from ..service.events import Transports
 from ..signals import CallSignals
