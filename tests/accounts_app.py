@@ -54,7 +54,9 @@ realtime = Realtime(records)
 tokens = TableTokens(Token)
 authentication = AuthenticationService(refresh=RefreshTokens(tokens))
 records.add("authentication", authentication)
-service = SQLAlchemyService(User, hidden=["password"], readonly=["isVerified"])
+service = SQLAlchemyService(
+    User, hidden=["password"], readonly=["isVerified"], write_once=["email"]
+)
 users = records.add("users", service, public=["create"])
 users.before("create", "update", "patch")(hash_password("password"))
 records.add("messages", SQLAlchemyService(Message))

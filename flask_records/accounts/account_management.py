@@ -31,6 +31,7 @@ if t.TYPE_CHECKING:
     from ..authentication import AuthenticationService
     from ..context import HookContext
     from ..openapi.schemas import Schema, Schemas
+    from ..service import Service
     from ..typing import Id, Record
     from .mailed_tokens import Mail
     from .token_stores import TokenStore
@@ -57,6 +58,11 @@ verified=None.\
 WRITABLE: t.Final = """\
 Clients of '{path}' can write '{field}', which only a confirmed address sets. Write \
 SQLAlchemyService({model}, readonly=["{field}"]).\
+"""
+
+CHANGEABLE: t.Final = """\
+Clients of '{path}' can change '{field}' without a confirmation, which \
+'identityChange' asks for. Write SQLAlchemyService({model}, write_once=["{field}"]).\
 """
 
 
@@ -118,29 +124,41 @@ class AccountManagement(Capabilities):
         }
 
     def check(self, app: Flask, methods: Collection[str]) -> None:
-        """Check that mails are sent, and that clients can't confirm an address
-        themselves.
+        """Check that mails are sent, and that clients can't confirm an address, or
+        change it, themselves.
 
         :raises RuntimeError: A check fails. The message has the cure.
         """
         if self._prints and not app.debug:
             raise RuntimeError(NO_MAILS)
 
-        name, users = self._verified, self._users.services.get(self._users.path)
-        fields = None if users is None else fields_of(users)
+        for service in self._users.services.values():
+            if self._verified is not None and self._users.has(service):
+                self._check_writes(service, self._verified)
 
-        if users is None or fields is None or name is None:
+    def _check_writes(self, users: Service, verified: str) -> None:
+        """Check what clients may write of users.
+
+        :param verified: The field that tells whether the address is confirmed.
+        """
+        fields, clients = fields_of(users), users.capabilities.scope_for(None)
+
+        if fields is None or clients is None:
             return
 
-        options = {"path": users.path, "field": name, "model": fields.model.__name__}
+        options = {"path": users.path, "model": fields.model.__name__}
 
-        if name not in fields.names:
-            raise RuntimeError(NO_FIELD.format(**options))
+        if verified not in fields.names:
+            raise RuntimeError(NO_FIELD.format(field=verified, **options))
 
-        clients = users.capabilities.scope_for(None)
+        if verified in clients.writable:
+            raise RuntimeError(WRITABLE.format(field=verified, **options))
 
-        if clients is not None and name in clients.writable:
-            raise RuntimeError(WRITABLE.format(**options))
+        is_changed = not {"update", "patch"}.isdisjoint(users.methods)
+        is_open = self._field in clients.writable - {*fields.options.write_once}
+
+        if is_changed and is_open:
+            raise RuntimeError(CHANGEABLE.format(field=self._field, **options))
 
     def create(self, data: t.Any, params: Params) -> Record:
         """Run an action, and return its answer.

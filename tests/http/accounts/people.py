@@ -73,6 +73,7 @@ def make_records(store, mails, *, limiter=None, **options):
     )
     records.add("authentication", authentication)
     options = {"hidden": ["password"], "readonly": ["isVerified"]}
+    options["write_once"] = ["email"]
     users = records.add("users", SQLAlchemyService(User, **options), public=["create"])
     users.before("create", "update", "patch")(hash_password())
     accounts = AccountManagement(authentication, store, send=mails.append)
