@@ -12,7 +12,12 @@ from flask import Flask
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 
-from flask_records import AuthenticationService, FlaskRecords, SQLAlchemyService
+from flask_records import (
+    AuthenticationService,
+    FlaskRecords,
+    Forbidden,
+    SQLAlchemyService,
+)
 from flask_records.accounts import AccountManagement, Mail, print_mail, TableTokens
 from flask_records.openapi import document
 from tests.authentication import bearer, SECRET
@@ -379,6 +384,19 @@ def test_token_is_in_no_log_event_answer_or_table(
 
     assert rows
     assert token.partition(".")[2] not in f"{events} {caplog.text} {rows} {mails}"
+
+
+@in_sqlite
+def test_call_that_fails_sends_no_mail(client, records, ann, mails):
+    mails.clear()
+
+    @records["authManagement"].after("create")
+    def fail(method, context):
+        raise Forbidden("No.")
+
+    response = act(client, "sendResetPwd", {"email": email_of("ann")})
+
+    assert (response.status_code, mails) == (403, [])
 
 
 class FailingMails(list):
