@@ -7,9 +7,15 @@ import uuid
 import pytest
 import redis
 
-from flask_records.accounts import RedisTokens, TableTokens
+from flask_records.accounts import mailed_tokens, RedisTokens, TableTokens
 from tests.databases import redis_url
 from tests.http.accounts.people import make_records, register, served, Token
+
+
+@pytest.fixture(autouse=True)
+def without_delay(monkeypatch):
+    """Send mails at once."""
+    monkeypatch.setattr(mailed_tokens, "DELAY", 0)
 
 
 @pytest.fixture
