@@ -83,16 +83,14 @@ class CallPaths:
         """
         is_named = relationship.key in self._served.relations
 
-        if service is None or not is_named or "find" not in service.methods:
+        if service is None or not is_named or not _is_found(service):
             return None
 
         params = service.params_of_find(replace(self._params, query={}))
         model = served.on(t.cast("sa.Dialect", self._model.fields.dialect))
         scope = served.scope_of(params, model).at(f"{full}.")
-        own, others = key_names(relationship)
 
-        # A condition would tell the keys by which records belong together.
-        if not (own <= self._scope.plain and others <= scope.plain):
+        if not _sees_keys(relationship, self._scope, scope):
             return None
 
         conditions = served.conditions(scope.shown_if, model)
@@ -116,16 +114,28 @@ def shown_paths(
         relationship = served.mapper.relationships[name]
         service = service_of(relationship, served.populate_paths)
 
-        if service is not None:
+        if service is not None and _is_found(service):
             related = served.related(relationship, service)
             there = related.on(t.cast("sa.Dialect", model.fields.dialect))
             shown = related.scope_of(params, there)
-            own, others = key_names(relationship)
 
-            if own <= scope.plain and others <= shown.plain:
+            if _sees_keys(relationship, scope, shown):
                 paths[name] = relationship, shown
 
     return paths
+
+
+def _is_found(service: Service) -> bool:
+    """Return ``True`` if clients find records of a service."""
+    return "find" in service.methods
+
+
+def _sees_keys(relationship: Relationship, here: Scope, there: Scope) -> bool:
+    """Return ``True`` if a caller sees the keys by which records belong together, which
+    a condition would tell.
+    """
+    own, others = key_names(relationship)
+    return own <= here.plain and others <= there.plain
 
 
 def meets_related(

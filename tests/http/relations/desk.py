@@ -202,7 +202,7 @@ class Desk:
 
     def add(self, path, model, **options):
         options = {"whitelist": WHITELIST, **options, **self._options.get(path, {})}
-        names = options.keys() & {"readable", "allow", "public"}
+        names = options.keys() & {"readable", "allow", "methods", "public"}
         added = {name: options.pop(name) for name in names}
         self.records.add(path, SQLAlchemyService(model, **options), **added)
 

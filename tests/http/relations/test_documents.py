@@ -68,3 +68,15 @@ def test_caller_has_the_paths_that_it_may_follow(desk):
     # Its name is not visible in every record, so that the caller does not sort by it.
     assert "assignee.name" not in properties("tickets", 2)["$sort"]["properties"]
     assert "assignee.name" in properties("tickets", 1)["$sort"]["properties"]
+
+
+def test_document_has_no_path_to_records_that_nobody_finds(open_desk):
+    with open_desk(organisations={"methods": ["get"]}) as desk:
+        with desk.app.test_request_context():
+            names = names_of(document(), "get")
+
+        answer = desk.client(1).http.get("/tickets?organisation.name=Acme")
+
+    assert answer.status_code == 400
+    assert "parent.status" in names
+    assert "organisation.name" not in names
